@@ -1,0 +1,17 @@
+"""The layers being taxed: one file a kind, a preset (a YAML file under data/platforms) for each name a user may ask for."""
+
+from vtax.platforms.contract import Guest, GuestNic, GuestPlan, Platform, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.preset import Preset, load_kind, presets
+
+__all__ = [
+    "Guest",
+    "GuestNic",
+    "GuestPlan",
+    "Platform",
+    "PlatformConfig",
+    "PlatformUnusable",
+    "Preset",
+    "Probe",
+    "load_kind",
+    "presets",
+]
