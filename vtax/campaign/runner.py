@@ -7,7 +7,6 @@ from pathlib import Path as Directory
 from typing import Any
 
 from vtax.campaign.calibrate import Ceiling, calibrate
-from vtax.campaign.hold import hold_host
 from vtax.campaign.path import Path, PathFailed, PathFacts
 from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
@@ -58,17 +57,16 @@ class Campaign:
     reasons: dict[str, str] = field(default_factory=dict)
     _ceilings: dict[LocalSettings, dict[tuple[str, int, int], Ceiling]] = field(default_factory=dict)
 
-    def run(self) -> list[tuple[str, str]]:
-        """Measure all there is; returns the cells without a usable trial."""
+    def run(self, owned: OwnershipRecord | None) -> list[tuple[str, str]]:
+        """Measure all there is; returns the cells without a usable trial. Nothing is measured where nothing is owned."""
         for name, skipped in self.platforms.skipped.items():
             self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.remedy}")
             for cell in self.cells:
                 if cell.platform == name:
                     self.reasons[cell.key] = f"{skipped.reason}; {skipped.remedy}"
         todo = [cell for cell in self.cells if cell.platform in self.platforms.probes]
-        if todo:
-            with hold_host(f"campaign {self.scenario.name}") as record_of_run:
-                self._measure(todo, record_of_run)
+        if todo and owned is not None:
+            self._measure(todo, owned)
         return [(cell.key, self.reasons.get(cell.key, "not measured")) for cell in self.cells if cell.key not in self.usable]
 
     def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
