@@ -1,0 +1,9 @@
+//! Traffic: what sends, receives and drops test frames.
+
+mod bpf;
+mod clsact;
+mod error;
+pub mod ingress;
+pub mod sink;
+
+pub use error::Error;
