@@ -105,6 +105,15 @@ static __always_inline bool is_duplicate(__u32 *arrived, __u32 sequence)
 	return false;
 }
 
+static __always_inline void count_phase(struct state *state, const struct test_frame *frame)
+{
+	__u32 phase = frame_phase(frame);
+
+	barrier_var(phase); /* clang knows that parsing checked the phase, the verifier does not */
+	if (phase < PHASES)
+		state->frames[phase]++;
+}
+
 static __always_inline void analyse(struct state *state, struct window *window, struct histogram *delays,
 				    const struct test_frame *frame, __u64 now_ns)
 {
@@ -160,7 +169,7 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 		state->refused_length++;
 	} else {
 		if (!(frame->stream & STREAM_FLAG_EXTRA_LANE))
-			state->frames[frame_phase(frame)]++;
+			count_phase(state, frame);
 		if (frame_phase(frame) == state->analysed_phase)
 			analyse(state, window, delays, frame, now_ns);
 	}

@@ -5,5 +5,7 @@ mod clsact;
 mod error;
 pub mod ingress;
 pub mod sink;
+#[cfg(test)]
+mod testing;
 
 pub use error::Error;

@@ -1,14 +1,13 @@
 //! The test frame, as `frame.h` lays it out.
 
-pub(super) const FLAG_PROBE: u8 = 0x80;
-pub(super) const FLAG_EXTRA_LANE: u8 = 0x80;
+pub(in crate::traffic) const FLAG_PROBE: u8 = 0x80;
 
 const MAGIC: u32 = 0x7674_6178;
 const HEADER_BYTES: usize = 64;
 
 /// The fields of a test frame that a sink looks at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TestFrame {
+pub(in crate::traffic) struct TestFrame {
     pub trial: u32,
     pub phase: u8,
     pub stream: u8,

@@ -6,10 +6,11 @@ use anyhow::Context;
 use libbpf_rs::OpenObject;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
+use super::histogram::DELAY_BUCKETS;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 
-mod skeleton {
+pub(super) mod skeleton {
     #![allow(clippy::all, dead_code)]
     include!(concat!(env!("OUT_DIR"), "/sink.skel.rs"));
 }
@@ -99,7 +100,7 @@ impl Memory {
     }
 
     /// Frames in each delay bucket.
-    pub fn delays(&self) -> anyhow::Result<Box<[u64]>> {
-        Ok(Box::new(self.delays.read()?.buckets))
+    pub fn delays(&self) -> anyhow::Result<[u64; DELAY_BUCKETS]> {
+        Ok(self.delays.read()?.buckets)
     }
 }
