@@ -1,0 +1,17 @@
+"""Reading what users write: YAML with positions, checked by pydantic, refused with file and line."""
+
+from vtax.inputs.document import Document, InputError, Loc, advised, read_document, scalar, suggestion
+from vtax.inputs.validation import allowed, problems, validate
+
+__all__ = [
+    "Document",
+    "InputError",
+    "Loc",
+    "advised",
+    "allowed",
+    "problems",
+    "read_document",
+    "scalar",
+    "suggestion",
+    "validate",
+]
