@@ -31,7 +31,8 @@ def test_an_image_without_a_kernel_is_refused(image: bytes) -> None:
 
 @given(
     st.dictionaries(
-        st.text("abcdefgh", min_size=1, max_size=20), st.tuples(st.sampled_from([0o100644, 0o100755]), st.binary(max_size=50))
+        st.text("abcdefgh", min_size=1, max_size=20),
+        st.tuples(st.sampled_from([0o100644, 0o100755]), st.binary(max_size=50)),
     )
 )
 def test_archives_hold_every_file_at_aligned_offsets(files: dict[str, tuple[int, bytes]]) -> None:

@@ -40,21 +40,23 @@ def link(spaces: tuple[Namespace, Namespace]) -> tuple[LinkEnd, LinkEnd]:
 
 
 def told(namespace: Namespace, *command: str) -> str:
-    done = subprocess.run(["nsenter", f"--net={namespace.path}", "--", *command], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["nsenter", f"--net={namespace.path}", "--", *command], check=True, capture_output=True, text=True
+    )
     return done.stdout
 
 
 def test_a_namespace_is_silent_and_leaves_nothing() -> None:
     namespace = Namespace(f"vtax-test-{uuid.uuid4().hex[:6]}")
-    before = os.stat("/proc/self/ns/net").st_ino
+    before = Path("/proc/self/ns/net").stat().st_ino
     namespace.create()
     try:
         disabled = namespace.run(lambda: Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").read_text().strip())
         assert disabled == "1"
-        assert namespace.run(lambda: os.stat("/proc/thread-self/ns/net").st_ino) != before
+        assert namespace.run(lambda: Path("/proc/thread-self/ns/net").stat().st_ino) != before
     finally:
         namespace.remove()
-    assert os.stat("/proc/self/ns/net").st_ino == before
+    assert Path("/proc/self/ns/net").stat().st_ino == before
     assert not namespace.path.exists()
 
 
@@ -104,7 +106,9 @@ def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) 
 def test_cpu_use_tells_a_spinner_from_idleness() -> None:
     cpu = max(os.sched_getaffinity(0))
     before = sample_cpus([cpu])
-    subprocess.run(["taskset", "--cpu-list", str(cpu), "timeout", "0.5", "sh", "-c", "while :; do :; done"], check=False)
+    subprocess.run(
+        ["taskset", "--cpu-list", str(cpu), "timeout", "0.5", "sh", "-c", "while :; do :; done"], check=False
+    )
     use = cpu_use(before, sample_cpus([cpu]))
     assert use.busy_percent > 60
     assert use.busy_percent <= 100 + use.rounding_percent

@@ -30,6 +30,8 @@ def test_the_seed_alone_gives_the_order(seed: int) -> None:
 
 
 def test_blocks_differ() -> None:
-    orders = {tuple(cell.key for plot in plan_block(CELLS, 1, block) for cell in plot.cells) for block in range(20)}
+    orders = {
+        tuple(cell.key for plot in plan_block(CELLS, 1, block) for cell in plot.cells) for block in range(20)
+    }
     assert len(orders) == 20
     assert len({plan_block(CELLS, 1, block)[0].key for block in range(20)}) == 3

@@ -50,13 +50,21 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "late": (lambda m: m.source["lag_ns"].update(p99=2_000_000), Verdict.SUSPECT, "2.0 ms late"),
     "aborted": (lambda m: m.source.update(aborted=True), Verdict.INVALID, "aborted"),
     "detached": (lambda m: m.sink["streams"][0].update(attached=False), Verdict.INVALID, "detached"),
-    "more than sent": (lambda m: m.sink["streams"][0].update(received=10**9), Verdict.INVALID, "of 8202 sent"),
+    "more than sent": (
+        lambda m: m.sink["streams"][0].update(received=10**9),
+        Verdict.INVALID,
+        "of 8202 sent",
+    ),
     "wrong length": (_refuse("length", 1), Verdict.INVALID, "another length"),
     "wrong stream": (_refuse("stream", 1), Verdict.INVALID, "another stream"),
     "stale": (_refuse("trial", 1), Verdict.SUSPECT, "another trial"),
     "foreign": (_refuse("foreign", 1000), Verdict.SUSPECT, "foreign traffic"),
     "drain": (lambda m: m.sink.update(ended="limit"), Verdict.SUSPECT, "drain"),
-    "broken": (lambda m: setattr(m, "failure", "source: gone"), Verdict.INVALID, "instrument failed: source: gone"),
+    "broken": (
+        lambda m: setattr(m, "failure", "source: gone"),
+        Verdict.INVALID,
+        "instrument failed: source: gone",
+    ),
 }
 
 
@@ -111,5 +119,9 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 def test_the_document_states_the_thresholds() -> None:
     text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    constants = {name: value for name, value in vars(verdict).items() if name.isupper() and isinstance(value, int | float)}
+    constants = {
+        name: value
+        for name, value in vars(verdict).items()
+        if name.isupper() and isinstance(value, int | float)
+    }
     assert {name: float(value) for name, value in documented.items()} == constants

@@ -12,8 +12,15 @@ SECOND_NS = 1_000_000_000
 
 def make_cell(platform: str = "raw", **workload: Any) -> Cell:
     """A cell of one stream of 1500-byte frames at 100 Mbit/s, unless told otherwise."""
-    keys = {"kind": "forwarding", "streams": 1, "frame_bytes": 1500, "intended_mbps": 100.0, "duration_s": 1.0, **workload}
-    work = Workload(**keys)
+    keys = {
+        "kind": "forwarding",
+        "streams": 1,
+        "frame_bytes": 1500,
+        "intended_mbps": 100.0,
+        "duration_s": 1.0,
+        **workload,
+    }
+    work = Workload(**{**keys, "intended_mbps": keys["intended_mbps"] or "max"})
     factors = {"platform": platform, "streams": work.streams, "frame_bytes": work.frame_bytes}
     key = " ".join(f"{name}={value}" for name, value in factors.items())
     return Cell(
@@ -47,7 +54,12 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "ended": "complete",
         "streams": [_sunk(stream, round(sent * received_share)) for stream in range(work.streams)],
     }
-    before = {"at_s": 0.0, "idle_s": {1: 0.0}, "steal_s": {1: 0.0}, "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0}}}
+    before = {
+        "at_s": 0.0,
+        "idle_s": {1: 0.0},
+        "steal_s": {1: 0.0},
+        "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0}},
+    }
     after = {
         "at_s": 1.0,
         "idle_s": {1: 0.6},

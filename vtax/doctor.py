@@ -23,7 +23,14 @@ class Check:
 
 def examine() -> list[Check]:
     """Look at this machine without changing it or starting anything."""
-    checks = [_agent(), _root(), _cpus(), _cpu_latency(), _btf(), *map(_tool, ("tc", "nsenter", "taskset", "modprobe"))]
+    checks = [
+        _agent(),
+        _root(),
+        _cpus(),
+        _cpu_latency(),
+        _btf(),
+        *map(_tool, ("tc", "nsenter", "taskset", "modprobe")),
+    ]
     return checks + [_platform(name) for name in presets()]
 
 
@@ -53,15 +60,29 @@ def _root() -> Check:
 def _cpus() -> Check:
     count = len(os.sched_getaffinity(0))
     if count < 2:
-        return Check("machine", "CPUs", False, f"{count}; source and UUT need one each", "give the machine two CPUs")
-    detail = f"{count}" if count >= 3 else f"{count}: host and guest share one, results are labelled shared-core"
+        return Check(
+            "machine", "CPUs", False, f"{count}; source and UUT need one each", "give the machine two CPUs"
+        )
+    detail = (
+        f"{count}" if count >= 3 else f"{count}: host and guest share one, results are labelled shared-core"
+    )
     return Check("machine", "CPUs", True, detail)
 
 
 def _cpu_latency() -> Check:
     present = Path("/dev/cpu_dma_latency").exists()
-    detail = "idle states are held off during trials" if present else "no /dev/cpu_dma_latency: idle states add delay"
-    return Check("machine", "idle states", present, detail, None if present else "boot with idle=poll, or accept the delay")
+    detail = (
+        "idle states are held off during trials"
+        if present
+        else "no /dev/cpu_dma_latency: idle states add delay"
+    )
+    return Check(
+        "machine",
+        "idle states",
+        present,
+        detail,
+        None if present else "boot with idle=poll, or accept the delay",
+    )
 
 
 def _btf() -> Check:
@@ -80,4 +101,10 @@ TOOL_PACKAGES = {"tc": "iproute2", "nsenter": "util-linux", "taskset": "util-lin
 
 def _tool(name: str, find: Callable[[str], str | None] = shutil.which) -> Check:
     path = find(name)
-    return Check("tool", name, path is not None, path or "not found", None if path else f"apt-get install {TOOL_PACKAGES[name]}")
+    return Check(
+        "tool",
+        name,
+        path is not None,
+        path or "not found",
+        None if path else f"apt-get install {TOOL_PACKAGES[name]}",
+    )

@@ -34,7 +34,12 @@ class Path:
     """Built by `open`, measured by trials, taken down by `close`; `open` again after a guest has died."""
 
     def __init__(
-        self, preset: Preset, config: PlatformConfig, settings: LocalSettings, streams: int, record: OwnershipRecord
+        self,
+        preset: Preset,
+        config: PlatformConfig,
+        settings: LocalSettings,
+        streams: int,
+        record: OwnershipRecord,
     ) -> None:
         self.preset = preset
         self._config = config
@@ -121,7 +126,8 @@ class Path:
             },
         )
         expected = [
-            {"stream": stream["stream"], "frames": stream["phases"][0]["frames_sent"]} for stream in sent["streams"]
+            {"stream": stream["stream"], "frames": stream["phases"][0]["frames_sent"]}
+            for stream in sent["streams"]
         ]
         got: dict[str, Any] = self.testbed.sink.call(
             "sink", "sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500}

@@ -45,7 +45,9 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
         preset = available.get(cell.platform)
         if preset is None:
             where = scenario.where("factors", "platform")
-            raise InputError(f"{where}: unknown platform {cell.platform!r}; there are: {', '.join(available)}")
+            raise InputError(
+                f"{where}: unknown platform {cell.platform!r}; there are: {', '.join(available)}"
+            )
         preset.resolve(cell.platform_overrides)
         chosen[preset.name] = preset
     return PlatformSet(chosen)

@@ -11,9 +11,13 @@ QUANTILES = ("min", "mean", "p50", "p90", "p99", "p999", "max")
 
 
 def record(
-    measured: Measured, judgement: Judgement, position: dict[str, Any], sink_cost_ns: float, environment: dict[str, Any]
+    measured: Measured,
+    judgement: Judgement,
+    position: dict[str, Any],
+    sink_cost_ns: float,
+    environment: dict[str, Any],
 ) -> TrialRecord:
-    """All rows of a trial. `position` holds the columns of `trials` that place it: block, platform, ceiling and so on."""
+    """All rows of a trial. `position` holds the columns of `trials` that place it: block, attempt, ceiling and so on."""
     work = measured.cell.workload
     complete = measured.failure is None
     window_s = measured.window_s if complete else None
@@ -32,7 +36,9 @@ def record(
         "warmup_s": work.warmup_s,
         "duration_s": window_s,
         "wall_s": measured.wall_s,
-        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s - measured.drain_s if complete else None,
+        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s - measured.drain_s
+        if complete
+        else None,
         "verdict": str(judgement.verdict),
         "marks": list(judgement.marks),
         "reasons": list(judgement.reasons),
@@ -112,7 +118,9 @@ def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[d
     elapsed_s = after["at_s"] - before["at_s"]
     cpus = len(before["idle_s"])
     tick = 100 * 0.01 * cpus / elapsed_s
-    busy = 100 * (cpus - sum(after["idle_s"][cpu] - before["idle_s"][cpu] for cpu in before["idle_s"]) / elapsed_s)
+    busy = 100 * (
+        cpus - sum(after["idle_s"][cpu] - before["idle_s"][cpu] for cpu in before["idle_s"]) / elapsed_s
+    )
     steal = 100 * sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"]) / elapsed_s
 
     def row(host: str, domain: str, component: str, percent: float, rounding: float = 0.0) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path as Directory
 from typing import Any
 
 from vtax.campaign.calibrate import Ceiling, calibrate
-from vtax.campaign.path import Path, PathFailed, PathFacts
+from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
@@ -58,7 +58,7 @@ class Campaign:
     _ceilings: dict[LocalSettings, dict[tuple[str, int, int], Ceiling]] = field(default_factory=dict)
 
     def run(self, owned: OwnershipRecord | None) -> list[tuple[str, str]]:
-        """Measure all there is; returns the cells without a usable trial. Nothing is measured where nothing is owned."""
+        """Measure all there is; returns the cells without a usable trial, with the reason."""
         for name, skipped in self.platforms.skipped.items():
             self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.remedy}")
             for cell in self.cells:
@@ -67,7 +67,11 @@ class Campaign:
         todo = [cell for cell in self.cells if cell.platform in self.platforms.probes]
         if todo and owned is not None:
             self._measure(todo, owned)
-        return [(cell.key, self.reasons.get(cell.key, "not measured")) for cell in self.cells if cell.key not in self.usable]
+        return [
+            (cell.key, self.reasons.get(cell.key, "not measured"))
+            for cell in self.cells
+            if cell.key not in self.usable
+        ]
 
     def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
         affinity = os.sched_getaffinity(0)
@@ -83,7 +87,9 @@ class Campaign:
     def _calibrate(self, cells: list[Cell], owned: OwnershipRecord) -> None:
         loads: dict[LocalSettings, list[tuple[int, int]]] = {}
         for cell in cells:
-            loads.setdefault(self._settings(cell), []).append((cell.workload.streams, cell.workload.frame_bytes))
+            loads.setdefault(self._settings(cell), []).append(
+                (cell.workload.streams, cell.workload.frame_bytes)
+            )
         for settings, wanted in loads.items():
             self.progress.note("calibrating the source's ceilings")
             self._ceilings[settings] = calibrate(settings, wanted, owned)

@@ -45,7 +45,9 @@ class Measured:
     def window_s(self) -> float:
         """The window common to all flows: one schedule serves all streams."""
         phases = [self.phase(stream) for stream in self.source["streams"]]
-        return float(min(phase["end_ns"] for phase in phases) - max(phase["start_ns"] for phase in phases)) / 1e9
+        return (
+            float(min(phase["end_ns"] for phase in phases) - max(phase["start_ns"] for phase in phases)) / 1e9
+        )
 
     @property
     def drain_s(self) -> float:
@@ -76,7 +78,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     testbed.sink.call("sink", "sink.arm", arm)
     interfaces_before = _interfaces(path)
 
-    flood = work.intended_mbps is None
+    intended = None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes)
     ticket = testbed.source.begin(
         "source",
         "source.run",
@@ -84,8 +86,8 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
             "trial": measured.trial,
             "frame_bytes": work.frame_bytes,
             "mechanism": measured.mechanism,
-            "intended_fps": None if flood else fps(work.intended_mbps, work.frame_bytes),
-            "probe_fps": PROBES_PER_S_FLOOD if flood else PROBES_PER_S_PACED,
+            "intended_fps": intended,
+            "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,
             "phases": [
                 {"phase": "warmup", "duration_s": work.warmup_s},
                 {"phase": "measure", "duration_s": work.duration_s},

@@ -97,7 +97,9 @@ def _marks(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> I
             return
     if offered * CEILING_TOLERANCE < ceiling_fps:
         yield "backpressured"
-    elif link_mbps is not None and ceiling_fps >= LINK_TOLERANCE * work.streams * fps(link_mbps, work.frame_bytes):
+    elif link_mbps is not None and ceiling_fps >= LINK_TOLERANCE * work.streams * fps(
+        link_mbps, work.frame_bytes
+    ):
         yield "link-limited"
     else:
         yield "generator-limited"
@@ -110,7 +112,9 @@ def _reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
         before, after = measured.cpu
         steal = sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"])
         share = steal / ((after["at_s"] - before["at_s"]) * max(1, len(before["steal_s"])))
-        yield from _graded(share, STEAL_SUSPECT, STEAL_INVALID, "CPU time stolen from the UUT by the machine below")
+        yield from _graded(
+            share, STEAL_SUSPECT, STEAL_INVALID, "CPU time stolen from the UUT by the machine below"
+        )
 
 
 def _source_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
@@ -138,9 +142,15 @@ def _sink_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
         if not stream["attached"]:
             yield Verdict.INVALID, f"sink detached from stream {number}"
         if number in sent and stream["received"] > sent[number]:
-            yield Verdict.INVALID, f"stream {number} received {stream['received']} frames of {sent[number]} sent"
+            yield (
+                Verdict.INVALID,
+                f"stream {number} received {stream['received']} frames of {sent[number]} sent",
+            )
         if refused["length"]:
-            yield Verdict.INVALID, f"stream {number}: {refused['length']} frames of another length than was sent"
+            yield (
+                Verdict.INVALID,
+                f"stream {number}: {refused['length']} frames of another length than was sent",
+            )
         if refused["stream"]:
             yield Verdict.INVALID, f"stream {number}: {refused['stream']} frames of another stream"
         if refused["trial"]:

@@ -67,7 +67,9 @@ class Agent:
             )
         return hello
 
-    def call(self, method: str, params: dict[str, Any] | None = None, timeout_s: float = CALL_TIMEOUT_S) -> Any:
+    def call(
+        self, method: str, params: dict[str, Any] | None = None, timeout_s: float = CALL_TIMEOUT_S
+    ) -> Any:
         """Ask and wait for the answer. Raises AgentError for an error reply, AgentGone for none."""
         return self.begin(method, params)(timeout_s)
 
@@ -134,11 +136,15 @@ class PendingReply:
         try:
             message = self._reply.get(timeout=timeout_s)
         except queue.Empty:
-            raise AgentGone(f"{self._agent.name}: no answer to {self._method} within {timeout_s:g} s") from None
+            raise AgentGone(
+                f"{self._agent.name}: no answer to {self._method} within {timeout_s:g} s"
+            ) from None
         if message.get("gone"):
             raise AgentGone(f"{self._agent.name}: its stream ended during {self._method}")
         if "error" in message:
-            raise AgentError(f"{self._agent.name}: {self._method}: {message['error'].get('message', 'no reason given')}")
+            raise AgentError(
+                f"{self._agent.name}: {self._method}: {message['error'].get('message', 'no reason given')}"
+            )
         return message.get("result")
 
 

@@ -56,7 +56,7 @@ def cpu_use(before: CpuSample, after: CpuSample) -> CpuUse:
 
 @dataclass(frozen=True)
 class ThreadTime:
-    """Nanoseconds that a thread ran, and that it was runnable but waited for a CPU (sched-stats, /proc/PID/schedstat)."""
+    """Nanoseconds that a thread ran, and that it was runnable but waited for a CPU (/proc/PID/schedstat)."""
 
     run_ns: int
     wait_ns: int

@@ -1,6 +1,14 @@
-"""The layers being taxed: one file a kind, a preset (a YAML file under data/platforms) for each name a user may ask for."""
+"""The layers being taxed: one file a kind, and under data/platforms a preset for each name a user may ask for."""
 
-from vtax.platforms.contract import Guest, GuestNic, GuestPlan, Platform, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.contract import (
+    Guest,
+    GuestNic,
+    GuestPlan,
+    Platform,
+    PlatformConfig,
+    PlatformUnusable,
+    Probe,
+)
 from vtax.platforms.preset import Preset, load_kind, presets
 
 __all__ = [

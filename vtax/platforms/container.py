@@ -65,7 +65,9 @@ class Kind:
         """Ask the runtime for its version."""
         require_root()
         runtime = _runtime(config.runtime)
-        version = subprocess.run([runtime, "--version"], check=False, capture_output=True, text=True, timeout=10)
+        version = subprocess.run(
+            [runtime, "--version"], check=False, capture_output=True, text=True, timeout=10
+        )
         return Probe("none", {"runtime": config.runtime, "version": version.stdout.splitlines()[0].strip()})
 
     def start(self, plan: GuestPlan) -> ContainerGuest:
@@ -127,12 +129,22 @@ def write_bundle(bundle: Path, netns: Path, cpus: list[int], config: Config) -> 
                     "args": ["/vtax-agent"],
                     "env": ["PATH=/"],
                     "noNewPrivileges": True,
-                    "capabilities": {kind: CAPABILITIES for kind in ("bounding", "effective", "permitted")},
+                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), CAPABILITIES),
                 },
                 "mounts": [
                     {"destination": "/proc", "type": "proc", "source": "proc"},
-                    {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["ro", "nosuid", "noexec"]},
-                    {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
+                    {
+                        "destination": "/sys",
+                        "type": "sysfs",
+                        "source": "sysfs",
+                        "options": ["ro", "nosuid", "noexec"],
+                    },
+                    {
+                        "destination": "/dev",
+                        "type": "tmpfs",
+                        "source": "tmpfs",
+                        "options": ["nosuid", "mode=755"],
+                    },
                 ],
                 "linux": {
                     "namespaces": [

@@ -41,13 +41,20 @@ class Kernel:
         command = ["modprobe", "-d", str(self.root), "-S", self.version, "--show-depends", module]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
         if done.returncode != 0:
-            raise PlatformUnusable(f"kernel {self.version} has no module {module}", "choose another nic_model")
+            raise PlatformUnusable(
+                f"kernel {self.version} has no module {module}", "choose another nic_model"
+            )
         return [Path(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("insmod ")]
 
 
 def check_tools() -> None:
     """Raise PlatformUnusable when a command that unpacks kernels is missing."""
-    for command, package in (("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("modprobe", "kmod"), ("depmod", "kmod")):
+    for command, package in (
+        ("apt-get", "apt"),
+        ("dpkg-deb", "dpkg"),
+        ("modprobe", "kmod"),
+        ("depmod", "kmod"),
+    ):
         if shutil.which(command) is None:
             raise PlatformUnusable(f"no {command} command found", f"apt-get install {package}")
 
@@ -83,7 +90,12 @@ def _unpack(package: str, root: Path) -> None:
         work = Path(scratch)
         work.chmod(0o755)
         done = subprocess.run(
-            ["apt-get", "download", package], check=False, capture_output=True, text=True, timeout=600, cwd=work
+            ["apt-get", "download", package],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            cwd=work,
         )
         archives = list(work.glob("*.deb"))
         if done.returncode != 0 or not archives:
@@ -112,7 +124,9 @@ def extract_vmlinux(image: bytes) -> bytes:
             if kernel.startswith(b"\x7fELF"):
                 return kernel
             at = image.find(magic, at + 1)
-    raise PlatformUnusable("the kernel image is compressed in an unknown way", "use a kernel compressed with xz or gzip")
+    raise PlatformUnusable(
+        "the kernel image is compressed in an unknown way", "use a kernel compressed with xz or gzip"
+    )
 
 
 def _unxz(data: bytes) -> bytes:

@@ -34,7 +34,9 @@ class Config(PlatformConfig):
     nic_model: Literal["virtio-net-pci", "e1000"] = "virtio-net-pci"
     vcpus: int = Field(1, ge=1, le=16)
     memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
-    accelerator: Literal["auto", "kvm", "emulated"] = Field("auto", description="auto boots a guest under KVM to find out")
+    accelerator: Literal["auto", "kvm", "emulated"] = Field(
+        "auto", description="auto boots a guest under KVM to find out"
+    )
 
 
 @dataclass
@@ -52,7 +54,10 @@ class QemuGuest:
     def threads(self) -> dict[int, tuple[int, str]]:
         """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
         return {
-            tid: (self.pid, f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator")
+            tid: (
+                self.pid,
+                f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator",
+            )
             for tid, name in threads_of(self.pid).items()
         }
 
@@ -89,7 +94,9 @@ class Kind:
         if accelerator == "auto":
             key = f"{version} {kernel.version}"
             accelerator = find_accelerator(key, lambda limit_s: _boots_under_kvm(kernel, image, limit_s))
-        return Probe(accelerator, {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model})
+        return Probe(
+            accelerator, {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
+        )
 
     def start(self, plan: GuestPlan) -> QemuGuest:
         """Open the taps, attach them to their ports, start the emulator and wait for hello."""
@@ -147,7 +154,14 @@ def _command(kernel: Kernel, image: Path, accelerator: str, console: Path) -> li
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", *model),
         *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
         *("-append", "console=ttyS0 loglevel=4 panic=-1 tsc=reliable random.trust_cpu=on"),
-        *("-serial", f"file:{console}", "-device", "virtio-serial-pci", "-chardev", "stdio,id=agent,signal=off"),
+        *(
+            "-serial",
+            f"file:{console}",
+            "-device",
+            "virtio-serial-pci",
+            "-chardev",
+            "stdio,id=agent,signal=off",
+        ),
         *("-device", "virtserialport,chardev=agent,name=vtax"),
     ]
 

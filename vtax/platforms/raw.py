@@ -50,7 +50,9 @@ class Kind:
     def start(self, plan: GuestPlan) -> RawGuest:
         """Start an agent in the host's namespace."""
         begun = time.monotonic()
-        agent = start_agent(plan.name, netns=plan.host.path, cpus=list(plan.cpus), log=plan.scratch / f"{plan.name}.log")
+        agent = start_agent(
+            plan.name, netns=plan.host.path, cpus=list(plan.cpus), log=plan.scratch / f"{plan.name}.log"
+        )
         plan.record.add_process(agent.process.pid, plan.name)
         agent.wait_hello(5.0)
         return RawGuest(agent, time.monotonic() - begun)

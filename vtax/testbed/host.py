@@ -78,7 +78,9 @@ class Host:
         """Poll a link's end by a kernel thread of its own on the host's CPUs."""
         self._ingress_threads[interface] = thread_ingress(self.namespace, interface, self._cpus["host"])
 
-    def start_guest(self, name: str, kind: str, config: dict[str, Any], nics: list[dict[str, Any]]) -> dict[str, Any]:
+    def start_guest(
+        self, name: str, kind: str, config: dict[str, Any], nics: list[dict[str, Any]]
+    ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"}; returns {"hello_s", "modules"}.
 
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.

@@ -37,7 +37,9 @@ class LocalTestbed:
         settings.check()
         self.settings = settings
         self.streams = [StreamAddresses(stream) for stream in range(streams)]
-        self.source, self.uut, self.sink = (Host(name, record, settings.cpus) for name in ("source", "uut", "sink"))
+        self.source, self.uut, self.sink = (
+            Host(name, record, settings.cpus) for name in ("source", "uut", "sink")
+        )
 
     @property
     def hosts(self) -> tuple[Host, Host, Host]:
@@ -59,8 +61,12 @@ class LocalTestbed:
         source = LinkEnd(self.source.namespace, f"src{number}", stream.source_mac)
         sink = LinkEnd(self.sink.namespace, f"snk{number}", stream.sink_mac)
         ends = {
-            "in": LinkEnd(self.uut.namespace, f"in{number}", stream.uut_in_mac if wire else stream.end_mac(0)),
-            "out": LinkEnd(self.uut.namespace, f"out{number}", stream.uut_out_mac if wire else stream.end_mac(1)),
+            "in": LinkEnd(
+                self.uut.namespace, f"in{number}", stream.uut_in_mac if wire else stream.end_mac(0)
+            ),
+            "out": LinkEnd(
+                self.uut.namespace, f"out{number}", stream.uut_out_mac if wire else stream.end_mac(1)
+            ),
         }
         make_link(source, ends["in"], self.settings.mtu)
         make_link(ends["out"], sink, self.settings.mtu)

@@ -44,7 +44,9 @@ class BridgePort:
         self.end = end
         self.name = name
         with end.namespace.netlink() as ip:
-            ip.link("add", ifname=name, kind="bridge", br_stp_state=0, br_mcast_snooping=0, br_forward_delay=0)
+            ip.link(
+                "add", ifname=name, kind="bridge", br_stp_state=0, br_mcast_snooping=0, br_forward_delay=0
+            )
             self._index = ip.link_lookup(ifname=name)[0]
             ip.link("set", index=self._index, state="up")
         self._join(end.interface, far_mac)
