@@ -1,6 +1,7 @@
 """docs/results.md and the schemas that files are written with say the same."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -53,7 +54,13 @@ def test_files_explain_themselves() -> None:
     }
 
 
-def test_further_factors_become_text_columns_once() -> None:
-    campaign = {"scenario": {"factors": {"platform": ["raw"], "streams": [1], "memory_bytes": [1, 2]}}}
+@pytest.mark.parametrize(
+    "campaign",
+    [
+        {"scenario": {"factors": {"platform": ["raw"], "streams": [1], "memory_bytes": [1, 2]}}},
+        {"factors": ["streams", "memory_bytes"], "scenario": {"factors": {"platform.memory_bytes": [1, 2]}}},
+    ],
+)
+def test_further_factors_become_text_columns_once(campaign: dict[str, Any]) -> None:
     added = [field for field in schemas(campaign)["trials"] if field not in schemas({})["trials"]]
     assert [(field.name, field.type) for field in added] == [("memory_bytes", pa.string())]
