@@ -210,7 +210,7 @@ def test_a_campaign_killed_at_any_instant_keeps_what_it_committed(tmp_path: Path
 
 
 def test_a_commit_is_cheap_in_a_full_block(tmp_path: Path) -> None:
-    """Under 30 ms at the 130th trial of a block: a small part of a trial's overhead."""
+    """Under 30 ms of CPU at the 130th trial of a block; what it waits beyond is the disk."""
     noise = np.random.default_rng(1)  # as long as a histogram of 10,000 samples, and harder to compress
     costs_s = []
     with ResultWriter.create(tmp_path, CAMPAIGN) as writer:
@@ -218,8 +218,7 @@ def test_a_commit_is_cheap_in_a_full_block(tmp_path: Path) -> None:
             full = record(number)
             histograms = [b64encode(noise.bytes(1500)).decode() for _ in range(3)]
             full.latency = [{"stream": stream, "histogram": text} for stream, text in enumerate(histograms)]
-            before = time.perf_counter()
+            before = time.process_time()
             writer.commit(full)
-            costs_s.append(time.perf_counter() - before)
-    # The least of the last few: the machine's other work and its disk are not the writer's cost.
-    assert min(costs_s[-20:]) < 0.030, f"median {median(costs_s[-20:]):.4f} s"
+            costs_s.append(time.process_time() - before)
+    assert median(costs_s[-20:]) < 0.030
