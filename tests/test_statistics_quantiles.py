@@ -66,6 +66,11 @@ def test_what_is_no_quantile_is_refused(q: float) -> None:
         samples_needed(q)
 
 
+def test_a_quantile_between_two_samples_is_the_upper_one() -> None:
+    assert exact(list(range(1, 22))).quantile(0.5) == 11
+    assert exact(list(range(1, 102))).quantile(0.9) == 91
+
+
 def test_no_or_empty_repetitions_have_no_quantile() -> None:
     empty = decode(HdrHistogram(1, 1000, 3).encode().decode())
     assert empty.samples == 0
