@@ -93,25 +93,31 @@ def scalar(text: str) -> str | int | float | bool | None:
 
 def read_document(path: Path) -> Document:
     """The mapping in the YAML file at `path`; raises InputError for whatever else is there."""
-    text = _read_text(path)
-    loader = _Loader(text)
-    try:
-        node = loader.get_single_node()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        reason = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise InputError(f"{path}:{line}: not readable as YAML: {reason}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise InputError(f"{path}:{line}: not readable as YAML: control characters are not allowed") from None
-    except (ValueError, OverflowError) as error:  # PyYAML lets escapes beyond Unicode through to chr()
-        raise InputError(f"{path}:{loader.line + 1}: not readable as YAML: {error}") from None
+    node = _compose(path, _read_text(path))
     if not isinstance(node, yaml.MappingNode):
         line = node.start_mark.line + 1 if node else 1
         raise InputError(f"{path}:{line}: a mapping is expected, lines of the form `key: value`")
     origins: dict[Loc, str] = {(): _origin(path, node)}
     return Document(path, _construct(path, node, (), origins), origins)
+
+
+def _compose(path: Path, text: str) -> yaml.Node | None:
+    def refused(line: int, reason: object) -> InputError:
+        return InputError(f"{path}:{line}: not readable as YAML: {reason}")
+
+    try:
+        loader = _Loader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise refused(line, "control characters are not allowed") from None
+    try:
+        return loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = " ".join(str(part) for part in (error.context, error.problem) if part)
+        raise refused(mark.line + 1 if mark else 1, reason) from None
+    except (ValueError, OverflowError) as error:  # PyYAML lets escapes beyond Unicode through to chr()
+        raise refused(loader.line + 1, error) from None
 
 
 def _read_text(path: Path) -> str:
