@@ -1,1 +1,3 @@
-//! lib
+//! The part of vtax that touches packets.
+
+pub mod traffic;

@@ -1,0 +1,45 @@
+# make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
+
+# What each command or file comes from; only packages whose probe fails are installed.
+BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config linux-libc-dev
+RUN_PACKAGES := iproute2 util-linux kmod runc qemu-system-x86
+TEST_PACKAGES := chromium
+
+.PHONY: demo test lint build install agent clean-build packages-build packages-run packages-test
+
+demo: install packages-run
+	$(BIN)/vtax run quick
+
+test: install packages-run packages-test lint
+	cd agent && cargo test --release --locked --quiet
+	$(BIN)/python -m pytest
+
+lint: install
+	cd agent && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+build: agent
+agent: packages-build
+	cd agent && cargo build --release --locked
+	mkdir -p vtax/bin && cp $(AGENT) vtax/bin/vtax-agent
+
+install: $(VENV)/installed agent
+$(VENV)/installed: requirements-dev.lock pyproject.toml
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || scripts/packages python3-venv
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+packages-build:
+	@scripts/packages $(BUILD_PACKAGES)
+packages-run:
+	@scripts/packages $(RUN_PACKAGES)
+packages-test:
+	@scripts/packages $(TEST_PACKAGES)

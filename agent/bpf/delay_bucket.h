@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Log-linear filing of delays: exactly below 256 ns, then 128 buckets to each power of two, up to 2^36 ns (69 s).
+ * The agent's histogram.rs inverts it.
+ */
+#ifndef VTAX_DELAY_BUCKET_H
+#define VTAX_DELAY_BUCKET_H
+
+#include <linux/types.h>
+#include <bpf/bpf_helpers.h>
+
+#define SUB_BUCKET_BITS 7
+#define SUB_BUCKETS (1 << SUB_BUCKET_BITS)
+#define DELAY_BITS 36
+#define DELAY_BUCKETS ((DELAY_BITS - SUB_BUCKET_BITS + 1) * SUB_BUCKETS)
+
+static __always_inline __u32 floor_log2(__u64 value)
+{
+	__u32 log = 0;
+
+	for (__u32 step = 32; step; step /= 2) {
+		if (value >> step) {
+			value >>= step;
+			log += step;
+		}
+	}
+	return log;
+}
+
+/* Longer delays go to the last bucket. */
+static __always_inline __u32 delay_bucket(__u64 delay_ns)
+{
+	if (delay_ns >> DELAY_BITS)
+		return DELAY_BUCKETS - 1;
+	if (delay_ns < SUB_BUCKETS)
+		return delay_ns;
+
+	__u32 shift = floor_log2(delay_ns) - SUB_BUCKET_BITS;
+
+	return shift * SUB_BUCKETS + (delay_ns >> shift);
+}
+
+#endif

@@ -1,0 +1,57 @@
+//! The test frame, as `frame.h` lays it out.
+
+pub(in crate::traffic) const FLAG_PROBE: u8 = 0x80;
+
+const MAGIC: u32 = 0x7674_6178;
+const HEADER_BYTES: usize = 64;
+
+/// The fields of a test frame that a sink looks at.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::traffic) struct TestFrame {
+    pub trial: u32,
+    pub phase: u8,
+    pub stream: u8,
+    pub sequence: u32,
+    pub time_ns: u64,
+}
+
+impl TestFrame {
+    /// The frame between documentation addresses, `frame_bytes` long.
+    pub fn to_bytes(self, frame_bytes: usize) -> Vec<u8> {
+        assert!(
+            frame_bytes >= HEADER_BYTES,
+            "a test frame has at least {HEADER_BYTES} bytes"
+        );
+        let ip_bytes = (frame_bytes - 14) as u16;
+        let mut ip = [
+            0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 0, 2, 198, 18, 1, 2,
+        ];
+        ip[2..4].copy_from_slice(&ip_bytes.to_be_bytes());
+        let checksum = internet_checksum(&ip);
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+
+        let mut frame = Vec::with_capacity(frame_bytes);
+        frame.extend([0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00]);
+        frame.extend(ip);
+        frame.extend([0x10, 0x00, 0x10, 0x01]);
+        frame.extend((ip_bytes - 20).to_be_bytes());
+        frame.extend([0, 0]);
+        frame.extend(MAGIC.to_be_bytes());
+        frame.extend(self.trial.to_be_bytes());
+        frame.extend([self.phase, self.stream]);
+        frame.extend(self.sequence.to_be_bytes());
+        frame.extend(self.time_ns.to_be_bytes());
+        frame.resize(frame_bytes, 0);
+        frame
+    }
+}
+
+/// RFC 1071.
+fn internet_checksum(bytes: &[u8]) -> u16 {
+    let sum: u32 = bytes
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+        .sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !(((folded & 0xffff) + (folded >> 16)) as u16)
+}

@@ -1,0 +1,208 @@
+//! The counting sink: a BPF program at the interface where a stream leaves the UUT.
+//!
+//! It checks, counts and drops test frames before the kernel sees them; nothing is copied to user space. Life of a sink:
+//! `open` attaches, `arm` zeroes and names the trial, `collect` waits for the last frames and reports, `close` detaches.
+
+mod attach;
+mod collect;
+mod cost;
+mod frame;
+mod histogram;
+mod program;
+#[cfg(test)]
+mod tests;
+pub mod wire;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use self::attach::Attached;
+use self::program::Armed;
+use self::wire::{ArmParams, CollectParams, CollectReply, OpenParams, OpenReply, OpenStream};
+use super::Error;
+use super::bpf::interface_index;
+
+/// Streams are numbered in seven bits of the frame; a reply holds eight histograms.
+const STREAMS_MAX: usize = 8;
+const STREAM_NUMBER_MAX: u8 = 0x7f;
+const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9014;
+const LIMIT_MS_MAX: u64 = 60_000;
+
+/// Attached sinks, one for each stream. Dropping it detaches them all.
+#[derive(Debug)]
+pub struct Sink {
+    streams: Vec<Stream>,
+    armed: bool,
+}
+
+#[derive(Debug)]
+struct Stream {
+    number: u8,
+    attached: Attached,
+}
+
+impl Sink {
+    /// Attaches to every stream's interface, or to none. Test frames are refused until `arm`.
+    pub fn open(params: &OpenParams) -> Result<(Self, OpenReply), Error> {
+        check_pairs(params)?;
+        let mut streams = Vec::new();
+        for (position, pair) in params.streams.iter().enumerate() {
+            let index =
+                interface_index(&format!("streams[{position}].interface"), &pair.interface)?;
+            let attached = Attached::new(&pair.interface, index, params.attach)?;
+            streams.push(Stream {
+                number: pair.stream,
+                attached,
+            });
+        }
+        let reply = OpenReply {
+            streams: streams
+                .iter()
+                .map(|s| OpenStream {
+                    stream: s.number,
+                    attached: s.attached.mode,
+                })
+                .collect(),
+            cost_ns_per_frame: streams[0].attached.cost_ns_per_frame,
+        };
+        Ok((
+            Self {
+                streams,
+                armed: false,
+            },
+            reply,
+        ))
+    }
+
+    /// Zeroes all counts; from here on, frames of this trial and length are counted, those of `phase` analysed.
+    pub fn arm(&mut self, params: &ArmParams) -> Result<(), Error> {
+        if !FRAME_BYTES.contains(&params.frame_bytes) {
+            let allowed = format!(
+                "{} is outside {}..{}",
+                params.frame_bytes,
+                FRAME_BYTES.start(),
+                FRAME_BYTES.end()
+            );
+            return Err(Error::params("frame_bytes", allowed));
+        }
+        self.armed = false;
+        for stream in &self.streams {
+            stream.attached.memory.arm(Armed {
+                trial: params.trial,
+                stream: stream.number,
+                phase: params.phase,
+                frame_bytes: params.frame_bytes,
+            })?;
+        }
+        self.armed = true;
+        Ok(())
+    }
+
+    /// Waits for the last frames and reports. Setting `abort` ends the wait at once. Counting goes on until `arm` or `close`.
+    pub fn collect(
+        &self,
+        params: &CollectParams,
+        abort: &AtomicBool,
+    ) -> Result<CollectReply, Error> {
+        self.check_collect(params)?;
+        let start = Instant::now();
+        let ended = collect::drain(&self.streams, params, abort)?;
+        let drain_ms = start.elapsed().as_secs_f64() * 1e3;
+        let streams = self
+            .streams
+            .iter()
+            .map(collect::report)
+            .collect::<anyhow::Result<_>>()?;
+        Ok(CollectReply {
+            drain_ms,
+            ended,
+            streams,
+        })
+    }
+
+    /// Detaches everything; reports the first interface where that failed.
+    pub fn close(self) -> Result<(), Error> {
+        let results: Vec<_> = self
+            .streams
+            .into_iter()
+            .map(|stream| stream.attached.detach())
+            .collect();
+        results
+            .into_iter()
+            .collect::<anyhow::Result<()>>()
+            .map_err(Error::from)
+    }
+
+    fn check_collect(&self, params: &CollectParams) -> Result<(), Error> {
+        if !self.armed {
+            return Err(anyhow::anyhow!(
+                "the sink is not armed: call sink.arm before sink.collect"
+            )
+            .into());
+        }
+        if params.limit_ms > LIMIT_MS_MAX {
+            return Err(Error::params(
+                "limit_ms",
+                format!("{} is above {LIMIT_MS_MAX}", params.limit_ms),
+            ));
+        }
+        let mut seen = BTreeSet::new();
+        for (position, expected) in params.expected.iter().enumerate() {
+            let field = || format!("expected[{position}].stream");
+            if !self
+                .streams
+                .iter()
+                .any(|stream| stream.number == expected.stream)
+            {
+                return Err(Error::params(
+                    field(),
+                    format!("stream {} was not opened", expected.stream),
+                ));
+            }
+            if !seen.insert(expected.stream) {
+                return Err(Error::params(
+                    field(),
+                    format!("stream {} is named twice", expected.stream),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_pairs(params: &OpenParams) -> Result<(), Error> {
+    if params.streams.is_empty() || params.streams.len() > STREAMS_MAX {
+        let problem = format!(
+            "{} streams, but 1..{STREAMS_MAX} are possible",
+            params.streams.len()
+        );
+        return Err(Error::params("streams", problem));
+    }
+    let mut numbers = BTreeSet::new();
+    let mut interfaces = BTreeSet::new();
+    for (position, pair) in params.streams.iter().enumerate() {
+        if pair.stream > STREAM_NUMBER_MAX {
+            let problem = format!("{} is above {STREAM_NUMBER_MAX}", pair.stream);
+            return Err(Error::params(
+                format!("streams[{position}].stream"),
+                problem,
+            ));
+        }
+        if !numbers.insert(pair.stream) {
+            let problem = format!("stream {} is named twice", pair.stream);
+            return Err(Error::params(
+                format!("streams[{position}].stream"),
+                problem,
+            ));
+        }
+        if !interfaces.insert(&pair.interface) {
+            let problem = format!("`{}` already receives another stream", pair.interface);
+            return Err(Error::params(
+                format!("streams[{position}].interface"),
+                problem,
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Tests of the sink's program alone (`counting`) and of sinks on real interfaces (`network`).
+
+mod counting;
+mod network;
+
+use super::cost::monotonic_ns;
+use super::frame::TestFrame;
+use super::program::PHASE_MEASURE;
+
+const TRIAL: u32 = 0xfeed_0001;
+const STREAM: u8 = 3;
+const FRAME_BYTES: usize = 200;
+const EXTRA_LANE: u8 = 0x80;
+
+/// A frame that an armed sink counts.
+fn frame(sequence: u32) -> TestFrame {
+    let time_ns = monotonic_ns().unwrap();
+    TestFrame {
+        trial: TRIAL,
+        phase: PHASE_MEASURE as u8,
+        stream: STREAM,
+        sequence,
+        time_ns,
+    }
+}
+
+/// An extra probe.
+fn probe(sequence: u32) -> TestFrame {
+    TestFrame {
+        stream: STREAM | EXTRA_LANE,
+        ..frame(sequence)
+    }
+}

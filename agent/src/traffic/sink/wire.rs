@@ -1,0 +1,169 @@
+//! Params and replies of the `sink.*` methods.
+
+use serde::{Deserialize, Serialize};
+
+/// `sink.open`: which interface receives which stream, one of each.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenParams {
+    pub streams: Vec<StreamInterface>,
+    pub attach: AttachRequest,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamInterface {
+    pub stream: u8,
+    pub interface: String,
+}
+
+/// Where the sink's program is to be attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttachRequest {
+    /// The first of native XDP, generic XDP and tc that the kernel grants.
+    Auto,
+    Native,
+    Generic,
+    Tc,
+}
+
+/// Where a program is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    XdpNative,
+    XdpGeneric,
+    Tc,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenReply {
+    pub streams: Vec<OpenStream>,
+    /// Time of the sink's program for one frame with all its analysis, without the driver's share.
+    pub cost_ns_per_frame: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenStream {
+    pub stream: u8,
+    pub attached: Mode,
+}
+
+/// `sink.arm`: what is counted from here on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArmParams {
+    pub trial: u32,
+    pub phase: AnalysedPhase,
+    pub frame_bytes: u32,
+}
+
+/// The phase whose frames are analysed; those of the others are only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnalysedPhase {
+    Probe,
+    Measure,
+}
+
+/// `sink.collect`: wait until the streams are drained, then report.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectParams {
+    pub expected: Vec<ExpectedStream>,
+    pub quiet_ms: u64,
+    pub limit_ms: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedStream {
+    pub stream: u8,
+    /// Frames that were sent in the analysed phase, extra probes not among them.
+    pub frames: u64,
+}
+
+/// What ended the drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Every expected stream received all its frames.
+    Complete,
+    /// No frame of the analysed phase came for `quiet_ms`.
+    Quiet,
+    /// `limit_ms` passed.
+    Limit,
+    Aborted,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct CollectReply {
+    pub drain_ms: f64,
+    pub ended: Ended,
+    pub streams: Vec<CollectedStream>,
+}
+
+/// One stream since `sink.arm`. Frame counts are of the main lane; extra probes stand in `probes`.
+#[derive(Clone, Debug, Serialize)]
+pub struct CollectedStream {
+    pub stream: u8,
+    /// The interface still runs our program.
+    pub attached: bool,
+    /// Arrivals in each phase, duplicates among them.
+    pub phases: PhaseFrames,
+    /// Of the analysed phase, without duplicates.
+    pub received: u64,
+    pub duplicated: u64,
+    /// RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate.
+    pub reordered: u64,
+    /// Longest run of consecutive sequences.
+    pub longest_run: u64,
+    /// CLOCK_MONOTONIC at the first and last arrival; null when there was none.
+    pub first_ns: Option<u64>,
+    pub last_ns: Option<u64>,
+    pub refused: Refused,
+    pub probes: Probes,
+    pub latency: Latency,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseFrames {
+    pub probe: u64,
+    pub warmup: u64,
+    pub measure: u64,
+}
+
+/// Frames that entered no other count.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refused {
+    /// Another length than was armed, or several frames merged into one.
+    pub length: u64,
+    /// Another trial, or no trial armed.
+    pub trial: u64,
+    /// A stream that does not belong to this interface.
+    pub stream: u64,
+    /// Not test frames; these are passed on to the kernel.
+    pub foreign: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Probes {
+    pub received: u64,
+    pub duplicated: u64,
+}
+
+/// One-way delay of the frames that were sent to measure it. Null where there are too few samples.
+#[derive(Clone, Debug, Serialize)]
+pub struct Latency {
+    pub count: u64,
+    pub min_ns: Option<u64>,
+    pub mean_ns: Option<f64>,
+    pub p50_ns: Option<u64>,
+    pub p90_ns: Option<u64>,
+    pub p99_ns: Option<u64>,
+    pub p999_ns: Option<u64>,
+    pub max_ns: Option<u64>,
+    /// HdrHistogram V2, deflated, base64.
+    pub histogram: String,
+}

@@ -1,0 +1,94 @@
+//! For tests: a network of their own, and a socket that sends hand-made frames into it.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::panic::resume_unwind;
+use std::process::Command;
+use std::ptr;
+use std::thread;
+
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, unshare};
+
+pub(super) const SOURCE: &str = "src0";
+pub(super) const SINK: &str = "snk0";
+
+/// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
+///
+/// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens to the test.
+pub(super) fn in_namespace(test: impl FnOnce() + Send) {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET)
+                .expect("these tests make network namespaces and need root");
+            ip(&["link", "add", SOURCE, "type", "veth", "peer", "name", SINK]);
+            for interface in [SOURCE, SINK] {
+                ip(&["link", "set", interface, "addrgenmode", "none", "up"]);
+            }
+            test();
+        });
+        if let Err(panic) = thread.join() {
+            resume_unwind(panic);
+        }
+    });
+}
+
+/// Runs ip(8) in this thread's namespace and gives its output.
+pub(super) fn ip(arguments: &[&str]) -> String {
+    run("ip", arguments)
+}
+
+/// Runs tc(8) in this thread's namespace and gives its output.
+pub(super) fn tc(arguments: &[&str]) -> String {
+    run("tc", arguments)
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A raw packet socket on `SOURCE`.
+pub(super) struct Sender {
+    socket: OwnedFd,
+    address: libc::sockaddr_ll,
+}
+
+impl Sender {
+    pub fn new() -> Self {
+        // SAFETY: plain system calls on values that outlive them; so in `send`.
+        let socket =
+            unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        assert!(socket >= 0, "{}", io::Error::last_os_error());
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_ifindex = if_nametoindex(SOURCE).unwrap() as i32;
+        Self {
+            socket: unsafe { OwnedFd::from_raw_fd(socket) },
+            address,
+        }
+    }
+
+    pub fn send(&self, frame: &[u8]) {
+        let sent = unsafe {
+            libc::sendto(
+                self.socket.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                0,
+                ptr::from_ref(&self.address).cast(),
+                size_of::<libc::sockaddr_ll>() as u32,
+            )
+        };
+        assert_eq!(sent, frame.len() as isize, "{}", io::Error::last_os_error());
+    }
+}

@@ -1,0 +1,119 @@
+"""Namespaces, links, ports and ingress threads on the running kernel."""
+
+import os
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
+from vtax.machine.ingress import thread_ingress
+from vtax.machine.namespace import Namespace
+from vtax.platforms.tap import open_tap
+from vtax.testbed.link import LinkEnd, make_link, shape
+from vtax.testbed.port import BridgePort
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def spaces() -> Iterator[tuple[Namespace, Namespace]]:
+    run = uuid.uuid4().hex[:6]
+    near, far = Namespace(f"vtax-test-{run}-a"), Namespace(f"vtax-test-{run}-b")
+    try:
+        near.create()
+        far.create()
+        yield near, far
+    finally:
+        near.remove()
+        far.remove()
+
+
+@pytest.fixture
+def link(spaces: tuple[Namespace, Namespace]) -> tuple[LinkEnd, LinkEnd]:
+    near, far = spaces
+    ends = LinkEnd(near, "src0", "02:00:00:00:00:01"), LinkEnd(far, "in0", "02:00:00:00:00:02")
+    make_link(*ends, mtu=1500)
+    return ends
+
+
+def told(namespace: Namespace, *command: str) -> str:
+    done = subprocess.run(
+        ["nsenter", f"--net={namespace.path}", "--", *command], check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def test_a_namespace_is_silent_and_leaves_nothing() -> None:
+    namespace = Namespace(f"vtax-test-{uuid.uuid4().hex[:6]}")
+    before = Path("/proc/self/ns/net").stat().st_ino
+    namespace.create()
+    try:
+        disabled = namespace.run(lambda: Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").read_text().strip())
+        assert disabled == "1"
+        assert namespace.run(lambda: Path("/proc/thread-self/ns/net").stat().st_ino) != before
+    finally:
+        namespace.remove()
+    assert Path("/proc/self/ns/net").stat().st_ino == before
+    assert not namespace.path.exists()
+
+
+def test_what_fails_inside_fails_outside(spaces: tuple[Namespace, Namespace]) -> None:
+    def fail() -> None:
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        spaces[0].run(fail)
+
+
+def test_a_shaped_link_counts_layer_one(link: tuple[LinkEnd, LinkEnd]) -> None:
+    near, _ = link
+    shape(near, 1000, flow_control=True)
+    qdisc = told(near.namespace, "tc", "qdisc", "show", "dev", "src0")
+    assert "tbf" in qdisc
+    assert "rate 1Gbit" in qdisc
+    assert "overhead 24" in qdisc
+
+
+def test_the_ingress_gets_a_pinned_thread(link: tuple[LinkEnd, LinkEnd]) -> None:
+    _, far = link
+    pid = thread_ingress(far.namespace, far.interface, [0])
+    assert Path(f"/proc/{pid}/comm").read_text().startswith("napi/in0")
+    assert os.sched_getaffinity(pid) == {0}
+    assert thread_time(pid) is not None
+
+
+def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) -> None:
+    near, far = link
+    port = BridgePort(far, "port-in0", near.mac)
+    tap = open_tap(far.namespace, "tap0", 1500)
+    try:
+        port.attach("tap0", "02:00:00:00:00:03")
+        members = told(far.namespace, "ip", "-d", "link", "show", "master", "port-in0")
+        assert members.count("learning off flood off") == 2
+        entries = told(far.namespace, "bridge", "fdb", "show", "br", "port-in0")
+        assert "02:00:00:00:00:01 dev in0 master port-in0 permanent" in entries
+        assert "02:00:00:00:00:03 dev tap0 master port-in0 permanent" in entries
+    finally:
+        os.close(tap)
+    port.close()
+    assert "port-in0" not in told(far.namespace, "ip", "link")
+    assert "tap0" not in told(far.namespace, "ip", "link")
+
+
+def test_cpu_use_tells_a_spinner_from_idleness() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    before = sample_cpus([cpu])
+    subprocess.run(
+        ["taskset", "--cpu-list", str(cpu), "timeout", "0.5", "sh", "-c", "while :; do :; done"], check=False
+    )
+    use = cpu_use(before, sample_cpus([cpu]))
+    assert use.busy_percent > 60
+    assert use.busy_percent <= 100 + use.rounding_percent
+
+
+def test_threads_are_named() -> None:
+    assert os.getpid() in threads_of(os.getpid())
+    assert thread_time(2**22 + 1) is None

@@ -1,0 +1,74 @@
+"""What a run owns is written down before it is made, and removed by that record only."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vtax.inputs import InputError
+from vtax.machine.lock import HostLock
+from vtax.machine.ownership import OwnershipRecord, process_start, stale_records, stop_process
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> OwnershipRecord:
+    record = OwnershipRecord("vtax-test", tmp_path)
+    record.open()
+    return record
+
+
+def sleeper() -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+
+
+def test_clean_removes_what_was_made_newest_first(record: OwnershipRecord) -> None:
+    inner = record.scratch / "inner"
+    record.add("directory", name=str(inner))
+    inner.mkdir()
+    removed = record.clean()
+    assert [str(entry) for entry in removed] == [f"directory {inner}", f"directory {record.scratch}"]
+    assert not record.scratch.exists()
+    assert not record.path.exists()
+
+
+def test_clean_names_only_what_was_still_there(record: OwnershipRecord) -> None:
+    record.add("directory", name=str(record.scratch / "never made"))
+    assert [entry.detail["name"] for entry in record.clean()] == [str(record.scratch)]
+
+
+def test_a_recorded_process_is_ended(record: OwnershipRecord) -> None:
+    process = sleeper()
+    record.add_process(process.pid, "sleeper")
+    assert any(entry.kind == "process" for entry in record.clean())
+    assert process.wait(5) != 0
+
+
+def test_a_recycled_process_id_is_left_alone() -> None:
+    process = sleeper()
+    try:
+        assert not stop_process(process.pid, process_start(process.pid) + 1)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_line_cut_short_is_passed_over(record: OwnershipRecord) -> None:
+    with record.path.open("a") as file:
+        file.write('{"kind": "directory", "name": "/tm')
+    assert [entry.kind for entry in record.entries()] == ["directory"]
+
+
+def test_stale_records_are_found(record: OwnershipRecord) -> None:
+    assert [stale.run for stale in stale_records(record.path.parent)] == ["vtax-test"]
+
+
+def test_the_second_campaign_is_told_who_holds_the_host(tmp_path: Path) -> None:
+    first, second = HostLock(tmp_path), HostLock(tmp_path)
+    first.acquire("campaign quick")
+    with pytest.raises(InputError, match=r"in use by process \d+ \(campaign quick\)"):
+        second.acquire("campaign other")
+    first.release()
+    second.acquire("campaign other")
+    second.release()

@@ -1,0 +1,46 @@
+"""A trial as rows."""
+
+import pytest
+
+from tests.trials import make_cell, make_measured
+from vtax.campaign.rows import headline, record
+from vtax.campaign.verdict import judge
+
+PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
+ENVIRONMENT = {"host": "local", "kernel": "6.18"}
+
+
+def test_rates_and_loss_follow_from_counts() -> None:
+    cell = make_cell(streams=2)
+    measured = make_measured(cell, received_share=0.75)
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    assert [flow["stream"] for flow in rows.flows] == [0, 1]
+    flow = rows.flows[0]
+    assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)
+    assert flow["received_mbps"] == pytest.approx(75, rel=1e-3)
+    assert flow["loss_ratio"] == pytest.approx(0.25, rel=1e-3)
+    assert flow["frames_lost"] == flow["frames_sent"] - flow["frames_received"]
+    assert rows.trial["overhead_s"] == pytest.approx(1.5 - cell.workload.warmup_s - 1.0 - 0.003)
+
+
+def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
+    measured = make_measured(make_cell())
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    percent = {(row["host"], row["domain"], row["component"]): row["percent"] for row in rows.cpu}
+    assert percent["uut", "host", "total"] == pytest.approx(40)
+    assert percent["sink", "sink", "calibrated"] == pytest.approx(8202 * 51 / 1e7)
+    assert percent["uut", "host", "ingress in0"] == pytest.approx(8202 * 700 / 1e7)
+
+
+def test_a_broken_trial_is_still_a_row() -> None:
+    measured = make_measured(make_cell())
+    measured.failure = "source: its stream ended during source.run\nlast words"
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    assert rows.trial["verdict"] == "invalid"
+    assert rows.flows == []
+    assert headline(measured) == "source: its stream ended during source.run"
+
+
+def test_the_headline_says_what_came_through() -> None:
+    measured = make_measured(make_cell(), received_share=0.5)
+    assert headline(measured) == "received 50.0 of 100.0 Mbit/s, lost 50.00%"

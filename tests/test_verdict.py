@@ -1,0 +1,127 @@
+"""Each cause is named; what the unit under test does is never held against a trial."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.trials import SECOND_NS, make_cell, make_measured
+from vtax.campaign import verdict
+from vtax.campaign.trial import Measured
+from vtax.campaign.verdict import Verdict, judge
+from vtax.units import fps
+
+CEILING = 900_000.0
+
+
+def test_an_undisturbed_trial_is_valid_without_marks() -> None:
+    judgement = judge(make_measured(make_cell()), CEILING, 1000)
+    assert (judgement.verdict, judgement.reasons, judgement.marks) == (Verdict.VALID, (), ())
+    assert judgement.uut_context == "own"
+
+
+def test_loss_duplicates_reordering_and_death_are_results() -> None:
+    measured = make_measured(make_cell(), received_share=0.4)
+    measured.sink["streams"][0] |= {"duplicated": 500, "reordered": 700}
+    measured.guest_died = True
+    judgement = judge(measured, CEILING, 1000)
+    assert judgement.verdict is Verdict.VALID
+    assert "the guest died" in judgement.reasons[0]
+
+
+def _wait(measured: Measured, share: float) -> None:
+    measured.source["thread"]["run_delay_ns"] = share * SECOND_NS
+
+
+def _steal(measured: Measured, share: float) -> None:
+    measured.cpu[1]["steal_s"] = {1: share}  # type: ignore[index]
+
+
+def _refuse(kind: str, count: int) -> Callable[[Measured], None]:
+    return lambda measured: measured.sink["streams"][0]["refused"].update({kind: count})
+
+
+CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
+    "source preempted": (lambda m: _wait(m, 0.05), Verdict.SUSPECT, "source kept waiting"),
+    "source starved": (lambda m: _wait(m, 0.2), Verdict.INVALID, "source kept waiting"),
+    "steal": (lambda m: _steal(m, 0.05), Verdict.SUSPECT, "stolen"),
+    "much steal": (lambda m: _steal(m, 0.3), Verdict.INVALID, "stolen"),
+    "late": (lambda m: m.source["lag_ns"].update(p99=2_000_000), Verdict.SUSPECT, "2.0 ms late"),
+    "aborted": (lambda m: m.source.update(aborted=True), Verdict.INVALID, "aborted"),
+    "detached": (lambda m: m.sink["streams"][0].update(attached=False), Verdict.INVALID, "detached"),
+    "more than sent": (
+        lambda m: m.sink["streams"][0].update(received=10**9),
+        Verdict.INVALID,
+        "of 8202 sent",
+    ),
+    "wrong length": (_refuse("length", 1), Verdict.INVALID, "another length"),
+    "wrong stream": (_refuse("stream", 1), Verdict.INVALID, "another stream"),
+    "stale": (_refuse("trial", 1), Verdict.SUSPECT, "another trial"),
+    "foreign": (_refuse("foreign", 1000), Verdict.SUSPECT, "foreign traffic"),
+    "drain": (lambda m: m.sink.update(ended="limit"), Verdict.SUSPECT, "drain"),
+    "broken": (
+        lambda m: setattr(m, "failure", "source: gone"),
+        Verdict.INVALID,
+        "instrument failed: source: gone",
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_each_cause_is_named(cause: str) -> None:
+    spoil, expected, words = CAUSES[cause]
+    measured = make_measured(make_cell())
+    spoil(measured)
+    judgement = judge(measured, CEILING, 1000)
+    assert judgement.verdict is expected
+    assert any(words in reason for reason in judgement.reasons)
+
+
+def test_the_worst_cause_decides() -> None:
+    measured = make_measured(make_cell())
+    _wait(measured, 0.05)
+    measured.sink["streams"][0]["attached"] = False
+    judgement = judge(measured, CEILING, 1000)
+    assert judgement.verdict is Verdict.INVALID
+    assert len(judgement.reasons) == 2
+
+
+@pytest.mark.parametrize(
+    ("offered_fps", "ceiling_fps", "mark"),
+    [
+        (700_000, 710_000, "generator-limited"),
+        (500_000, 710_000, "backpressured"),
+    ],
+)
+@pytest.mark.parametrize("intended_mbps", [1000.0, None])
+def test_what_kept_the_load_down_is_marked(
+    offered_fps: float, ceiling_fps: float, mark: str, intended_mbps: float | None
+) -> None:
+    cell = make_cell(frame_bytes=64, intended_mbps=intended_mbps)
+    judgement = judge(make_measured(cell, offered_fps=offered_fps), ceiling_fps, 1000)
+    assert judgement.marks == (mark,)
+    assert judgement.verdict is Verdict.VALID
+
+
+def test_a_flood_at_the_links_rate_is_the_links_limit() -> None:
+    rate = fps(1000, 1500)
+    judgement = judge(make_measured(make_cell(intended_mbps=None), offered_fps=rate), rate, 1000)
+    assert judgement.marks == ("link-limited",)
+
+
+def test_context_is_told_by_where_cpu_time_went() -> None:
+    measured = make_measured(make_cell())
+    measured.cpu[1]["threads"]["ingress in0"]["run_ns"] = 1000  # type: ignore[index]
+    assert judge(measured, CEILING, 1000).uut_context == "sender"
+
+
+def test_the_document_states_the_thresholds() -> None:
+    text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
+    documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
+    constants = {
+        name: value
+        for name, value in vars(verdict).items()
+        if name.isupper() and isinstance(value, int | float)
+    }
+    assert {name: float(value) for name, value in documented.items()} == constants

@@ -1,0 +1,117 @@
+"""Trials as the agents would report them, for tests of what is made of them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from vtax.campaign.trial import Measured
+from vtax.scenario import Cell, TestbedSettings, Workload
+from vtax.units import fps
+
+SECOND_NS = 1_000_000_000
+
+
+def make_cell(platform: str = "raw", **workload: Any) -> Cell:
+    """A cell of one stream of 1500-byte frames at 100 Mbit/s, unless told otherwise."""
+    keys = {
+        "kind": "forwarding",
+        "streams": 1,
+        "frame_bytes": 1500,
+        "intended_mbps": 100.0,
+        "duration_s": 1.0,
+        **workload,
+    }
+    work = Workload(**{**keys, "intended_mbps": keys["intended_mbps"] or "max"})
+    factors = {"platform": platform, "streams": work.streams, "frame_bytes": work.frame_bytes}
+    key = " ".join(f"{name}={value}" for name, value in factors.items())
+    return Cell(
+        key=f"{key} intended_mbps={work.intended_mbps or 'max'}",
+        factors={**factors, "intended_mbps": work.intended_mbps},
+        workload=work,
+        testbed=TestbedSettings(link_mbps=1000.0, flow_control=True),
+        platform=platform,
+        platform_overrides={},
+        plot=f"platform={platform}",
+    )
+
+
+def make_measured(cell: Cell, *, offered_fps: float | None = None, received_share: float = 1.0) -> Measured:
+    """An undisturbed trial of one second; `offered_fps` is that of each stream, as intended unless told otherwise."""
+    work = cell.workload
+    rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.frame_bytes)
+    sent = round(rate)
+    measured = Measured(1, cell, "flood" if work.intended_mbps is None else "paced", datetime.now(UTC))
+    measured.source = {
+        "start_ns": 0,
+        "end_ns": SECOND_NS,
+        "cpu_latency_held": True,
+        "aborted": False,
+        "lag_ns": {"p50": 50, "p99": 4000, "max": 90_000},
+        "thread": {"run_ns": SECOND_NS, "run_delay_ns": 1_000_000},
+        "streams": [{"stream": stream, "phases": [_phase(sent)]} for stream in range(work.streams)],
+    }
+    measured.sink = {
+        "drain_ms": 3.0,
+        "ended": "complete",
+        "streams": [_sunk(stream, round(sent * received_share)) for stream in range(work.streams)],
+    }
+    before = {
+        "at_s": 0.0,
+        "idle_s": {1: 0.0},
+        "steal_s": {1: 0.0},
+        "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0}},
+    }
+    after = {
+        "at_s": 1.0,
+        "idle_s": {1: 0.6},
+        "steal_s": {1: 0.0},
+        "threads": {"ingress in0": {"run_ns": 700 * sent * work.streams, "wait_ns": 0}},
+    }
+    measured.cpu = (before, after)
+    measured.interfaces = ({"uut/in0": _frames(0)}, {"uut/in0": _frames(sent)})
+    measured.wall_s = 1.5
+    return measured
+
+
+def _phase(sent: int) -> dict[str, Any]:
+    return {
+        "phase": "measure",
+        "frames_sent": sent,
+        "probes_sent": 0,
+        "send_errors": 0,
+        "blocked": 0,
+        "start_ns": 0,
+        "end_ns": SECOND_NS,
+        "first_ns": 10,
+        "last_ns": SECOND_NS - 10,
+    }
+
+
+def _sunk(stream: int, received: int) -> dict[str, Any]:
+    return {
+        "stream": stream,
+        "attached": True,
+        "phases": {"probe": 0, "warmup": 0, "measure": received},
+        "received": received,
+        "duplicated": 0,
+        "reordered": 0,
+        "longest_run": received,
+        "first_ns": 20,
+        "last_ns": SECOND_NS,
+        "refused": {"length": 0, "trial": 0, "stream": 0, "foreign": 0},
+        "probes": {"received": 0, "duplicated": 0},
+        "latency": {
+            "count": 1000,
+            "min_ns": 3000,
+            "mean_ns": 5000.0,
+            "p50_ns": 4900,
+            "p90_ns": 6000,
+            "p99_ns": 9000,
+            "p999_ns": None,
+            "max_ns": 20_000,
+            "histogram": "HISTFAAAAA==",
+        },
+    }
+
+
+def _frames(count: int) -> dict[str, int]:
+    return {"received": count, "sent": 0, "dropped": 0}

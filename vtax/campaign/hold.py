@@ -1,0 +1,51 @@
+"""Holding a host for one run: the lock, clean-up after killed runs, signals, and the run's own clean-up."""
+
+import contextlib
+import signal
+import uuid
+from collections.abc import Iterator
+from types import FrameType
+
+from vtax.machine.lock import HostLock
+from vtax.machine.ownership import OwnershipRecord, stale_records
+
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def hold_host(purpose: str) -> Iterator[OwnershipRecord]:
+    """Hold this host; yields the record of what the run owns, and removes all of that at the end.
+
+    SIGTERM and SIGHUP end the run as Ctrl-C does. While cleaning, a second Ctrl-C is not heard. Raises InputError
+    when another campaign holds the host.
+    """
+    lock = HostLock()
+    lock.acquire(purpose)
+    try:
+        for stale in stale_records():
+            stale.clean()
+        record = OwnershipRecord(f"vtax-{uuid.uuid4().hex[:6]}")
+        record.open()
+        with _as_interrupts():
+            try:
+                yield record
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                record.clean()
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _as_interrupts() -> Iterator[None]:
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING_SIGNALS)}
+    for number in ENDING_SIGNALS:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,135 @@
+"""A path that frames take: a built testbed with a guest in it, ready to be measured again and again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import PlatformConfig, Preset
+from vtax.testbed.local import GUEST, LocalSettings, LocalTestbed
+
+READY_FRAMES = 200
+READY_FPS = 1000
+READY_LIMIT_S = 10.0
+SMALLEST_FRAME = 64
+READY_TRIAL = 0xFFFFFFFF
+"""Trial number that readiness frames carry; trials count from 1."""
+
+
+class PathFailed(Exception):  # noqa: N818 - it states what the path did
+    """The path could not be made ready: what happened, with the guest's last words."""
+
+
+@dataclass(frozen=True)
+class PathFacts:
+    """What bringing the path up showed."""
+
+    hello_s: float
+    ready_s: float
+    sink_attached: str
+    sink_cost_ns: float
+
+
+class Path:
+    """Built by `open`, measured by trials, taken down by `close`; `open` again after a guest has died."""
+
+    def __init__(
+        self,
+        preset: Preset,
+        config: PlatformConfig,
+        settings: LocalSettings,
+        streams: int,
+        record: OwnershipRecord,
+    ) -> None:
+        self.preset = preset
+        self._config = config
+        self.testbed = LocalTestbed(settings, streams, record)
+        self._opened_streams = 0
+
+    def open(self) -> PathFacts:
+        """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
+        kind = self.preset.platform()
+        self.testbed.build(kind.port)
+        uut = self.testbed.uut
+        try:
+            guest = uut.start_guest(
+                GUEST, self.preset.kind, self._config.model_dump(), self.testbed.guest_nics()
+            )
+            begun = uut.counters([])["at_s"]
+            configuration = self.testbed.guest_configuration(guest["modules"])
+            uut.call(GUEST, "guest.configure", configuration, timeout_s=30.0)
+            sink = self.testbed.sink.call(
+                "sink", "sink.open", {"streams": self.testbed.sink_streams(), "attach": "auto"}
+            )
+            self.use_streams(len(self.testbed.streams))
+            self._wait_ready()
+        except (AgentGone, AgentError) as error:
+            raise PathFailed(f"{error}\n{uut.last_words(GUEST)}".strip()) from None
+        ready_s = guest["hello_s"] + uut.counters([])["at_s"] - begun
+        attached = sorted({stream["attached"] for stream in sink["streams"]})
+        return PathFacts(guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"])
+
+    def use_streams(self, count: int) -> None:
+        """Open the source on the first `count` streams."""
+        if count == self._opened_streams:
+            return
+        if self._opened_streams:
+            self.testbed.source.call("source", "source.close", {})
+        cpu = self.testbed.settings.cpus["agents"][0]
+        streams = self.testbed.source_streams(count)
+        self.testbed.source.call("source", "source.open", {"cpu": cpu, "streams": streams})
+        self._opened_streams = count
+
+    def alive(self) -> bool:
+        """Whether the guest still answers."""
+        return self.testbed.uut.guest_alive(GUEST)
+
+    def last_words(self) -> str:
+        """The last lines of the guest's console."""
+        return self.testbed.uut.last_words(GUEST)
+
+    def close(self) -> None:
+        """Take everything down."""
+        self._opened_streams = 0
+        self.testbed.close()
+
+    def _wait_ready(self) -> None:
+        """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""
+        deadline = self.testbed.uut.counters([])["at_s"] + READY_LIMIT_S
+        while True:
+            runs = self._probe()
+            short = {stream: run for stream, run in runs.items() if run < READY_FRAMES}
+            if not short:
+                return
+            if self.testbed.uut.counters([])["at_s"] > deadline:
+                lacking = ", ".join(f"stream {stream}: {run}" for stream, run in short.items())
+                raise PathFailed(
+                    f"no {READY_FRAMES} consecutive frames came through within {READY_LIMIT_S:g} s ({lacking})\n"
+                    f"{self.last_words()}"
+                )
+
+    def _probe(self) -> dict[int, int]:
+        duration_s = (READY_FRAMES + 10) / READY_FPS
+        self.testbed.sink.call(
+            "sink", "sink.arm", {"trial": READY_TRIAL, "phase": "probe", "frame_bytes": SMALLEST_FRAME}
+        )
+        sent = self.testbed.source.call(
+            "source",
+            "source.run",
+            {
+                "trial": READY_TRIAL,
+                "frame_bytes": SMALLEST_FRAME,
+                "mechanism": "paced",
+                "intended_fps": READY_FPS,
+                "probe_fps": READY_FPS,
+                "phases": [{"phase": "probe", "duration_s": duration_s}],
+            },
+        )
+        expected = [
+            {"stream": stream["stream"], "frames": stream["phases"][0]["frames_sent"]}
+            for stream in sent["streams"]
+        ]
+        got: dict[str, Any] = self.testbed.sink.call(
+            "sink", "sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500}
+        )
+        return {stream["stream"]: stream["longest_run"] for stream in got["streams"]}

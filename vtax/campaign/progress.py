@@ -1,0 +1,23 @@
+"""What a campaign tells whoever watches it."""
+
+from pathlib import Path
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called between trials, never during one: drawing costs CPU time."""
+
+    def campaign(self, name: str, trials: int, directory: Path) -> None:
+        """The campaign begins."""
+
+    def note(self, text: str) -> None:
+        """Something a user should know: a skipped platform, a guest that died."""
+
+    def trial_started(self, number: int, cell_key: str) -> None:
+        """Trial `number` (from 1) of the plan begins."""
+
+    def trial_finished(self, number: int, verdict: str, headline: str) -> None:
+        """It ended, and was committed."""
+
+    def finished(self) -> None:
+        """The campaign has ended, however."""

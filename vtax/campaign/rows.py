@@ -1,0 +1,179 @@
+"""A trial as rows of the result's tables."""
+
+from typing import Any
+
+from vtax.campaign.trial import Measured
+from vtax.campaign.verdict import Judgement, offered_fps
+from vtax.results import TrialRecord
+from vtax.units import fps, goodput_mbps, mbps
+
+QUANTILES = ("min", "mean", "p50", "p90", "p99", "p999", "max")
+
+
+def record(
+    measured: Measured,
+    judgement: Judgement,
+    position: dict[str, Any],
+    sink_cost_ns: float,
+    environment: dict[str, Any],
+) -> TrialRecord:
+    """All rows of a trial. `position` holds the columns of `trials` that place it: block, attempt, ceiling and so on."""
+    work = measured.cell.workload
+    complete = measured.failure is None
+    window_s = measured.window_s if complete else None
+    trial = {
+        **position,
+        **measured.cell.factors,
+        "trial_id": measured.trial,
+        "cell": measured.cell.key,
+        "platform": measured.cell.platform,
+        "streams": work.streams,
+        "frame_bytes": work.frame_bytes,
+        "intended_mbps": work.intended_mbps,
+        "uut_context": judgement.uut_context,
+        "mechanism": measured.mechanism,
+        "start_spread_ms": _start_spread_ms(measured) if complete else None,
+        "warmup_s": work.warmup_s,
+        "duration_s": window_s,
+        "wall_s": measured.wall_s,
+        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s - measured.drain_s
+        if complete
+        else None,
+        "verdict": str(judgement.verdict),
+        "marks": list(judgement.marks),
+        "reasons": list(judgement.reasons),
+        "started_at": measured.started_at,
+    }
+    surroundings = [{"trial_id": measured.trial, **environment}]
+    if not complete:
+        return TrialRecord(trial=trial, flows=[], cpu=[], hops=[], latency=[], environment=surroundings)
+    sunk = {stream["stream"]: stream for stream in measured.sink["streams"]}
+    flows = [_flow(measured, stream, sunk[stream["stream"]]) for stream in measured.source["streams"]]
+    return TrialRecord(
+        trial=trial,
+        flows=flows,
+        cpu=_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
+        hops=_hops(measured),
+        latency=[
+            {
+                "trial_id": measured.trial,
+                "stream": stream["stream"],
+                "kind": "one-way",
+                "corrected": False,
+                "histogram": sunk[stream["stream"]]["latency"]["histogram"],
+            }
+            for stream in measured.source["streams"]
+        ],
+        environment=surroundings,
+    )
+
+
+def headline(measured: Measured) -> str:
+    """A trial's last number for whoever watches."""
+    if measured.failure is not None:
+        return measured.failure.splitlines()[0]
+    frame_bytes = measured.cell.workload.frame_bytes
+    offered = mbps(offered_fps(measured), frame_bytes)
+    sent = sum(measured.phase(stream)["frames_sent"] for stream in measured.source["streams"])
+    active = {stream["stream"] for stream in measured.source["streams"]}
+    received = sum(stream["received"] for stream in measured.sink["streams"] if stream["stream"] in active)
+    lost = 100 * (sent - received) / sent if sent else 0.0
+    return f"received {mbps(received / measured.window_s, frame_bytes):.1f} of {offered:.1f} Mbit/s, lost {lost:.2f}%"
+
+
+def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
+    work = measured.cell.workload
+    phase = measured.phase(source)
+    sent, received = phase["frames_sent"], sink["received"]
+    offered, arrived = sent / measured.window_s, received / measured.window_s
+    latency = sink["latency"]
+    return {
+        "trial_id": measured.trial,
+        "role": "victim",
+        "stream": source["stream"],
+        "intended_mbps": work.intended_mbps,
+        "offered_mbps": mbps(offered, work.frame_bytes),
+        "received_mbps": mbps(arrived, work.frame_bytes),
+        "intended_fps": None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes),
+        "offered_fps": offered,
+        "received_fps": arrived,
+        "goodput_mbps": goodput_mbps(arrived, work.frame_bytes),
+        "frames_sent": sent,
+        "frames_received": received,
+        "frames_lost": sent - received,
+        "frames_duplicated": sink["duplicated"],
+        "frames_reordered": sink["reordered"],
+        "loss_ratio": (sent - received) / sent if sent else None,
+        "send_errors": phase["send_errors"],
+        "latency_count": latency["count"],
+        **{f"latency_{quantile}_ns": latency[f"{quantile}_ns"] for quantile in QUANTILES},
+        "duration_s": measured.window_s,
+    }
+
+
+def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[dict[str, Any]]:
+    if measured.cpu is None:
+        return []
+    before, after = measured.cpu
+    elapsed_s = after["at_s"] - before["at_s"]
+    cpus = len(before["idle_s"])
+    tick = 100 * 0.01 * cpus / elapsed_s
+    busy = 100 * (
+        cpus - sum(after["idle_s"][cpu] - before["idle_s"][cpu] for cpu in before["idle_s"]) / elapsed_s
+    )
+    steal = 100 * sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"]) / elapsed_s
+
+    def row(host: str, domain: str, component: str, percent: float, rounding: float = 0.0) -> dict[str, Any]:
+        low, high = max(0.0, percent - rounding), min(100.0 * cpus, percent + rounding)
+        return {
+            "trial_id": measured.trial,
+            "host": host,
+            "domain": domain,
+            "component": component,
+            "percent": percent,
+            "low": low,
+            "high": high,
+        }
+
+    rows = [
+        row("uut", "host", "total", min(max(busy, 0.0), 100.0 * cpus), tick),
+        row("uut", "steal", "total", steal, tick),
+        row("sink", "sink", "calibrated", received_fps * sink_cost_ns / 1e7),
+    ]
+    for name, times in after["threads"].items():
+        domain, _, component = name.partition(" ")
+        ran_ns = times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
+        percent = ran_ns / elapsed_s / 1e7
+        if domain == "ingress":
+            rows.append(row("uut", "host", name, percent))
+        else:
+            rows.append(row("uut", domain, component, percent))
+    thread = measured.source["thread"]
+    run_s = (measured.source["end_ns"] - measured.source["start_ns"]) / 1e9
+    rows.append(row("source", "source", "thread", thread["run_ns"] / run_s / 1e7))
+    return rows
+
+
+def _hops(measured: Measured) -> list[dict[str, Any]]:
+    """Frames through every interface on the way, warm-up and drain included."""
+    if measured.interfaces is None:
+        return []
+    before, after = measured.interfaces
+    return [
+        {
+            "trial_id": measured.trial,
+            "hop": interface,
+            "received": counters["received"] - before[interface]["received"],
+            "forwarded": counters["sent"] - before[interface]["sent"],
+            "dropped": counters["dropped"] - before[interface]["dropped"],
+            "reason": None,
+        }
+        for interface, counters in after.items()
+        if interface in before
+    ]
+
+
+def _start_spread_ms(measured: Measured) -> float:
+    firsts = [measured.phase(stream)["first_ns"] for stream in measured.source["streams"]]
+    known = [first for first in firsts if first]
+    return (max(known) - min(known)) / 1e6 if known else 0.0

@@ -1,0 +1,171 @@
+"""Carries out a campaign: blocks of plots of trials, each committed before the next begins."""
+
+import itertools
+import os
+from dataclasses import dataclass, field
+from pathlib import Path as Directory
+from typing import Any
+
+from vtax.campaign.calibrate import Ceiling, calibrate
+from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.plan import Plot, plan_block
+from vtax.campaign.platform_set import PlatformSet
+from vtax.campaign.progress import Progress
+from vtax.campaign.rows import headline, record
+from vtax.campaign.trial import measure
+from vtax.campaign.verdict import Verdict, judge
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.environment import host_environment
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import PlatformUnusable
+from vtax.results import ResultWriter
+from vtax.scenario import Cell, Scenario
+from vtax.testbed.local import LocalSettings
+
+ATTEMPTS = 3
+"""How often an invalid trial is measured in all."""
+STARTS = 2
+"""How often a path that does not become ready is built in all."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the result is, and which cells have no usable trial, with the reason."""
+
+    directory: Directory
+    unusable: list[tuple[str, str]]
+
+    @property
+    def exit_status(self) -> int:
+        """0 when every cell was measured, else 3."""
+        return 3 if self.unusable else 0
+
+
+@dataclass
+class Campaign:
+    """One campaign on the local testbed. The host lock is held and everything made is owned while it runs."""
+
+    scenario: Scenario
+    cells: list[Cell]
+    platforms: PlatformSet
+    writer: ResultWriter
+    progress: Progress
+    seed: int
+    cpus: dict[str, list[int]]
+    trial_numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    usable: set[str] = field(default_factory=set)
+    reasons: dict[str, str] = field(default_factory=dict)
+    _ceilings: dict[LocalSettings, dict[tuple[str, int, int], Ceiling]] = field(default_factory=dict)
+
+    def run(self, owned: OwnershipRecord | None) -> list[tuple[str, str]]:
+        """Measure all there is; returns the cells without a usable trial, with the reason."""
+        for name, skipped in self.platforms.skipped.items():
+            self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.remedy}")
+            for cell in self.cells:
+                if cell.platform == name:
+                    self.reasons[cell.key] = f"{skipped.reason}; {skipped.remedy}"
+        todo = [cell for cell in self.cells if cell.platform in self.platforms.probes]
+        if todo and owned is not None:
+            self._measure(todo, owned)
+        return [
+            (cell.key, self.reasons.get(cell.key, "not measured"))
+            for cell in self.cells
+            if cell.key not in self.usable
+        ]
+
+    def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
+        affinity = os.sched_getaffinity(0)
+        try:
+            os.sched_setaffinity(0, self.cpus["agents"])
+            self._calibrate(cells, owned)
+            for block in range(self.scenario.repetitions):
+                for plot in plan_block(cells, self.seed, block):
+                    self._plot(block, plot, owned)
+        finally:
+            os.sched_setaffinity(0, affinity)
+
+    def _calibrate(self, cells: list[Cell], owned: OwnershipRecord) -> None:
+        loads: dict[LocalSettings, list[tuple[int, int]]] = {}
+        for cell in cells:
+            loads.setdefault(self._settings(cell), []).append(
+                (cell.workload.streams, cell.workload.frame_bytes)
+            )
+        for settings, wanted in loads.items():
+            self.progress.note("calibrating the source's ceilings")
+            self._ceilings[settings] = calibrate(settings, wanted, owned)
+        listed = [ceiling.as_json() for found in self._ceilings.values() for ceiling in found.values()]
+        self.writer.update(ceilings=listed)
+
+    def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
+        first = plot.cells[0]
+        preset = self.platforms.known[first.platform]
+        path = Path(preset, self.platforms.config(first), self._settings(first), plot.streams, owned)
+        try:
+            facts = self._open(path, plot)
+            for position, cell in enumerate(plot.cells):
+                if facts is None:
+                    return
+                facts = self._cell(block, position, cell, path, facts, plot)
+        finally:
+            path.close()
+
+    def _open(self, path: Path, plot: Plot) -> PathFacts | None:
+        """Bring the path up, twice if need be; None when it does not come, with the reason noted for its cells."""
+        reason = ""
+        for _ in range(STARTS):
+            try:
+                return path.open()
+            except (PathFailed, PlatformUnusable, AgentGone, AgentError, OSError) as error:
+                reason = str(error)
+                self.progress.note(f"{path.preset.name} did not become ready: {reason}")
+                path.close()
+        for cell in plot.cells:
+            self.reasons[cell.key] = reason.splitlines()[0] if reason else "the path did not become ready"
+        return None
+
+    def _cell(
+        self, block: int, position: int, cell: Cell, path: Path, facts: PathFacts, plot: Plot
+    ) -> PathFacts | None:
+        """Measure one cell until a trial is usable; returns the facts of the path as it now stands."""
+        standing: PathFacts | None = facts
+        probe = self.platforms.probes[cell.platform]
+        settings = self._settings(cell)
+        for attempt in range(ATTEMPTS):
+            if standing is None:
+                return None
+            number = next(self.trial_numbers)
+            self.progress.trial_started(number, cell.key)
+            measured = measure(path, cell, number, emulated=probe.emulated)
+            work = cell.workload
+            ceiling = self._ceilings[settings][measured.mechanism, work.streams, work.frame_bytes].ceiling_fps
+            judgement = judge(measured, ceiling, settings.link_mbps)
+            place: dict[str, Any] = {
+                "block": block,
+                "position": position,
+                "repetition": block,
+                "attempt": attempt,
+                "accelerator": probe.accelerator,
+                "emulated": probe.emulated,
+                "ceiling_fps": ceiling,
+                "hello_s": standing.hello_s,
+                "ready_s": standing.ready_s,
+            }
+            environment = {"host": "local", **host_environment(), "versions": probe.facts}
+            self.writer.commit(record(measured, judgement, place, standing.sink_cost_ns, environment))
+            self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
+            if judgement.verdict is not Verdict.INVALID:
+                self.usable.add(cell.key)
+            else:
+                self.reasons.setdefault(cell.key, judgement.reasons[0])
+            if measured.guest_died or measured.failure is not None:
+                died = "its guest died" if measured.guest_died else "the instrument failed"
+                self.progress.note(f"{cell.platform}: {died}; it is built anew\n{path.last_words()}".rstrip())
+                path.close()
+                standing = self._open(path, plot)
+            if judgement.verdict is not Verdict.INVALID:
+                return standing
+        return standing
+
+    def _settings(self, cell: Cell) -> LocalSettings:
+        testbed = cell.testbed
+        return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, self.cpus)

@@ -1,0 +1,123 @@
+"""One trial: arm, go, warm up, measure, drain, collect. What came of it is judged and written elsewhere."""
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from vtax.campaign.path import Path
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.scenario import Cell
+from vtax.units import fps
+
+QUIET_MS = 200
+QUIET_EMULATED_MS = 500
+DRAIN_LIMIT_MS = 2000
+"""RFC 2544 section 23 waits two seconds for residual frames."""
+
+PROBES_PER_S_PACED = 1000
+PROBES_PER_S_FLOOD = 200
+SAMPLE_INSET_S = 0.03
+"""CPU samples lie this far inside the measured window: the controller learns its exact bounds only afterwards."""
+
+
+@dataclass
+class Measured:
+    """Everything one trial brought home. `failure` is set, and the rest incomplete, when the instrument broke."""
+
+    trial: int
+    cell: Cell
+    mechanism: str
+    started_at: datetime
+    failure: str | None = None
+    source: dict[str, Any] = field(default_factory=dict)
+    sink: dict[str, Any] = field(default_factory=dict)
+    cpu: tuple[dict[str, Any], dict[str, Any]] | None = None
+    interfaces: tuple[dict[str, Any], dict[str, Any]] | None = None
+    guest_died: bool = False
+    wall_s: float = 0.0
+
+    def phase(self, stream: dict[str, Any], name: str = "measure") -> dict[str, Any]:
+        """What the source says of one stream's phase."""
+        return next(phase for phase in stream["phases"] if phase["phase"] == name)
+
+    @property
+    def window_s(self) -> float:
+        """The window common to all flows: one schedule serves all streams."""
+        phases = [self.phase(stream) for stream in self.source["streams"]]
+        return (
+            float(min(phase["end_ns"] for phase in phases) - max(phase["start_ns"] for phase in phases)) / 1e9
+        )
+
+    @property
+    def drain_s(self) -> float:
+        """How long the sink waited for the last frames."""
+        return float(self.sink.get("drain_ms", 0)) / 1000
+
+
+def measure(path: Path, cell: Cell, trial: int, *, emulated: bool) -> Measured:
+    """Measure `cell` on a ready path. Never raises for what agents do: that is in `failure`."""
+    begun = time.monotonic()
+    work = cell.workload
+    mechanism = "flood" if work.intended_mbps is None else "paced"
+    measured = Measured(trial, cell, mechanism, datetime.now(UTC))
+    try:
+        path.use_streams(work.streams)
+        _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
+    except (AgentGone, AgentError) as error:
+        measured.failure = str(error)
+    measured.guest_died = not path.alive()
+    measured.wall_s = time.monotonic() - begun
+    return measured
+
+
+def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
+    work, testbed = cell.workload, path.testbed
+    cpus = sorted({*testbed.settings.cpus["host"], *testbed.settings.cpus["guests"]})
+    arm = {"trial": measured.trial, "phase": "measure", "frame_bytes": work.frame_bytes}
+    testbed.sink.call("sink", "sink.arm", arm)
+    interfaces_before = _interfaces(path)
+
+    intended = None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes)
+    ticket = testbed.source.begin(
+        "source",
+        "source.run",
+        {
+            "trial": measured.trial,
+            "frame_bytes": work.frame_bytes,
+            "mechanism": measured.mechanism,
+            "intended_fps": intended,
+            "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,
+            "phases": [
+                {"phase": "warmup", "duration_s": work.warmup_s},
+                {"phase": "measure", "duration_s": work.duration_s},
+            ],
+        },
+    )
+    went = time.monotonic()
+    _sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
+    first = testbed.uut.counters(cpus)
+    _sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
+    measured.cpu = (first, testbed.uut.counters(cpus))
+    measured.source = testbed.source.finish(ticket, timeout_s=work.warmup_s + work.duration_s + 10)
+
+    expected = [
+        {"stream": stream["stream"], "frames": measured.phase(stream)["frames_sent"]}
+        for stream in measured.source["streams"]
+    ]
+    collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
+    measured.sink = testbed.sink.call("sink", "sink.collect", collect)
+    measured.interfaces = (interfaces_before, _interfaces(path))
+
+
+def _sleep_until(moment: float) -> None:
+    """Sleep until a moment of the monotonic clock: nothing crosses a control stream meanwhile."""
+    time.sleep(max(0.0, moment - time.monotonic()))
+
+
+def _interfaces(path: Path) -> dict[str, dict[str, int]]:
+    return {
+        f"{host.name}/{interface}": counters
+        for host in path.testbed.hosts
+        for interface, counters in host.interface_counters().items()
+    }

@@ -1,0 +1,169 @@
+"""Whether a trial may be believed.
+
+Invalid means that the instrument failed. What the unit under test does (drops, duplicates, reorders, holds back,
+dies) is a result. Every threshold stands here and in docs/verdicts.md, and nowhere else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vtax.campaign.trial import Measured
+from vtax.units import fps
+
+OFFERED_TOLERANCE = 0.005
+"""Offered load this much below intended counts as below."""
+CEILING_TOLERANCE = 1.02
+"""An offered load times this that reaches the source's ceiling is the source's own limit."""
+LINK_TOLERANCE = 0.98
+"""A ceiling above this share of the link's rate is the link's limit, not the source's."""
+WAIT_SUSPECT, WAIT_INVALID = 0.02, 0.10
+"""Share of the run that the source's thread was ready but had no CPU."""
+STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
+"""Share of the UUT's CPU time that the machine below took."""
+FOREIGN_SHARE = 0.001
+"""Frames at the sink that are no test frames, against received ones."""
+FOREIGN_LEAST = 20
+LATE_P99_NS = 1_000_000
+"""Departures of a paced trial later than intended, 99th percentile."""
+OWN_CONTEXT_NS_PER_FRAME = 50
+"""Less CPU time than this a frame in the ingress thread, and the frames were handled elsewhere."""
+
+
+class Verdict(StrEnum):
+    """Suspect trials enter means and are counted; invalid ones never do, and are repeated."""
+
+    VALID = "valid"
+    SUSPECT = "suspect"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, why, and marks that are no blame: `generator-limited`, `link-limited`, `backpressured`."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    marks: tuple[str, ...]
+    uut_context: str | None
+
+
+def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Judgement:
+    """Judge a trial against the source's ceiling (all streams together) and the links' rate."""
+    if measured.failure is not None:
+        return Judgement(Verdict.INVALID, (f"instrument failed: {measured.failure}",), (), None)
+    reasons = list(_reasons(measured))
+    marks = tuple(_marks(measured, ceiling_fps, link_mbps))
+    verdict = max((severity for severity, _ in reasons), key=list(Verdict).index, default=Verdict.VALID)
+    texts = [text for _, text in reasons]
+    if measured.guest_died:
+        texts.append("the guest died; what it lost by that is a result")
+    return Judgement(verdict, tuple(texts), marks, uut_context(measured))
+
+
+def uut_context(measured: Measured) -> str | None:
+    """`own` when the UUT's ingress threads did the work, `sender` when it was done inside the sender's send().
+
+    Told by where CPU time went, not by configuration: between the samples, against the frames sent meanwhile.
+    """
+    if measured.cpu is None:
+        return None
+    before, after = measured.cpu
+    elapsed_s = after["at_s"] - before["at_s"]
+    frames = _sent(measured) * elapsed_s / measured.window_s
+    run_ns = sum(
+        times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
+        for name, times in after["threads"].items()
+        if name.startswith("ingress ")
+    )
+    return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"
+
+
+def offered_fps(measured: Measured) -> float:
+    """Frames a second that the source sent in the window, all streams together."""
+    return _sent(measured) / measured.window_s
+
+
+def _sent(measured: Measured) -> int:
+    return sum(int(measured.phase(stream)["frames_sent"]) for stream in measured.source["streams"])
+
+
+def _marks(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Iterator[str]:
+    work = measured.cell.workload
+    offered = offered_fps(measured)
+    if work.intended_mbps is not None:
+        intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
+        if offered >= (1 - OFFERED_TOLERANCE) * intended:
+            return
+    if offered * CEILING_TOLERANCE < ceiling_fps:
+        yield "backpressured"
+    elif link_mbps is not None and ceiling_fps >= LINK_TOLERANCE * work.streams * fps(
+        link_mbps, work.frame_bytes
+    ):
+        yield "link-limited"
+    else:
+        yield "generator-limited"
+
+
+def _reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
+    yield from _source_reasons(measured)
+    yield from _sink_reasons(measured)
+    if measured.cpu is not None:
+        before, after = measured.cpu
+        steal = sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"])
+        share = steal / ((after["at_s"] - before["at_s"]) * max(1, len(before["steal_s"])))
+        yield from _graded(
+            share, STEAL_SUSPECT, STEAL_INVALID, "CPU time stolen from the UUT by the machine below"
+        )
+
+
+def _source_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
+    source = measured.source
+    if source.get("aborted"):
+        yield Verdict.INVALID, "the source was aborted"
+    thread = source["thread"]
+    run_s = (source["end_ns"] - source["start_ns"]) / 1e9
+    share = thread["run_delay_ns"] / 1e9 / run_s
+    yield from _graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
+    work = measured.cell.workload
+    if work.intended_mbps is not None and (lag := source.get("lag_ns")):
+        intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
+        kept_up = offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * intended
+        if kept_up and lag["p99"] > LATE_P99_NS:
+            yield Verdict.SUSPECT, f"one departure in a hundred was over {lag['p99'] / 1e6:.1f} ms late"
+
+
+def _sink_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
+    received = 0
+    sent = {stream["stream"]: measured.phase(stream)["frames_sent"] for stream in measured.source["streams"]}
+    for stream in measured.sink["streams"]:
+        number, refused = stream["stream"], stream["refused"]
+        received += stream["received"]
+        if not stream["attached"]:
+            yield Verdict.INVALID, f"sink detached from stream {number}"
+        if number in sent and stream["received"] > sent[number]:
+            yield (
+                Verdict.INVALID,
+                f"stream {number} received {stream['received']} frames of {sent[number]} sent",
+            )
+        if refused["length"]:
+            yield (
+                Verdict.INVALID,
+                f"stream {number}: {refused['length']} frames of another length than was sent",
+            )
+        if refused["stream"]:
+            yield Verdict.INVALID, f"stream {number}: {refused['stream']} frames of another stream"
+        if refused["trial"]:
+            yield Verdict.SUSPECT, f"stream {number}: {refused['trial']} frames of another trial"
+    foreign = sum(stream["refused"]["foreign"] for stream in measured.sink["streams"])
+    if foreign > max(FOREIGN_LEAST, FOREIGN_SHARE * received):
+        yield Verdict.SUSPECT, f"foreign traffic: {foreign} frames that are no test frames reached the sink"
+    if measured.sink.get("ended") == "limit":
+        yield Verdict.SUSPECT, "frames still arrived when the drain's two seconds were over"
+
+
+def _graded(share: float, suspect: float, invalid: float, what: str) -> Iterator[tuple[Verdict, str]]:
+    if share > invalid:
+        yield Verdict.INVALID, f"{what}: {100 * share:.1f}%"
+    elif share > suspect:
+        yield Verdict.SUSPECT, f"{what}: {100 * share:.1f}%"

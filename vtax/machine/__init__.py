@@ -1,0 +1,1 @@
+"""Acts on the machine that vtax runs on: namespaces, threads, CPU time, agents, and what is owned here."""

@@ -1,0 +1,158 @@
+"""The controller's end of an agent's byte stream: JSON-RPC 2.0, one message a line.
+
+An agent is reached by the pipes of the process it runs in or behind (the agent itself, a container runtime, an
+emulator); it opens no port anywhere.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import queue
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+PROTOCOL = 1
+CALL_TIMEOUT_S = 10.0
+
+
+class AgentError(Exception):
+    """The agent answered with an error: what it was asked, and what it says is wrong."""
+
+
+class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLookupError does
+    """The agent's stream ended or stayed silent beyond the time allowed."""
+
+
+def agent_binary() -> Path:
+    """The static agent: beside the package when installed, else as cargo builds it.
+
+    Raises FileNotFoundError that says how to build it.
+    """
+    override = os.environ.get("VTAX_AGENT")
+    package = Path(__file__).resolve().parent.parent
+    built = package.parent / "agent/target/x86_64-unknown-linux-gnu/release/vtax-agent"
+    for path in (Path(override) if override else None, package / "bin/vtax-agent", built):
+        if path is not None and path.is_file():
+            return path
+    raise FileNotFoundError("the agent is not built; run `make build` in the source tree")
+
+
+class Agent:
+    """One agent behind a process's stdin and stdout. Calls may come from any thread."""
+
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
+        self.name = name
+        self.process = process
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._hello: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._gone = False
+        threading.Thread(target=self._read, name=f"agent {name}", daemon=True).start()
+
+    def wait_hello(self, timeout_s: float) -> dict[str, Any]:
+        """The agent's first message: protocol, version, kernel, cpus, uptime_s."""
+        try:
+            hello = self._hello.get(timeout=timeout_s)
+        except queue.Empty:
+            raise AgentGone(f"{self.name}: no hello within {timeout_s:g} s") from None
+        if hello is None:
+            raise AgentGone(f"{self.name}: its stream ended before it said hello")
+        if hello.get("protocol") != PROTOCOL:
+            raise AgentGone(
+                f"{self.name}: speaks protocol {hello.get('protocol')}, not {PROTOCOL}; rebuild with `make build`"
+            )
+        return hello
+
+    def call(
+        self, method: str, params: dict[str, Any] | None = None, timeout_s: float = CALL_TIMEOUT_S
+    ) -> Any:
+        """Ask and wait for the answer. Raises AgentError for an error reply, AgentGone for none."""
+        return self.begin(method, params)(timeout_s)
+
+    def begin(self, method: str, params: dict[str, Any] | None = None) -> "PendingReply":
+        """Ask and return at once; call what is returned to wait for the answer."""
+        number = next(self._numbers)
+        reply: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+        with self._lock:
+            if self._gone:
+                raise AgentGone(f"{self.name}: gone before it was asked to {method}")
+            self._waiting[number] = reply
+            try:
+                assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
+                self.process.stdin.write(json.dumps(request, separators=(",", ":")).encode() + b"\n")
+                self.process.stdin.flush()
+            except (BrokenPipeError, ValueError, OSError):
+                raise AgentGone(f"{self.name}: gone when it was asked to {method}") from None
+        return PendingReply(self, method, reply)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the stream has ended."""
+        return self._gone
+
+    def close(self, timeout_s: float = 2.0) -> None:
+        """End the stream, which ends the agent; one that does not go is killed."""
+        with contextlib.suppress(OSError):
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None  # noqa: S101 - opened as a pipe by whoever started it
+        for line in self.process.stdout:
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
+            if message.get("method") == "hello":
+                self._hello.put(message.get("params", {}))
+            elif (waiting := self._waiting.pop(message.get("id"), None)) is not None:
+                waiting.put(message)
+        with self._lock:
+            self._gone = True
+            abandoned, self._waiting = self._waiting, {}
+        self._hello.put(None)
+        for waiting in abandoned.values():
+            waiting.put({"gone": True})
+
+
+class PendingReply:
+    """An answer that is still to come."""
+
+    def __init__(self, agent: Agent, method: str, reply: "queue.SimpleQueue[dict[str, Any]]") -> None:
+        self._agent, self._method, self._reply = agent, method, reply
+
+    def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Any:
+        """Wait for the answer."""
+        try:
+            message = self._reply.get(timeout=timeout_s)
+        except queue.Empty:
+            raise AgentGone(
+                f"{self._agent.name}: no answer to {self._method} within {timeout_s:g} s"
+            ) from None
+        if message.get("gone"):
+            raise AgentGone(f"{self._agent.name}: its stream ended during {self._method}")
+        if "error" in message:
+            raise AgentError(
+                f"{self._agent.name}: {self._method}: {message['error'].get('message', 'no reason given')}"
+            )
+        return message.get("result")
+
+
+def start_agent(name: str, *, netns: Path, cpus: list[int], log: Path) -> Agent:
+    """Start an agent process in a network namespace, pinned to `cpus`; what it says to humans goes to `log`."""
+    command = [str(agent_binary()), "--netns", str(netns), "--cpus", ",".join(map(str, cpus))]
+    with log.open("ab") as errors:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, process_group=0
+        )
+    return Agent(name, process)

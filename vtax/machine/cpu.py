@@ -1,0 +1,83 @@
+"""CPU time of a host and of single threads.
+
+Busy time is elapsed time less idle time: the kernel measures idle time by the clock, while its user, system
+and softirq figures are samples of the timer tick. Thread times are the scheduler's own (schedstat), exact to
+the nanosecond but blind to interrupts and softirqs that run on top of a thread.
+"""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class CpuSample:
+    """Clock and counters at one instant, seconds; `idle_s` and `steal_s` by CPU number."""
+
+    at_s: float
+    idle_s: dict[int, float]
+    steal_s: dict[int, float]
+
+
+def sample_cpus(cpus: list[int]) -> CpuSample:
+    """Read /proc/stat (proc(5)): idle is fields 4 and 5 (idle, iowait), steal field 8."""
+    at_s = time.monotonic()
+    idle, steal = {}, {}
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, _, rest = line.partition(" ")
+        if name.startswith("cpu") and name != "cpu" and int(name[3:]) in cpus:
+            fields = [int(field) for field in rest.split()]
+            idle[int(name[3:])] = (fields[3] + fields[4]) * TICK_S
+            steal[int(name[3:])] = fields[7] * TICK_S
+    return CpuSample(at_s, idle, steal)
+
+
+@dataclass(frozen=True)
+class CpuUse:
+    """Use between two samples in percent, 100 = one CPU, summed over the sampled CPUs; one tick of rounding a CPU."""
+
+    busy_percent: float
+    steal_percent: float
+    rounding_percent: float
+
+
+def cpu_use(before: CpuSample, after: CpuSample) -> CpuUse:
+    """CPU use between two samples of the same CPUs."""
+    elapsed = after.at_s - before.at_s
+    cpus = len(before.idle_s)
+    idle = sum(after.idle_s[cpu] - before.idle_s[cpu] for cpu in before.idle_s)
+    steal = sum(after.steal_s[cpu] - before.steal_s[cpu] for cpu in before.steal_s)
+    busy = min(max(elapsed * cpus - idle, 0.0), elapsed * cpus)
+    return CpuUse(100 * busy / elapsed, 100 * steal / elapsed, 100 * TICK_S * cpus / elapsed)
+
+
+@dataclass(frozen=True)
+class ThreadTime:
+    """Nanoseconds that a thread ran, and that it was runnable but waited for a CPU (/proc/PID/schedstat)."""
+
+    run_ns: int
+    wait_ns: int
+
+
+def thread_time(pid: int, tid: int | None = None) -> ThreadTime | None:
+    """Times of one thread, None once it is gone."""
+    path = Path(f"/proc/{pid}/schedstat") if tid is None else Path(f"/proc/{pid}/task/{tid}/schedstat")
+    try:
+        run, wait, _ = path.read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return ThreadTime(int(run), int(wait))
+
+
+def threads_of(pid: int) -> dict[int, str]:
+    """Thread ids of a process with their names."""
+    threads = {}
+    for task in Path(f"/proc/{pid}/task").glob("[0-9]*"):
+        try:
+            threads[int(task.name)] = (task / "comm").read_text().strip()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return threads

@@ -1,0 +1,52 @@
+"""One campaign holds a host at a time."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import IO
+
+from vtax.inputs import InputError
+from vtax.machine.ownership import STATE_DIRECTORY
+
+
+class HostLock:
+    """An flock on /run/vtax/lock; the kernel drops it with the process, however that ends."""
+
+    def __init__(self, directory: Path = STATE_DIRECTORY) -> None:
+        self._path = directory / "lock"
+        self._file: IO[str] | None = None
+
+    def acquire(self, purpose: str) -> None:
+        """Take the lock or raise InputError that names the holder and what it does."""
+        self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        handle = self._path.open("a+")
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            holder = _parse(handle.read())
+            handle.close()
+            raise InputError(
+                f"this host is in use by process {holder.get('pid', 'unknown')} ({holder.get('purpose', 'unknown')}); "
+                "wait until it ends, or stop it"
+            ) from None
+        handle.seek(0)
+        handle.truncate()
+        handle.write(json.dumps({"pid": os.getpid(), "purpose": purpose}))
+        handle.flush()
+        self._file = handle
+
+    def release(self) -> None:
+        """Let the next campaign in."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _parse(text: str) -> dict[str, object]:
+    try:
+        holder = json.loads(text)
+    except json.JSONDecodeError:
+        return {}
+    return holder if isinstance(holder, dict) else {}

@@ -1,0 +1,25 @@
+"""The layers being taxed: one file a kind, and under data/platforms a preset for each name a user may ask for."""
+
+from vtax.platforms.contract import (
+    Guest,
+    GuestNic,
+    GuestPlan,
+    Platform,
+    PlatformConfig,
+    PlatformUnusable,
+    Probe,
+)
+from vtax.platforms.preset import Preset, load_kind, presets
+
+__all__ = [
+    "Guest",
+    "GuestNic",
+    "GuestPlan",
+    "Platform",
+    "PlatformConfig",
+    "PlatformUnusable",
+    "Preset",
+    "Probe",
+    "load_kind",
+    "presets",
+]

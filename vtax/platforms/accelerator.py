@@ -1,0 +1,47 @@
+"""Whether /dev/kvm really runs guests here: a boot under it that says hello in time, and nothing less.
+
+A device node is no proof: some machines show one behind which ordinary kernels hang.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from vtax.platforms.kernel import cache_directory
+
+BOOT_LIMIT_S = 6.0
+
+
+def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
+    """`kvm` when `boots(limit_s)` holds, else `emulated`; the answer is remembered for `key` on this host.
+
+    `key` names what the answer depends on beside the host: emulator and guest kernel versions.
+    """
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "emulated"
+    memory = cache_directory() / "accelerator.json"
+    known = _load(memory)
+    name = f"{os.uname().release} {_cpu_model()} {key}"
+    if name not in known:
+        known[name] = "kvm" if boots(BOOT_LIMIT_S) else "emulated"
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        temporary = memory.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(known, indent=2))
+        temporary.rename(memory)
+    return known[name]
+
+
+def _load(memory: Path) -> dict[str, str]:
+    try:
+        known = json.loads(memory.read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "unknown CPU"

@@ -1,0 +1,179 @@
+"""Containers of an OCI runtime: the host's kernel behind a second pair of interfaces, in namespaces of their own."""
+
+import json
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import Field
+
+from vtax.machine.agent import Agent, AgentGone, agent_binary
+from vtax.machine.namespace import Namespace
+from vtax.platforms.contract import GuestNic, GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.raw import require_root
+
+HELLO_TIMEOUT_S = 10.0
+CAPABILITIES = ["CAP_NET_ADMIN", "CAP_NET_RAW"]
+
+
+class Config(PlatformConfig):
+    """Keys of containers."""
+
+    runtime: str = Field("runc", pattern=r"^[a-z][a-z0-9-]*$", description="an OCI runtime's command name")
+    memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")
+
+
+@dataclass
+class ContainerGuest:
+    """A container whose only process is the agent."""
+
+    agent: Agent
+    hello_s: float
+    namespace: Namespace
+    delete: list[str]
+    log: Path
+    modules: list[str] = field(default_factory=list)
+
+    def threads(self) -> dict[int, tuple[int, str]]:
+        """None: the host's kernel forwards, on the threads of its ingress."""
+        return {}
+
+    def last_words(self) -> str:
+        """What runtime and agent wrote to standard error."""
+        return tail(self.log)
+
+    def stop(self) -> None:
+        """End the agent, delete the container and its namespace (and with it the veth pairs)."""
+        self.agent.close()
+        subprocess.run(self.delete, check=False, capture_output=True, timeout=30)
+        self.namespace.remove()
+
+
+class Kind:
+    """Platform kind `container`."""
+
+    port = "bridge"
+
+    def check(self) -> None:
+        """A runtime must be installed."""
+        require_root()
+        _runtime("runc")
+
+    def prepare(self, config: Config) -> Probe:
+        """Ask the runtime for its version."""
+        require_root()
+        runtime = _runtime(config.runtime)
+        version = subprocess.run(
+            [runtime, "--version"], check=False, capture_output=True, text=True, timeout=10
+        )
+        return Probe("none", {"runtime": config.runtime, "version": version.stdout.splitlines()[0].strip()})
+
+    def start(self, plan: GuestPlan) -> ContainerGuest:
+        """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it."""
+        config = plan.config
+        assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
+        begun = time.monotonic()
+        namespace = Namespace(f"{plan.record.run}-{plan.name}")
+        plan.record.add("namespace", name=namespace.name)
+        namespace.create()
+        for number, nic in enumerate(plan.nics):
+            interface = f"{plan.name}p{number}"
+            _join(plan.host, interface, namespace, f"eth{number}", nic)
+            nic.port.attach(interface, nic.mac)
+        bundle = plan.scratch / plan.name
+        write_bundle(bundle, namespace.path, list(plan.cpus), config)
+
+        runtime, root = _runtime(config.runtime), plan.scratch / "containers"
+        plan.record.add("container", name=namespace.name, runtime=runtime, root=str(root))
+        log = plan.scratch / f"{plan.name}.log"
+        with log.open("ab") as errors:
+            process = subprocess.Popen(
+                [runtime, "--root", str(root), "run", "--bundle", str(bundle), namespace.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                process_group=0,
+            )
+        plan.record.add_process(process.pid, plan.name)
+        delete = [runtime, "--root", str(root), "delete", "--force", namespace.name]
+        guest = ContainerGuest(Agent(plan.name, process), 0.0, namespace, delete, log)
+        try:
+            guest.agent.wait_hello(HELLO_TIMEOUT_S)
+        except AgentGone as error:
+            guest.stop()
+            raise AgentGone(f"{error}\n{guest.last_words()}") from None
+        guest.hello_s = time.monotonic() - begun
+        return guest
+
+
+def write_bundle(bundle: Path, netns: Path, cpus: list[int], config: Config) -> None:
+    """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent and nothing else."""
+    root = bundle / "rootfs"
+    for directory in ("proc", "sys", "dev"):
+        (root / directory).mkdir(parents=True, exist_ok=True)
+    shutil.copy2(agent_binary(), root / "vtax-agent")
+    resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
+    if config.memory_bytes is not None:
+        resources["memory"] = {"limit": config.memory_bytes}
+    (bundle / "config.json").write_text(
+        json.dumps(
+            {
+                "ociVersion": "1.0.2",
+                "root": {"path": "rootfs", "readonly": True},
+                "hostname": "guest",
+                "process": {
+                    "user": {"uid": 0, "gid": 0},
+                    "cwd": "/",
+                    "args": ["/vtax-agent"],
+                    "env": ["PATH=/"],
+                    "noNewPrivileges": True,
+                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), CAPABILITIES),
+                },
+                "mounts": [
+                    {"destination": "/proc", "type": "proc", "source": "proc"},
+                    {
+                        "destination": "/sys",
+                        "type": "sysfs",
+                        "source": "sysfs",
+                        "options": ["ro", "nosuid", "noexec"],
+                    },
+                    {
+                        "destination": "/dev",
+                        "type": "tmpfs",
+                        "source": "tmpfs",
+                        "options": ["nosuid", "mode=755"],
+                    },
+                ],
+                "linux": {
+                    "namespaces": [
+                        *({"type": kind} for kind in ("pid", "ipc", "uts", "mount")),
+                        {"type": "network", "path": str(netns)},
+                    ],
+                    "resources": resources,
+                },
+            }
+        )
+    )
+
+
+def tail(path: Path, lines: int = 10) -> str:
+    """The last lines of a log, empty if there is none."""
+    if not path.exists():
+        return ""
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+
+
+def _join(host: Namespace, outside: str, guest: Namespace, inside: str, nic: GuestNic) -> None:
+    with host.netlink() as ip:
+        peer = {"ifname": inside, "net_ns_fd": str(guest.path), "address": nic.mac, "mtu": nic.mtu}
+        ip.link("add", ifname=outside, kind="veth", mtu=nic.mtu, peer=peer)
+        ip.link("set", index=ip.link_lookup(ifname=outside)[0], state="up")
+
+
+def _runtime(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise PlatformUnusable(f"no {name} command found", f"apt-get install {name}")
+    return path

@@ -1,0 +1,111 @@
+"""What every kind of platform does: probe itself, start a guest on given ports, and take it down again.
+
+A kind is a module of this package with a `Config` (a PlatformConfig) and a class `Kind` (a Platform). Nothing
+else in vtax knows which kinds there are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from vtax.machine.agent import Agent
+from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import OwnershipRecord
+
+
+class PlatformConfig(BaseModel):
+    """Keys `platform.*` of a kind, with their bounds. Every field is a possible factor."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
+    """The platform cannot run here: why, and what would make it run."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason, self.remedy = reason, remedy
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a platform is on this machine: accelerator (`none`, `kvm`, `emulated`) and further facts for the result."""
+
+    accelerator: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def emulated(self) -> bool:
+        """An emulated CPU is never shown as a hypervisor's cost."""
+        return self.accelerator == "emulated"
+
+
+class Attachment(Protocol):
+    """The host's side of a port."""
+
+    def attach(self, interface: str, guest_mac: str) -> None:
+        """Join the guest's interface in the host's namespace to the port."""
+
+
+@dataclass(frozen=True)
+class GuestNic:
+    """A NIC that the guest shall have: its MAC, the port it meets the host at, its MTU."""
+
+    mac: str
+    port: Attachment
+    mtu: int
+
+
+@dataclass(frozen=True)
+class GuestPlan:
+    """All that a platform needs to start one guest."""
+
+    name: str
+    config: PlatformConfig
+    nics: Sequence[GuestNic]
+    host: Namespace
+    cpus: Sequence[int]
+    record: OwnershipRecord
+
+    @property
+    def scratch(self) -> Path:
+        """A directory that lives as long as the run."""
+        return self.record.scratch
+
+
+class Guest(Protocol):
+    """A started guest. Its agent has said hello."""
+
+    agent: Agent
+    hello_s: float
+    """From process start to hello."""
+    modules: Sequence[str]
+    """Kernel modules that the guest's agent shall load for its NICs."""
+
+    def threads(self) -> dict[int, tuple[int, str]]:
+        """The guest's threads on the host: thread id to (process id, component)."""
+
+    def last_words(self) -> str:
+        """The last lines of its console or log, for a message to the user."""
+
+    def stop(self) -> None:
+        """Take the guest and all it brought down; never raises for a guest that is gone already."""
+
+
+class Platform(Protocol):
+    """A kind of platform."""
+
+    port: str
+    """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
+
+    def check(self) -> None:
+        """Look, without changing or fetching anything, whether it can run here; raises PlatformUnusable."""
+
+    def prepare(self, config: Any) -> Probe:
+        """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""
+
+    def start(self, plan: GuestPlan) -> Guest:
+        """Start a guest; raises AgentGone (with its last words) when it never says hello."""

@@ -1,0 +1,72 @@
+"""The initramfs of a guest: the agent as /init, and kernel modules in the order they go in.
+
+Cached by the hash of everything in it. `/modules/control.list` names what the control stream needs and
+`/modules/NAME.list` what the NIC driver NAME needs, a path a line.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from vtax.machine.agent import agent_binary
+from vtax.platforms.kernel import Kernel, cache_directory
+
+CONTROL_MODULES = ("virtio_pci", "virtio_console")
+DIRECTORIES = ("dev", "proc", "sys", "modules")
+KEEP = 8
+"""Images kept in the cache; older ones belong to agents built earlier."""
+
+
+@cache
+def build_image(kernel: Kernel, drivers: tuple[str, ...]) -> Path:
+    """The initramfs for guests of `kernel` whose NICs need `drivers` (module names)."""
+    lists = {"control": _merged(kernel, CONTROL_MODULES)}
+    for driver in drivers:
+        lists[driver] = kernel.load_order(driver)
+    files: dict[str, tuple[int, bytes]] = {"init": (0o100755, agent_binary().read_bytes())}
+    for name, paths in lists.items():
+        for path in paths:
+            files[f"modules/{path.name}"] = (0o100644, path.read_bytes())
+        listing = "".join(f"/modules/{path.name}\n" for path in paths)
+        files[f"modules/{name}.list"] = (0o100644, listing.encode())
+
+    archive = newc_archive(DIRECTORIES, files)
+    directory = cache_directory() / "image"
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{hashlib.sha256(archive).hexdigest()[:16]}.cpio"
+    if not path.exists():
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(archive)
+        temporary.rename(path)
+    path.touch()
+    for old in sorted(directory.glob("*.cpio"), key=lambda each: each.stat().st_mtime)[:-KEEP]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def _merged(kernel: Kernel, modules: Sequence[str]) -> list[Path]:
+    paths: dict[Path, None] = {}
+    for module in modules:
+        paths.update(dict.fromkeys(kernel.load_order(module)))
+    return list(paths)
+
+
+def newc_archive(directories: Sequence[str], files: dict[str, tuple[int, bytes]]) -> bytes:
+    """A cpio archive in the "newc" format (Linux Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    entries = [(name, 0o040755, b"") for name in directories]
+    entries += [(name, mode, data) for name, (mode, data) in files.items()]
+    parts = [_newc_entry(number, *entry) for number, entry in enumerate(entries, start=1)]
+    return b"".join([*parts, _newc_entry(0, "TRAILER!!!", 0, b"")])
+
+
+def _newc_entry(inode: int, name: str, mode: int, data: bytes) -> bytes:
+    encoded = name.encode() + b"\0"
+    fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(encoded), 0)
+    header = b"070701" + b"".join(b"%08X" % field for field in fields)
+    return _padded(header + encoded) + _padded(data)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 4)

@@ -1,0 +1,79 @@
+"""Presets: the platform names that users ask for."""
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from vtax import platforms
+from vtax.inputs import Document, InputError, read_document, validate
+from vtax.platforms.contract import Platform, PlatformConfig
+
+DIRECTORY = Path(__file__).resolve().parent.parent / "data/platforms"
+
+
+class PresetFile(BaseModel):
+    """The shape of a preset file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    kind: str
+    config: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named platform: a kind and the values of its keys."""
+
+    name: str
+    title: str
+    kind: str
+    config: dict[str, Any]
+    document: Document
+
+    @property
+    def path(self) -> Path:
+        """Where the preset is written down."""
+        return self.document.path
+
+    def platform(self) -> Platform:
+        """The code behind the preset's kind."""
+        kind: Platform = load_kind(self.kind).Kind()
+        return kind
+
+    def resolve(self, overrides: dict[str, Any]) -> PlatformConfig:
+        """The preset's keys with `overrides` on top; raises InputError that names what is allowed."""
+        model: type[PlatformConfig] = load_kind(self.kind).Config
+        unknown = sorted(set(overrides) - set(model.model_fields))
+        if unknown:
+            allowed = ", ".join(sorted(model.model_fields)) or "none"
+            raise InputError(f"platform.{unknown[0]}: {self.name} has no such key; its keys: {allowed}")
+        return validate(model, self.document, {**self.config, **overrides}, at=("config",))
+
+
+def presets(directory: Path = DIRECTORY) -> dict[str, Preset]:
+    """Every preset by name, in the order of the names."""
+    found = {}
+    for path in sorted(directory.glob("*.yaml")):
+        document = read_document(path)
+        content = validate(PresetFile, document)
+        found[path.stem] = Preset(path.stem, content.title, content.kind, content.config, document)
+    return found
+
+
+def kinds() -> list[str]:
+    """The kinds that exist: modules of this package that define `Kind`."""
+    names = (module.name for module in pkgutil.iter_modules(platforms.__path__))
+    return [name for name in names if hasattr(importlib.import_module(f"vtax.platforms.{name}"), "Kind")]
+
+
+def load_kind(kind: str) -> ModuleType:
+    """The module of a kind."""
+    if kind not in kinds():
+        raise InputError(f"unknown platform kind {kind!r}; there are: {', '.join(kinds())}")
+    return importlib.import_module(f"vtax.platforms.{kind}")

@@ -1,0 +1,195 @@
+"""QEMU driven directly: a distribution kernel, the agent as its init, one tap a NIC, control on a virtio port."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from vtax.machine.agent import Agent, AgentGone
+from vtax.machine.cpu import threads_of
+from vtax.machine.ownership import process_start, stop_process
+from vtax.platforms.accelerator import find_accelerator
+from vtax.platforms.container import tail
+from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.image import build_image
+from vtax.platforms.kernel import Kernel, check_tools, fetch_kernel
+from vtax.platforms.raw import require_root
+from vtax.platforms.tap import open_tap
+
+BINARY = "qemu-system-x86_64"
+HELLO_TIMEOUT_S = 30.0
+DRIVERS = {"virtio-net-pci": "virtio_net", "e1000": "e1000"}
+"""NIC model as QEMU names it, to the guest kernel's driver."""
+
+
+class Config(PlatformConfig):
+    """Keys of QEMU guests."""
+
+    nic_model: Literal["virtio-net-pci", "e1000"] = "virtio-net-pci"
+    vcpus: int = Field(1, ge=1, le=16)
+    memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
+    accelerator: Literal["auto", "kvm", "emulated"] = Field(
+        "auto", description="auto boots a guest under KVM to find out"
+    )
+
+
+@dataclass
+class QemuGuest:
+    """A running emulator; its stdin and stdout are the guest's virtio port."""
+
+    agent: Agent
+    hello_s: float
+    modules: Sequence[str]
+    pid: int
+    started: int
+    console: Path
+    errors: Path
+
+    def threads(self) -> dict[int, tuple[int, str]]:
+        """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
+        return {
+            tid: (
+                self.pid,
+                f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator",
+            )
+            for tid, name in threads_of(self.pid).items()
+        }
+
+    def last_words(self) -> str:
+        """The console's last lines, after what the emulator itself complained about."""
+        return "\n".join(filter(None, (tail(self.errors), tail(self.console))))
+
+    def stop(self) -> None:
+        """End the emulator; its taps go with their descriptors."""
+        stop_process(self.pid, self.started)
+        self.agent.close()
+
+
+class Kind:
+    """Platform kind `qemu`."""
+
+    port = "bridge"
+
+    def check(self) -> None:
+        """The emulator, taps and the tools that unpack a kernel must be there."""
+        require_root()
+        _binary()
+        if not Path("/dev/net/tun").exists():
+            raise PlatformUnusable("no /dev/net/tun", "modprobe tun")
+        check_tools()
+
+    def prepare(self, config: Config) -> Probe:
+        """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
+        self.check()
+        kernel = fetch_kernel()
+        image = build_image(kernel, (DRIVERS[config.nic_model],))
+        version = _version()
+        accelerator: str = config.accelerator
+        if accelerator == "auto":
+            key = f"{version} {kernel.version}"
+            accelerator = find_accelerator(key, lambda limit_s: _boots_under_kvm(kernel, image, limit_s))
+        return Probe(
+            accelerator, {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
+        )
+
+    def start(self, plan: GuestPlan) -> QemuGuest:
+        """Open the taps, attach them to their ports, start the emulator and wait for hello."""
+        config = plan.config
+        assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
+        probe = self.prepare(config)
+        kernel = fetch_kernel()
+        driver = DRIVERS[config.nic_model]
+        taps: list[int] = []
+        devices: list[str] = []
+        try:
+            for number, nic in enumerate(plan.nics):
+                name = f"{plan.name}p{number}"
+                taps.append(open_tap(plan.host, name, nic.mtu))
+                nic.port.attach(name, nic.mac)
+                devices += ["-netdev", f"tap,id=n{number},fd={taps[-1]},vhost=off"]
+                devices += ["-device", f"{config.nic_model},netdev=n{number},mac={nic.mac},romfile="]
+            console = plan.scratch / f"{plan.name}.console"
+            command = [
+                *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
+                *_command(kernel, build_image(kernel, (driver,)), probe.accelerator, console),
+                *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
+                *devices,
+            ]
+            errors = plan.scratch / f"{plan.name}.log"
+            begun = time.monotonic()
+            with errors.open("ab") as log:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    pass_fds=taps,
+                    process_group=0,
+                )
+        finally:
+            for tap in taps:
+                os.close(tap)
+        plan.record.add_process(process.pid, plan.name)
+        agent = Agent(plan.name, process)
+        guest = QemuGuest(agent, 0.0, [driver], process.pid, process_start(process.pid), console, errors)
+        try:
+            agent.wait_hello(HELLO_TIMEOUT_S)
+        except AgentGone as error:
+            guest.stop()
+            raise AgentGone(f"{error}\n{guest.last_words()}") from None
+        guest.hello_s = time.monotonic() - begun
+        return guest
+
+
+def _command(kernel: Kernel, image: Path, accelerator: str, console: Path) -> list[str]:
+    model = ["-accel", "kvm", "-cpu", "host"] if accelerator == "kvm" else ["-accel", "tcg", "-cpu", "max"]
+    return [
+        _binary(),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", *model),
+        *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
+        *("-append", "console=ttyS0 loglevel=4 panic=-1 tsc=reliable random.trust_cpu=on"),
+        *(
+            "-serial",
+            f"file:{console}",
+            "-device",
+            "virtio-serial-pci",
+            "-chardev",
+            "stdio,id=agent,signal=off",
+        ),
+        *("-device", "virtserialport,chardev=agent,name=vtax"),
+    ]
+
+
+def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
+    """Whether a guest without NICs says hello under KVM within `limit_s`."""
+    command = [*_command(kernel, image, "kvm", Path(os.devnull)), "-smp", "1", "-m", "256"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
+    )
+    agent = Agent("KVM probe", process)
+    try:
+        agent.wait_hello(limit_s)
+    except AgentGone:
+        return False
+    finally:
+        stop_process(process.pid, process_start(process.pid))
+        agent.close()
+    return True
+
+
+def _binary() -> str:
+    path = shutil.which(BINARY)
+    if path is None:
+        raise PlatformUnusable(f"no {BINARY} command found", "apt-get install qemu-system-x86")
+    return path
+
+
+def _version() -> str:
+    done = subprocess.run([_binary(), "--version"], check=False, capture_output=True, text=True, timeout=10)
+    return done.stdout.splitlines()[0].removeprefix("QEMU emulator version ").strip()

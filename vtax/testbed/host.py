@@ -1,0 +1,179 @@
+"""One machine of a testbed. Methods are whole acts; they take and return JSON values only.
+
+So a host may be in this process, as the namespaces of the local testbed are, or at the far end of a byte stream,
+with no other difference to its callers.
+"""
+
+import contextlib
+from typing import Any
+
+from vtax.machine.agent import Agent, AgentError, AgentGone, PendingReply, start_agent
+from vtax.machine.cpu import sample_cpus, thread_time
+from vtax.machine.environment import host_environment
+from vtax.machine.ingress import thread_ingress
+from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
+from vtax.testbed.link import LinkEnd
+from vtax.testbed.port import PORTS, Port
+
+
+class Host:
+    """A host whose interfaces are those of one network namespace."""
+
+    def __init__(self, name: str, record: OwnershipRecord, cpus: dict[str, list[int]]) -> None:
+        self.name = name
+        self.namespace = Namespace(f"{record.run}-{name}")
+        self._record = record
+        self._cpus = cpus
+        self._agents: dict[str, Agent] = {}
+        self._guests: dict[str, Guest] = {}
+        self._ports: dict[str, Port] = {}
+        self._pending: dict[str, PendingReply] = {}
+        self._ingress_threads: dict[str, int] = {}
+
+    def create(self) -> None:
+        """Make the host's namespace."""
+        self._record.add("namespace", name=self.namespace.name)
+        self.namespace.create()
+
+    def environment(self) -> dict[str, Any]:
+        """Kernel, CPU, mitigations, clock source; see vtax.machine.environment."""
+        return {"host": self.name, **host_environment()}
+
+    def start_agent(self, name: str, cpus: str) -> dict[str, Any]:
+        """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`); returns its hello."""
+        log = self._record.scratch / f"{name}.log"
+        agent = start_agent(name, netns=self.namespace.path, cpus=self._cpus[cpus], log=log)
+        self._record.add_process(agent.process.pid, name)
+        self._agents[name] = agent
+        return agent.wait_hello(5.0)
+
+    def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
+        """Ask an agent or a guest's agent and wait for the answer. Raises AgentError, AgentGone."""
+        return self._agent(agent).call(method, params, timeout_s)
+
+    def begin(self, agent: str, method: str, params: dict[str, Any]) -> str:
+        """Ask and return at once with a ticket for `finish`."""
+        pending = self._agent(agent).begin(method, params)
+        ticket = f"{agent}/{method}"
+        self._pending[ticket] = pending
+        return ticket
+
+    def finish(self, ticket: str, timeout_s: float) -> Any:
+        """Wait for the answer to what `begin` asked."""
+        return self._pending.pop(ticket)(timeout_s)
+
+    def stop_agent(self, name: str) -> None:
+        """End an agent."""
+        agent = self._agents.pop(name, None)
+        if agent is not None:
+            agent.close()
+
+    def open_port(self, name: str, kind: str, end: dict[str, str], far_mac: str) -> None:
+        """Make a port of `kind` at the link end {"interface", "mac"}; `far_mac` is what the link leads to."""
+        self._ports[name] = PORTS[kind](LinkEnd(self.namespace, end["interface"], end["mac"]), name, far_mac)
+
+    def give_ingress_context(self, interface: str) -> None:
+        """Poll a link's end by a kernel thread of its own on the host's CPUs."""
+        self._ingress_threads[interface] = thread_ingress(self.namespace, interface, self._cpus["host"])
+
+    def start_guest(
+        self, name: str, kind: str, config: dict[str, Any], nics: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Start a guest on NICs {"mac", "port", "mtu"}; returns {"hello_s", "modules"}.
+
+        Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
+        """
+        module = load_kind(kind)
+        plan = GuestPlan(
+            name=name,
+            config=module.Config(**config),
+            nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
+            host=self.namespace,
+            cpus=self._cpus["guests"],
+            record=self._record,
+        )
+        guest: Guest = module.Kind().start(plan)
+        self._guests[name] = guest
+        return {"hello_s": guest.hello_s, "modules": list(guest.modules)}
+
+    def guest_alive(self, name: str) -> bool:
+        """Whether the guest's agent is still at the end of its stream."""
+        guest = self._guests.get(name)
+        if guest is None or guest.agent.gone:
+            return False
+        try:
+            guest.agent.call("ping", timeout_s=5.0)
+        except (AgentGone, AgentError):
+            return False
+        return True
+
+    def last_words(self, name: str) -> str:
+        """The last lines of a guest's console or log."""
+        guest = self._guests.get(name)
+        return guest.last_words() if guest is not None else ""
+
+    def stop_guest(self, name: str) -> None:
+        """Take a guest down."""
+        guest = self._guests.pop(name, None)
+        if guest is not None:
+            guest.stop()
+
+    def counters(self, cpus: list[int]) -> dict[str, Any]:
+        """Counters of this instant: CPUs (seconds), threads (nanoseconds), interfaces (frames, totals)."""
+        sample = sample_cpus(cpus)
+        threads: dict[str, dict[str, int]] = {}
+        for interface, pid in self._ingress_threads.items():
+            _add_thread(threads, f"ingress {interface}", pid, None)
+        for name, guest in self._guests.items():
+            for tid, (pid, component) in guest.threads().items():
+                _add_thread(threads, f"{name} {component}", pid, tid)
+        return {
+            "at_s": sample.at_s,
+            "idle_s": sample.idle_s,
+            "steal_s": sample.steal_s,
+            "threads": threads,
+        }
+
+    def interface_counters(self) -> dict[str, dict[str, int]]:
+        """Frames received, sent and dropped by every interface of the host since it was made (rtnl_link_stats64)."""
+        with self.namespace.netlink() as ip:
+            return {
+                link.get_attr("IFLA_IFNAME"): _frames(link.get_attr("IFLA_STATS64"))
+                for link in ip.get_links()
+                if link.get_attr("IFLA_IFNAME") != "lo"
+            }
+
+    def close(self) -> None:
+        """Take down guests, agents, ports and the namespace; what is gone already is passed over."""
+        for name in list(self._guests):
+            self.stop_guest(name)
+        for name in list(self._agents):
+            self.stop_agent(name)
+        for port in self._ports.values():
+            with contextlib.suppress(Exception):
+                port.close()
+        self._ports.clear()
+        self.namespace.remove()
+
+    def _agent(self, name: str) -> Agent:
+        if name in self._guests:
+            return self._guests[name].agent
+        return self._agents[name]
+
+
+def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, tid: int | None) -> None:
+    times = thread_time(pid, tid)
+    if times is not None:
+        total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0})
+        total["run_ns"] += times.run_ns
+        total["wait_ns"] += times.wait_ns
+
+
+def _frames(stats: dict[str, int]) -> dict[str, int]:
+    return {
+        "received": stats["rx_packets"],
+        "sent": stats["tx_packets"],
+        "dropped": stats["rx_dropped"] + stats["tx_dropped"],
+    }

@@ -1,0 +1,132 @@
+"""The built-in testbed: source, UUT and sink hosts are network namespaces, links are veth pairs."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from vtax.inputs import InputError
+from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.addressing import UDP_PORT, StreamAddresses
+from vtax.testbed.host import Host
+from vtax.testbed.link import LinkEnd, make_link, shape
+
+GUEST = "guest"
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """Keys `testbed.*` as the local testbed takes them; `link_mbps` None is unlimited."""
+
+    link_mbps: float | None
+    flow_control: bool
+    mtu: int
+    cpus: dict[str, list[int]] = field(hash=False)
+
+    def check(self) -> None:
+        """Raise InputError for what veth pairs cannot be."""
+        if self.link_mbps is not None and not self.flow_control:
+            raise InputError(
+                "testbed.flow_control: a shaped link of the local testbed always holds its sender back; "
+                "allowed: true, or false with link_mbps: unlimited"
+            )
+
+
+class LocalTestbed:
+    """Three hosts and a pair of links a stream: source -> UUT -> sink, no interface shared."""
+
+    def __init__(self, settings: LocalSettings, streams: int, record: OwnershipRecord) -> None:
+        settings.check()
+        self.settings = settings
+        self.streams = [StreamAddresses(stream) for stream in range(streams)]
+        self.source, self.uut, self.sink = (
+            Host(name, record, settings.cpus) for name in ("source", "uut", "sink")
+        )
+
+    @property
+    def hosts(self) -> tuple[Host, Host, Host]:
+        """All hosts."""
+        return (self.source, self.uut, self.sink)
+
+    def build(self, port_kind: str) -> None:
+        """Make hosts, agents, links and ports; the UUT's ingress gets a context of its own."""
+        for host in self.hosts:
+            host.create()
+        self.source.start_agent("source", "agents")
+        self.sink.start_agent("sink", "agents")
+        for stream in self.streams:
+            self._lay_links(stream, port_kind)
+
+    def _lay_links(self, stream: StreamAddresses, port_kind: str) -> None:
+        number = stream.stream
+        wire = port_kind == "wire"
+        source = LinkEnd(self.source.namespace, f"src{number}", stream.source_mac)
+        sink = LinkEnd(self.sink.namespace, f"snk{number}", stream.sink_mac)
+        ends = {
+            "in": LinkEnd(
+                self.uut.namespace, f"in{number}", stream.uut_in_mac if wire else stream.end_mac(0)
+            ),
+            "out": LinkEnd(
+                self.uut.namespace, f"out{number}", stream.uut_out_mac if wire else stream.end_mac(1)
+            ),
+        }
+        make_link(source, ends["in"], self.settings.mtu)
+        make_link(ends["out"], sink, self.settings.mtu)
+        shape(source, self.settings.link_mbps, self.settings.flow_control)
+        self.uut.give_ingress_context(ends["in"].interface)
+        for side, far_mac in (("in", stream.source_mac), ("out", stream.sink_mac)):
+            end = {"interface": ends[side].interface, "mac": ends[side].mac}
+            self.uut.open_port(f"port-{side}{number}", port_kind, end, far_mac)
+
+    def guest_nics(self) -> list[dict[str, Any]]:
+        """The NICs of the UUT's guest, as Host.start_guest takes them: in and out of each stream."""
+        return [
+            {"mac": mac, "port": f"port-{side}{stream.stream}", "mtu": self.settings.mtu}
+            for stream in self.streams
+            for side, mac in (("in", stream.uut_in_mac), ("out", stream.uut_out_mac))
+        ]
+
+    def guest_configuration(self, modules: list[str]) -> dict[str, Any]:
+        """Parameters of `guest.configure`: addresses, static neighbours, forwarding."""
+        nics = []
+        for stream in self.streams:
+            nics += [
+                self._nic(stream.uut_in_mac, stream.uut_in_ip, stream.source_ip, stream.source_mac),
+                self._nic(stream.uut_out_mac, stream.uut_out_ip, stream.sink_ip, stream.sink_mac),
+            ]
+        return {"modules": modules, "nics": nics, "forward": True}
+
+    def source_streams(self, count: int) -> list[dict[str, Any]]:
+        """The first `count` streams, as `source.open` takes them."""
+        return [
+            {
+                "stream": stream.stream,
+                "interface": f"src{stream.stream}",
+                "source_mac": stream.source_mac,
+                "destination_mac": stream.uut_in_mac,
+                "source_ip": stream.source_ip,
+                "destination_ip": stream.sink_ip,
+                "source_port": UDP_PORT,
+                "destination_port": UDP_PORT,
+            }
+            for stream in self.streams[:count]
+        ]
+
+    def sink_streams(self) -> list[dict[str, Any]]:
+        """All streams, as `sink.open` takes them."""
+        return [{"stream": stream.stream, "interface": f"snk{stream.stream}"} for stream in self.streams]
+
+    def ingress_interfaces(self) -> list[str]:
+        """The UUT's ends of the links from the source."""
+        return [f"in{stream.stream}" for stream in self.streams]
+
+    def close(self) -> None:
+        """Take everything down, UUT first, so that no frame meets half a path."""
+        for host in (self.uut, self.source, self.sink):
+            host.close()
+
+    def _nic(self, mac: str, address: str, far_address: str, far_mac: str) -> dict[str, Any]:
+        return {
+            "mac": mac,
+            "address": f"{address}/24",
+            "mtu": self.settings.mtu,
+            "neighbours": [{"address": far_address, "mac": far_mac}],
+        }

@@ -1,0 +1,71 @@
+"""A port: where a guest's NIC meets the host.
+
+A port stands between a link's end on the host and the guest's own interface there (a tap, a veth). Forwarding
+entries are static and nothing is learned or flooded, so that only the measured frames cross it.
+"""
+
+from typing import Protocol
+
+from pyroute2.netlink.rtnl import ndmsg
+
+from vtax.testbed.link import LinkEnd
+
+PERMANENT = ndmsg.states["permanent"]
+NTF_MASTER = ndmsg.flags["master"]
+
+
+class Port(Protocol):
+    """What a platform may do with a port."""
+
+    def attach(self, interface: str, guest_mac: str) -> None:
+        """Join the guest's interface, which is in the host's namespace, to the port."""
+
+    def close(self) -> None:
+        """Take the port away and leave the link's end as it was."""
+
+
+class WirePort:
+    """No port at all: the link's end itself is the NIC. Raw has this one."""
+
+    def __init__(self, end: LinkEnd, name: str, far_mac: str) -> None:
+        self.end = end
+
+    def attach(self, interface: str, guest_mac: str) -> None:
+        """The NIC is the link's end already."""
+
+    def close(self) -> None:
+        """Nothing was made."""
+
+
+class BridgePort:
+    """A Linux bridge of two members: the link's end and the guest's interface."""
+
+    def __init__(self, end: LinkEnd, name: str, far_mac: str) -> None:
+        self.end = end
+        self.name = name
+        with end.namespace.netlink() as ip:
+            ip.link(
+                "add", ifname=name, kind="bridge", br_stp_state=0, br_mcast_snooping=0, br_forward_delay=0
+            )
+            self._index = ip.link_lookup(ifname=name)[0]
+            ip.link("set", index=self._index, state="up")
+        self._join(end.interface, far_mac)
+
+    def attach(self, interface: str, guest_mac: str) -> None:
+        """Make the guest's interface the bridge's other member."""
+        self._join(interface, guest_mac)
+
+    def close(self) -> None:
+        """Delete the bridge; its members are set free by that."""
+        with self.end.namespace.netlink() as ip:
+            ip.link("del", index=self._index)
+
+    def _join(self, interface: str, mac_behind: str) -> None:
+        with self.end.namespace.netlink() as ip:
+            member = ip.link_lookup(ifname=interface)[0]
+            ip.link("set", index=member, master=self._index)
+            ip.brport("set", index=member, learning=0, unicast_flood=0, mcast_flood=0, bcast_flood=0)
+            ip.fdb("add", ifindex=member, lladdr=mac_behind, state=PERMANENT, flags=NTF_MASTER)
+
+
+PORTS: dict[str, type[WirePort] | type[BridgePort]] = {"wire": WirePort, "bridge": BridgePort}
