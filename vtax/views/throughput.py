@@ -1,0 +1,122 @@
+"""Throughput by load, and the largest of it (schlosser2011, Fig. 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vtax.views.cells import Cell, Setting, load_order
+from vtax.views.estimate import Estimate, mean_estimate
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
+
+    `intended_mbps` is a stream's load, None for the flood. `generator_limited` makes `received_mbps` a lower
+    bound of what the platform can carry.
+    """
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    offered_mbps: Estimate
+    received_mbps: Estimate
+    loss_ratio: Estimate | None
+    stream_received_mbps: dict[int, Estimate]
+    generator_limited: bool
+    marks: dict[str, int]
+    recorded: int
+    invalid: int
+    suspect: int
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The largest mean throughput over the loads, which need not be the one at the largest load.
+
+    The best of several noisy means is on average too high: the selection is not corrected for, and every view
+    says so. `lower_bound` tells that the generator's ceiling was reached and nothing was lost there.
+    """
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    received_mbps: Estimate
+    stream_received_mbps: dict[int, Estimate]
+    loss_ratio: Estimate | None
+    generator_limited: bool
+    lower_bound: bool
+    cell: Cell
+
+
+def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
+    """A row a cell with usable trials, in the order of `cells`."""
+    rows = []
+    for cell in cells:
+        if not cell.blocks:
+            continue
+        rows.append(
+            Throughput(
+                platform=cell.platform,
+                setting=cell.setting,
+                intended_mbps=cell.intended_mbps,
+                uut_context=cell.uut_context,
+                offered_mbps=mean_estimate(cell.offered_mbps, cell.left_out),
+                received_mbps=mean_estimate(cell.received_mbps, cell.left_out),
+                loss_ratio=_loss(cell),
+                stream_received_mbps=_streams(cell),
+                generator_limited=cell.generator_limited,
+                marks=cell.marks,
+                recorded=cell.recorded,
+                invalid=cell.invalid,
+                suspect=cell.suspect,
+            )
+        )
+    return rows
+
+
+def maxima(cells: Iterable[Cell]) -> list[Maximum]:
+    """The maximum of every platform, setting and context that has a usable trial."""
+    groups: dict[tuple[str, Setting, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.blocks:
+            groups.setdefault((cell.platform, cell.setting, cell.uut_context), []).append(cell)
+    return [_maximum(group) for group in groups.values()]
+
+
+def _maximum(cells: list[Cell]) -> Maximum:
+    best = max(cells, key=lambda cell: (math.fsum(cell.received_mbps) / len(cell.blocks), -_load(cell)))
+    return Maximum(
+        platform=best.platform,
+        setting=best.setting,
+        intended_mbps=best.intended_mbps,
+        uut_context=best.uut_context,
+        received_mbps=mean_estimate(best.received_mbps, best.left_out),
+        stream_received_mbps=_streams(best),
+        loss_ratio=_loss(best),
+        generator_limited=best.generator_limited,
+        lower_bound=best.generator_limited and not best.loses_frames,
+        cell=best,
+    )
+
+
+def _load(cell: Cell) -> float:
+    return load_order(cell.intended_mbps)
+
+
+def _loss(cell: Cell) -> Estimate | None:
+    known = [ratio for ratio in cell.loss_ratio if ratio is not None]
+    if not known:
+        return None
+    return mean_estimate(known, cell.left_out).within(0.0, 1.0)
+
+
+def _streams(cell: Cell) -> dict[int, Estimate]:
+    return {
+        stream: mean_estimate(received, cell.left_out)
+        for stream, received in cell.stream_received_mbps.items()
+    }
