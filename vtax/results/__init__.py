@@ -1,0 +1,10 @@
+"""The data set of a campaign: written trial by trial, read with SQL.
+
+`ResultWriter` commits each trial to disk before the next begins; `Result` reads what is committed,
+also while a campaign still writes. The tables stand in `schema`, for people in docs/results.md.
+"""
+
+from vtax.results.reader import Result
+from vtax.results.writer import ResultWriter, TrialRecord
+
+__all__ = ["Result", "ResultWriter", "TrialRecord"]

@@ -1,0 +1,40 @@
+"""campaign.json: what was measured, on what, with which seed, and how far the campaign came."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vtax.inputs import InputError
+from vtax.results.files import replace_file
+from vtax.results.schema import FORMAT_VERSION
+
+NAME = "campaign.json"
+
+
+def write_manifest(directory: Path, campaign: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace campaign.json atomically and return what it holds: `campaign` with the format's version."""
+    content = {**campaign, "format_version": FORMAT_VERSION}
+    replace_file(directory / NAME, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+    return content
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return campaign.json's content. InputError where it is missing, damaged, or of another format."""
+    path = directory / NAME
+    try:
+        content = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{directory}: no result here ({NAME} is missing); name a directory that `vtax run` wrote"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise InputError(
+            f"{path}: damaged ({error}); any Parquet reader still opens the tables beside it"
+        ) from None
+    version = content.get("format_version") if isinstance(content, dict) else None
+    if version != FORMAT_VERSION:
+        raise InputError(f"{path}: format_version is {version!r}; this vtax reads {FORMAT_VERSION}")
+    return dict(content)

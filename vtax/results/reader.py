@@ -1,0 +1,106 @@
+"""Reading a result with SQL, also while its campaign still writes.
+
+The tables are loaded into memory as Arrow when the result is opened, and DuckDB queries them there. That
+makes a result one consistent snapshot, immune to parts being replaced under a running query, and lets every
+access of DuckDB to files, network and extensions be off for good: nothing has to stay allowed for it to read
+its data. It is affordable because packets are counted, not stored: the largest table has a few kilobytes of
+histogram for each stream of a trial.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+
+from vtax.inputs import InputError
+from vtax.results.journal import by_block, read_journal
+from vtax.results.manifest import read_manifest
+from vtax.results.parts import DamagedPartError, read_block
+from vtax.results.schema import FLOWS, schemas
+
+CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,  # else an unknown table may be found among Python's variables
+    "temp_directory": "",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The committed trials of a campaign as they stood when it was opened.
+
+    `damaged` names each file that is missing or damaged, with what is wrong. A block is read whole or not at
+    all: where one of its parts is damaged, none of its trials appear, and all other blocks do.
+    """
+
+    directory: Path
+    campaign: dict[str, Any]
+    tables: dict[str, pa.Table]
+    damaged: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Load the result in directory `path`. InputError where there is none or its journal is damaged."""
+        directory = Path(path)
+        campaign = read_manifest(directory)
+        expected = schemas(campaign)
+        blocks = []
+        damaged = []
+        for block, entries in sorted(by_block(read_journal(directory)).items()):
+            try:
+                blocks.append(read_block(directory, expected, block, entries))
+            except DamagedPartError as error:
+                damaged.append(f"{error}; the {len(entries)} trials of block {block} are left out")
+        tables = {
+            name: pa.concat_tables([schema.empty_table(), *(block[name] for block in blocks)])
+            for name, schema in expected.items()
+        }
+        return cls(directory, campaign, tables, damaged)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection to views of its own: trials, flows, cpu, hops, latency, environment and cells.
+
+        It reaches nothing else: no files, no network, no extensions, no Python variables, and no way to turn
+        them on. `cells` has a row for each flow of a valid or suspect trial, with the columns of both; where
+        both have a column of the same name, the flow's is prefixed with `flow_`.
+        """
+        connection = duckdb.connect(":memory:", config=CLOSED_WORLD)
+        for name, rows in self.tables.items():
+            connection.register(name, rows)
+        connection.execute(self._cells())
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        return connection
+
+    def query(self, sql: str) -> pa.Table:
+        """Return the rows of one SELECT, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN; InputError for all else."""
+        try:
+            statements = self._connection.extract_statements(sql)
+            if len(statements) != 1:
+                raise InputError(f"query: {len(statements)} statements; give exactly one")
+            if statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+                raise InputError(
+                    f"query: {statements[0].type.name} would change something; a result is read with SELECT"
+                )
+            return self._connection.sql(statements[0].query).to_arrow_table()
+        except duckdb.Error as error:
+            raise InputError(f"query: {error}") from None
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return self.connection()
+
+    def _cells(self) -> str:
+        of_flows = {column.name for column in FLOWS.columns} - {"trial_id"}
+        shared = [name for name in self.tables["trials"].schema.names if name in of_flows]
+        flows = f"flows.* EXCLUDE (trial_id, {', '.join(shared)})"
+        renamed = ", ".join(f"flows.{name} AS flow_{name}" for name in shared)
+        return (  # every name in it is a column of the schema's own
+            f"CREATE TEMP VIEW cells AS SELECT trials.*, {flows}, {renamed} "  # noqa: S608
+            "FROM trials JOIN flows USING (trial_id) WHERE trials.verdict IN ('valid', 'suspect')"
+        )

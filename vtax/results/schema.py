@@ -1,0 +1,210 @@
+"""The tables of a result: every column with its type, unit and meaning, in one place.
+
+The Arrow schemas that files are written with and the tables of docs/results.md both come from here. Unit and
+meaning also travel in each Parquet file as Arrow field metadata, so that a file found alone explains itself.
+Terms follow RFC 1242, RFC 2544 and RFC 5481. `mbps` is layer 1: preamble, gap and FCS included, 24 bytes a
+frame.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+FORMAT_VERSION: Final = 1
+
+INT32, INT64, DOUBLE, STRING, BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
+STRINGS: Final = pa.list_(pa.string())
+INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `unit` is empty for names, labels and structured text."""
+
+    name: str
+    type: pa.DataType
+    unit: str
+    meaning: str
+
+    @property
+    def field(self) -> pa.Field:
+        """The Arrow field, with unit and meaning as its metadata."""
+        return pa.field(self.name, self.type, metadata={"unit": self.unit, "meaning": self.meaning})
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row is, and its columns in order. Values that are unknown or missing are null."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+    def schema(self, further: Sequence[str] = ()) -> pa.Schema:
+        """The Arrow schema, with a string column for each of the `further` factors of a campaign."""
+        factors = (Column(name, STRING, "", "level of this factor, as text") for name in further)
+        return pa.schema([column.field for column in (*self.columns, *factors)])
+
+
+TRIAL_ID: Final = Column("trial_id", INT64, "", "number of the trial, unique in the campaign")
+
+TRIALS: Final = Table(
+    "trials",
+    "a trial",
+    (
+        TRIAL_ID,
+        Column("cell", STRING, "", "the cell's key: every factor and its level, in factor order"),
+        Column("block", INT32, "", "block of the plan, from 0: one repetition of every cell"),
+        Column("position", INT32, "", "place in the block's random order, from 0"),
+        Column("repetition", INT32, "", "repetition of the cell, from 0"),
+        Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
+        Column("platform", STRING, "", "platform preset"),
+        Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
+        Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS"),
+        Column(
+            "intended_mbps",
+            DOUBLE,
+            "Mbit/s",
+            "intended load of each stream, layer 1; null is `max`, the flood",
+        ),
+        Column("accelerator", STRING, "", "none, kvm or emulated"),
+        Column(
+            "emulated", BOOL, "", "the guest's CPU is emulated: absolute values only, never a tax against raw"
+        ),
+        Column(
+            "uut_context", STRING, "", "whose CPU context forwards: own (the UUT's) or sender (the source's)"
+        ),
+        Column("mechanism", STRING, "", "how the source sends: paced or flood"),
+        Column("ceiling_fps", DOUBLE, "frames/s", "calibrated limit of the mechanism, all streams together"),
+        Column(
+            "start_spread_ms", DOUBLE, "ms", "between the first frames of the first and last flow to start"
+        ),
+        Column("warmup_s", DOUBLE, "s", "traffic before the measurement, discarded"),
+        Column("duration_s", DOUBLE, "s", "length of the measurement as planned"),
+        Column("wall_s", DOUBLE, "s", "wall time of the whole trial"),
+        Column("overhead_s", DOUBLE, "s", "of it, neither warm-up, measurement nor drain"),
+        Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
+        Column("marks", STRINGS, "", "on a valid trial: generator-limited, backpressured"),
+        Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
+        Column("started_at", INSTANT, "UTC", "start of the trial"),
+    ),
+)
+
+FLOWS: Final = Table(
+    "flows",
+    "a flow of a guest in a trial",
+    (
+        TRIAL_ID,
+        Column("role", STRING, "", "victim (the measured guest's) or neighbour"),
+        Column("stream", INT32, "", "number of the stream, from 0"),
+        Column("intended_mbps", DOUBLE, "Mbit/s", "load the source was asked for, layer 1; null at `max`"),
+        Column("offered_mbps", DOUBLE, "Mbit/s", "load the source sent, layer 1"),
+        Column("received_mbps", DOUBLE, "Mbit/s", "load the sink received, layer 1"),
+        Column("intended_fps", DOUBLE, "frames/s", "frame rate the source was asked for; null at `max`"),
+        Column("offered_fps", DOUBLE, "frames/s", "frame rate the source sent"),
+        Column("received_fps", DOUBLE, "frames/s", "frame rate the sink received"),
+        Column("goodput_mbps", DOUBLE, "Mbit/s", "layer-4 payload received"),
+        Column("frames_sent", INT64, "frames", "sent in the measurement"),
+        Column("frames_received", INT64, "frames", "of them received, each counted once"),
+        Column("frames_lost", INT64, "frames", "sent and never received"),
+        Column("frames_duplicated", INT64, "frames", "received again"),
+        Column("frames_reordered", INT64, "frames", "received after a frame with a higher sequence number"),
+        Column("loss_ratio", DOUBLE, "ratio", "frames lost of frames sent (RFC 1242 3.6, as a ratio of 1)"),
+        Column("send_errors", INT64, "frames", "refused by the source's interface and not sent again"),
+        Column("retransmissions", INT64, "segments", "sent again by the transport; null for plain frames"),
+        Column(
+            "transactions",
+            INT64,
+            "transactions",
+            "request-response pairs completed; null for one-way traffic",
+        ),
+        Column(
+            "failed", INT64, "transactions", "request-response pairs not completed; null for one-way traffic"
+        ),
+        Column("latency_count", INT64, "samples", "one-way delay samples"),
+        Column("latency_min_ns", DOUBLE, "ns", "least one-way delay"),
+        Column("latency_mean_ns", DOUBLE, "ns", "mean one-way delay"),
+        Column("latency_p50_ns", DOUBLE, "ns", "median one-way delay; null below 20 samples"),
+        Column("latency_p90_ns", DOUBLE, "ns", "90% quantile of one-way delay; null below 100 samples"),
+        Column("latency_p99_ns", DOUBLE, "ns", "99% quantile of one-way delay; null below 1,000 samples"),
+        Column("latency_p999_ns", DOUBLE, "ns", "99.9% quantile of one-way delay; null below 10,000 samples"),
+        Column("latency_max_ns", DOUBLE, "ns", "greatest one-way delay"),
+        Column(
+            "duration_s",
+            DOUBLE,
+            "s",
+            "window the flow's rates are taken over, common to all flows of the trial",
+        ),
+    ),
+)
+
+CPU: Final = Table(
+    "cpu",
+    "a domain and component of a host in a trial",
+    (
+        TRIAL_ID,
+        Column("host", STRING, "", "the host"),
+        Column("domain", STRING, "", "whose time it is: host, guest, source, sink"),
+        Column("component", STRING, "", "part of the domain: total, calibrated, or a thread's name"),
+        Column("percent", DOUBLE, "%", "CPU time of the measurement; 100 is one CPU"),
+        Column("low", DOUBLE, "%", "lower bound of its 95% interval; null where it is counted, not sampled"),
+        Column("high", DOUBLE, "%", "upper bound of its 95% interval; null where it is counted, not sampled"),
+    ),
+)
+
+HOPS: Final = Table(
+    "hops",
+    "a hop of the packets' way in a trial",
+    (
+        TRIAL_ID,
+        Column("hop", STRING, "", "interface or queue on the way"),
+        Column("received", INT64, "frames", "taken in by the hop"),
+        Column("forwarded", INT64, "frames", "passed on by the hop"),
+        Column("dropped", INT64, "frames", "dropped at the hop"),
+        Column("reason", STRING, "", "the counter that names the drop"),
+    ),
+)
+
+LATENCY: Final = Table(
+    "latency",
+    "a delay histogram of a stream in a trial",
+    (
+        TRIAL_ID,
+        Column("stream", INT32, "", "number of the stream, from 0"),
+        Column("kind", STRING, "", "what was timed: one-way"),
+        Column("corrected", BOOL, "", "corrected for coordinated omission"),
+        Column("histogram", STRING, "ns", "HdrHistogram, V2 encoding, base64"),
+    ),
+)
+
+ENVIRONMENT: Final = Table(
+    "environment",
+    "a host in a trial",
+    (
+        TRIAL_ID,
+        Column("host", STRING, "", "the host"),
+        Column("kernel", STRING, "", "kernel release"),
+        Column("mitigations", STRING, "", "CPU vulnerabilities and their mitigations, JSON"),
+        Column("clocksource", STRING, "", "the kernel's clock source"),
+        Column("frequency_mhz", STRING, "MHz", "CPU frequencies, JSON"),
+        Column("offloads", STRING, "", "offload settings of each interface, JSON"),
+        Column("versions", STRING, "", "versions of the programs that took part, JSON"),
+        Column("hash", STRING, "", "digest of the other columns: equal where the environment is equal"),
+    ),
+)
+
+TABLES: Final = {table.name: table for table in (TRIALS, FLOWS, CPU, HOPS, LATENCY, ENVIRONMENT)}
+
+
+def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:
+    """The Arrow schema of each table of this campaign.
+
+    `campaign` is campaign.json's content. Factors of its scenario that are no column of `trials` yet become
+    string columns there.
+    """
+    factors = campaign.get("scenario", {}).get("factors", {})
+    fixed = {column.name for column in TRIALS.columns}
+    further = [name for name in factors if name not in fixed]
+    return {table.name: table.schema(further if table is TRIALS else ()) for table in TABLES.values()}

@@ -1,0 +1,1 @@
+"""Statistics of trust: intervals, paired comparisons, selection, quantiles."""
