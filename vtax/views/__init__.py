@@ -1,4 +1,4 @@
-"""Views of a result: on the terminal, as JSON, as a report. They only read; nothing here measures or judges trials."""
+"""Views of a result: on the terminal, as JSON, as a report. They only read results."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 from rich.console import Console
 
 from vtax.results import Result
-from vtax.views import figures as _figures  # registers the figures
 from vtax.views.console import print_summary
 from vtax.views.document import summary_document
-from vtax.views.figure import check_figures, figure_names
+from vtax.views.figures import check_figures, figure_names
 from vtax.views.report import write_report
 from vtax.views.summary import summarise
 

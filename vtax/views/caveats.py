@@ -72,7 +72,8 @@ def _skipped(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             f"{platform.name} was skipped",
-            platform.skipped_reason + (f" Remedy: {platform.skipped_remedy}" if platform.skipped_remedy else ""),
+            platform.skipped_reason
+            + (f" Remedy: {platform.skipped_remedy}" if platform.skipped_remedy else ""),
         )
         for platform in provenance.platforms
         if platform.skipped_reason

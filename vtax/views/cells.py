@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,8 +64,17 @@ class Setting:
     @property
     def label(self) -> str:
         """As a table's caption and a panel's title say it."""
-        parts = [f"{self.frame_bytes}-byte frames", f"{self.streams} stream{'s' if self.streams > 1 else ''}"]
-        return ", ".join(parts + [f"{name} = {value}" for name, value in self.further])
+        streams = f"{self.streams} stream{'s' if self.streams > 1 else ''}"
+        return ", ".join([f"{self.frame_bytes}-byte frames", streams, *self._further])
+
+    @property
+    def without_streams(self) -> str:
+        """The label of what is held fixed while the number of streams varies."""
+        return ", ".join([f"{self.frame_bytes}-byte frames", *self._further])
+
+    @property
+    def _further(self) -> list[str]:
+        return [f"{name} = {value}" for name, value in self.further]
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,9 @@ class Cell:
     @property
     def carried_in_full(self) -> bool:
         """A paced load that was offered as intended and arrived."""
-        return bool(self.blocks) and self.intended_mbps is not None and not self.marks and not self.loses_frames
+        return (
+            bool(self.blocks) and self.intended_mbps is not None and not self.marks and not self.loses_frames
+        )
 
 
 def load_label(intended_mbps: float | None) -> str:
@@ -122,6 +134,11 @@ def load_label(intended_mbps: float | None) -> str:
 def load_order(intended_mbps: float | None) -> float:
     """Sorts loads upwards, the flood last."""
     return float("inf") if intended_mbps is None else intended_mbps
+
+
+def by_block(blocks: Sequence[int], values: Sequence[float | None]) -> dict[int, float]:
+    """A cell's values as {block: value}, ready for pairing; unknown ones are left out."""
+    return {block: value for block, value in zip(blocks, values, strict=True) if value is not None}
 
 
 def further_factors(factors: tuple[str, ...]) -> tuple[str, ...]:

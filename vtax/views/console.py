@@ -68,7 +68,8 @@ def _print_table(table: Table, console: Console, width: int) -> None:
         console.print(Text(table.note, style="dim"), width=width)
     if table.size > ROWS_AT_MOST:
         console.print(
-            Text(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", style="dim"), width=width
+            Text(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", style="dim"),
+            width=width,
         )
         return
     for section in table.sections:

@@ -62,6 +62,7 @@ def cpu_use(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
         )
         for cell in cells
         for domain, component, percent in sorted(
-            found.get((cell.key, cell.uut_context), []), key=lambda row: (order.get(row[0], len(order)), row[1])
+            found.get((cell.key, cell.uut_context), []),
+            key=lambda row: (order.get(row[0], len(order)), row[1]),
         )
     ]

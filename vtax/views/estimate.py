@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from vtax.statistics import Interval, mean_interval
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A value over repetitions; its unit is in the name of the field that holds it.
 
-    `low` and `high` bound the 95% interval and are None where n is too small for one. `n` counts repetitions
-    (pairs for a paired difference). `left_out` is the share of recorded trials, 0 to 1, that the verdict
-    *invalid* kept out of it.
+    `low` and `high` bound the 95% interval and are None where none can be formed. `n` counts repetitions (pairs
+    for a paired comparison). `left_out` is the share of recorded trials, 0 to 1, that the verdict *invalid* kept
+    out of it.
     """
 
     value: float
@@ -30,3 +33,21 @@ class Estimate:
         if self.low is None or self.high is None:
             return True
         return self.low <= value <= self.high
+
+    def map(self, change: Callable[[float], float]) -> Estimate:
+        """The same estimate on another scale; a falling `change` swaps the bounds."""
+        value = change(self.value)
+        if self.low is None or self.high is None:
+            return Estimate(value, None, None, self.n, self.left_out)
+        low, high = sorted((change(self.low), change(self.high)))
+        return Estimate(value, low, high, self.n, self.left_out)
+
+
+def estimate(interval: Interval, left_out: float) -> Estimate:
+    """A statistic's interval as views show it."""
+    return Estimate(interval.mean, interval.low, interval.high, interval.n, left_out)
+
+
+def mean_estimate(values: Sequence[float], left_out: float) -> Estimate:
+    """The mean of one value a block."""
+    return estimate(mean_interval(values), left_out)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
+import plotly.graph_objects
 
 from vtax.inputs import InputError
 from vtax.views.layout import Table
@@ -22,7 +22,7 @@ class Panel:
     """One plot. Panels with the same `row` stand together where the width allows."""
 
     title: str
-    plot: go.Figure
+    plot: Any
     row: str = ""
 
 
@@ -36,6 +36,13 @@ class Figure:
     panels: tuple[Panel, ...]
     platforms: tuple[str, ...]
     table: Table
+
+    def rows(self) -> list[tuple[str, list[tuple[int, Panel]]]]:
+        """Panels with their index, those of one `row` together."""
+        grouped: dict[str, list[tuple[int, Panel]]] = {}
+        for index, panel in enumerate(self.panels):
+            grouped.setdefault(panel.row, []).append((index, panel))
+        return list(grouped.items())
 
 
 Draw = Callable[[Summary], Figure]
@@ -83,7 +90,7 @@ def draw_figures(summary: Summary) -> list[Figure]:
     return [_REGISTRY[name](summary) for name in wanted]
 
 
-def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> go.Figure:
+def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
     """A Plotly figure in the house style: no chart junk, transparent ground; ink and rules are the page's CSS."""
     style: dict[str, Any] = {
         "template": "none",
@@ -97,7 +104,8 @@ def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> go.Fig
         "xaxis": {"title": {"text": x_title, "standoff": 8}, **_AXIS, **layout.pop("xaxis", {})},
         "yaxis": {"title": {"text": y_title, "standoff": 8}, **_AXIS, **layout.pop("yaxis", {})},
     }
-    return go.Figure(data=traces, layout={**style, **layout})
+    graph_objects: Any = plotly.graph_objects
+    return graph_objects.Figure(data=traces, layout={**style, **layout})
 
 
 _AXIS: dict[str, Any] = {

@@ -2,59 +2,72 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
-import plotly.graph_objects as go
-
-from vtax.views import numbers, tables
-from vtax.views.cells import Setting, load_label
-from vtax.views.estimate import Estimate
-from vtax.views.figure import Figure, Panel, figure, plot
+from vtax.views import tables
+from vtax.views.cells import Setting, load_label, load_order
+from vtax.views.figure import Figure, Panel, check_figures, draw_figures, figure, figure_names, plot
 from vtax.views.palette import Style, styles
 from vtax.views.summary import Summary
-from vtax.views.throughput import Maximum, Throughput
+from vtax.views.traces import (
+    MBPS_RECEIVED,
+    PERCENT_LOST,
+    Point,
+    Quantity,
+    Trace,
+    bars,
+    delay_quantity,
+    diagonal,
+    dodged_points,
+    line,
+)
 
-_HOW_TO_READ = "Bars at the points are 95% intervals. Hollow: generator-limited, a lower bound. Dashed: emulated CPU."
+__all__ = ["check_figures", "draw_figures", "figure_names"]
 
-_DIAGONAL = {"color": "rgba(128,128,128,0.55)", "width": 1}
+_HOW_TO_READ = (
+    "Bars at the points are 95% intervals. Hollow: generator-limited, a lower bound. Dashed: emulated CPU."
+)
 
-Row = TypeVar("Row")
+
+class Measured(Protocol):
+    """What every row of view data has."""
+
+    @property
+    def platform(self) -> str:
+        """The platform's name."""
+
+    @property
+    def setting(self) -> Setting:
+        """The row's setting."""
+
+
+Row = TypeVar("Row", bound=Measured)
+Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]
 
 
 @figure("throughput-by-load")
 def throughput_by_load(summary: Summary) -> Figure:
-    """Offered against measured throughput, a panel a frame size, a line a platform (schlosser2011, Fig. 3)."""
-    rows = fewest_streams(summary.throughput)
+    """Offered against measured throughput, a panel a frame size, a line a platform (schlosser2011 Fig. 3)."""
+    rows = _fewest_streams(summary.throughput)
     panels = []
-    for setting in settings(rows):
-        here = [row for row in rows if row.setting == setting]
-        reach = max(max(row.offered_mbps.value, row.received_mbps.value) for row in here) * 1.04
-        diagonal = go.Scatter(
-            x=[0, reach], y=[0, reach], mode="lines", line=_DIAGONAL, hoverinfo="skip", name="offered = received"
+    for setting, here in _by_setting(rows):
+        reach = 1.04 * max(max(row.offered_mbps.value, row.received_mbps.value) for row in here)
+        lines = _traces(
+            summary,
+            here,
+            line,
+            MBPS_RECEIVED,
+            lambda row: [
+                Point(row.offered_mbps.value, row.received_mbps, row.intended_mbps, row.generator_limited)
+            ],
         )
-        lines = [
-            _line(
-                platform,
-                style,
-                [row for row in here if row.platform == platform],
-                x=[row.offered_mbps.value for row in here if row.platform == platform],
-                y=[row.received_mbps for row in here if row.platform == platform],
-                form=numbers.mbps,
-                unit="Mbit/s received",
-            )
-            for platform, style in _styles(summary, here)
-        ]
+        axis = {"range": [0, reach], "nticks": 6}
         panels.append(
             Panel(
                 setting.label,
                 plot(
-                    [diagonal, *lines],
-                    "offered, Mbit/s",
-                    "received, Mbit/s",
-                    xaxis={"range": [0, reach]},
-                    yaxis={"range": [0, reach]},
+                    [diagonal(reach), *lines], "offered, Mbit/s", "received, Mbit/s", xaxis=axis, yaxis=axis
                 ),
             )
         )
@@ -63,47 +76,55 @@ def throughput_by_load(summary: Summary) -> Figure:
         title="Throughput by offered load",
         caption=f"{_HOW_TO_READ} On the thin diagonal all that is offered arrives.",
         panels=tuple(panels),
-        platforms=_names(summary, rows),
+        platforms=_present(summary, rows),
         table=tables.throughput_table(summary),
     )
 
 
 @figure("maximum-by-streams")
 def maximum_by_streams(summary: Summary) -> Figure:
-    """Maximum accumulated throughput by streams, with that of each stream beside it (schlosser2011, Fig. 4)."""
+    """Maximum accumulated throughput by streams, each stream's beside it (schlosser2011 Fig. 4)."""
     rows = summary.maxima
     panels = []
-    for frame in sorted({(row.setting.frame_bytes, row.setting.further) for row in rows}):
-        here = [row for row in rows if (row.setting.frame_bytes, row.setting.further) == frame]
-        title = Setting(frame[0], 1, frame[1]).label.replace(", 1 stream", "")
-        bars: list[Any] = []
-        points: list[Any] = []
-        for platform, style in _styles(summary, here):
-            own = [row for row in here if row.platform == platform]
-            bars.append(_bars(platform, style, own))
-            points.append(_stream_points(platform, style, own))
-        streams = sorted({row.setting.streams for row in here})
-        axis = {"type": "category", "categoryarray": [str(n) for n in streams], "showgrid": False}
-        zero = {"rangemode": "tozero"}
-        panels += [
-            Panel(
-                f"{title}, accumulated",
-                plot(bars, "streams", "received, Mbit/s", barmode="group", bargap=0.28, xaxis=axis, yaxis=zero),
-                title,
-            ),
-            Panel(
-                f"{title}, each stream",
-                plot(points, "streams", "received, Mbit/s", scattermode="group", xaxis=axis, yaxis=zero),
-                title,
-            ),
-        ]
+    for size in dict.fromkeys(row.setting.without_streams for row in sorted(rows, key=lambda r: r.setting)):
+        here = [row for row in rows if row.setting.without_streams == size]
+        accumulated = _traces(
+            summary,
+            here,
+            bars,
+            MBPS_RECEIVED,
+            lambda row: [
+                Point(str(row.setting.streams), row.received_mbps, row.intended_mbps, row.generator_limited)
+            ],
+        )
+        each = _traces(
+            summary,
+            here,
+            dodged_points,
+            MBPS_RECEIVED,
+            lambda row: [
+                Point(str(row.setting.streams), received, row.intended_mbps, row.generator_limited, stream)
+                for stream, received in row.stream_received_mbps.items()
+            ],
+        )
+        streams = [str(count) for count in sorted({row.setting.streams for row in here})]
+        axes: dict[str, Any] = {
+            "xaxis": {"type": "category", "categoryarray": streams, "showgrid": False},
+            "yaxis": {"rangemode": "tozero", "nticks": 6},
+        }
+        for title, traces, mode in (
+            ("accumulated", accumulated, {"barmode": "group", "bargap": 0.28, "bargroupgap": 0.08}),
+            ("each stream", each, {"scattermode": "group", "scattergap": 0.28}),
+        ):
+            drawn = plot(traces, "streams", "received, Mbit/s", **axes, **mode)
+            panels.append(Panel(f"{size}, {title}", drawn, row=size))
     return Figure(
         name="maximum-by-streams",
         title="Maximum accumulated throughput",
-        caption=f"{tables.SELECTION_NOT_CORRECTED} Bars at the points are 95% intervals. Hollow: generator-limited, "
-        "a lower bound. Hatched: emulated CPU. At the right, each stream by itself at that same load.",
+        caption=f"{tables.SELECTION_NOT_CORRECTED} Bars at the points are 95% intervals. Hollow: "
+        "generator-limited, a lower bound. Hatched: emulated CPU. Each stream stands by itself at the same load.",
         panels=tuple(panels),
-        platforms=_names(summary, rows),
+        platforms=_present(summary, rows),
         table=tables.maximum_table(summary),
     )
 
@@ -111,53 +132,35 @@ def maximum_by_streams(summary: Summary) -> Figure:
 @figure("delay-percentiles")
 def delay_percentiles(summary: Summary) -> Figure:
     """One-way delay quantiles by intended load, a panel a quantile and frame size."""
-    rows = fewest_streams(summary.percentiles)
-    limited = {
-        (row.platform, row.setting, row.intended_mbps)
-        for row in summary.throughput
-        if row.generator_limited
-    }
+    rows = _fewest_streams(summary.percentiles)
     panels = []
-    for setting in settings(rows):
-        for label in dict.fromkeys(row.label for row in rows):
-            here = [row for row in rows if row.setting == setting and row.label == label]
-            if not here:
-                continue
-            lines = []
-            for platform, style in _styles(summary, here):
-                own = [row for row in here if row.platform == platform]
-                lines.append(
-                    _line(
-                        platform,
-                        style,
-                        own,
-                        x=[load_label(row.intended_mbps) for row in own],
-                        y=[row.delay_ns for row in own],
-                        form=numbers.microseconds,
-                        unit=f"µs {label}",
-                        scale=1e-3,
-                        hollow=[(row.platform, row.setting, row.intended_mbps) in limited for row in own],
+    for setting, here in _by_setting(rows):
+        for label in dict.fromkeys(row.label for row in here):
+            lines = _traces(
+                summary,
+                [row for row in here if row.label == label],
+                line,
+                delay_quantity(label),
+                lambda row: [
+                    Point(
+                        load_label(row.intended_mbps), row.delay_ns, row.intended_mbps, row.generator_limited
                     )
-                )
-            panels.append(
-                Panel(
-                    f"{setting.label}, {label}",
-                    plot(
-                        lines,
-                        "intended, Mbit/s a stream",
-                        "one-way delay, µs",
-                        xaxis=_load_axis(summary),
-                        yaxis={"type": "log", "dtick": 1, "exponentformat": "none"},
-                    ),
-                    setting.label,
-                )
+                ],
             )
+            drawn = plot(
+                lines,
+                "intended, Mbit/s a stream",
+                "one-way delay, µs",
+                xaxis=_load_axis(here),
+                yaxis={"type": "log", "dtick": 1, "exponentformat": "none", "separatethousands": True},
+            )
+            panels.append(Panel(f"{setting.label}, {label}", drawn, row=setting.label))
     return Figure(
         name="delay-percentiles",
         title="One-way delay",
         caption=f"{_HOW_TO_READ} Logarithmic. From probe frames, merged over repetitions.",
         panels=tuple(panels),
-        platforms=_names(summary, rows),
+        platforms=_present(summary, rows),
         table=tables.delay_table(summary),
     )
 
@@ -165,192 +168,79 @@ def delay_percentiles(summary: Summary) -> Figure:
 @figure("loss-by-load")
 def loss_by_load(summary: Summary) -> Figure:
     """Frame loss ratio by intended load, a panel a frame size."""
-    rows = [row for row in fewest_streams(summary.throughput) if row.loss_ratio]
+    rows = [row for row in _fewest_streams(summary.throughput) if row.loss_ratio]
     panels = []
-    for setting in settings(rows):
-        here = [row for row in rows if row.setting == setting]
-        lines = []
-        for platform, style in _styles(summary, here):
-            own = [row for row in here if row.platform == platform]
-            lines.append(
-                _line(
-                    platform,
-                    style,
-                    own,
-                    x=[load_label(row.intended_mbps) for row in own],
-                    y=[row.loss_ratio for row in own if row.loss_ratio],
-                    form=numbers.ratio_as_percent,
-                    unit="% lost",
-                    scale=100,
-                )
-            )
-        most = max((row.loss_ratio.high or row.loss_ratio.value) for row in here if row.loss_ratio) * 100
-        panels.append(
-            Panel(
-                setting.label,
-                plot(
-                    lines,
-                    "intended, Mbit/s a stream",
-                    "frames lost, %",
-                    xaxis=_load_axis(summary),
-                    yaxis={"range": [-0.04 * max(most, 1.0), 1.06 * max(most, 1.0)]},
-                ),
-            )
+    for setting, here in _by_setting(rows):
+        lines = _traces(
+            summary,
+            here,
+            line,
+            PERCENT_LOST,
+            lambda row: [
+                Point(load_label(row.intended_mbps), loss, row.intended_mbps, row.generator_limited)
+                for loss in [row.loss_ratio]
+                if loss
+            ],
         )
+        most = max(
+            1.0, *(100 * (row.loss_ratio.high or row.loss_ratio.value) for row in here if row.loss_ratio)
+        )
+        drawn = plot(
+            lines,
+            "intended, Mbit/s a stream",
+            "frames lost, %",
+            xaxis=_load_axis(here),
+            yaxis={"range": [-0.04 * most, 1.06 * most], "nticks": 6},
+        )
+        panels.append(Panel(setting.label, drawn))
     return Figure(
         name="loss-by-load",
         title="Frame loss",
         caption=f"{_HOW_TO_READ} What the source could not send is not loss.",
         panels=tuple(panels),
-        platforms=_names(summary, rows),
+        platforms=_present(summary, rows),
         table=tables.throughput_table(summary),
     )
 
 
-def fewest_streams(rows: Sequence[Any]) -> list[Any]:
-    """Those rows of the smallest number of streams."""
+def _fewest_streams(rows: Sequence[Row]) -> list[Row]:
     fewest = min((row.setting.streams for row in rows), default=1)
     return [row for row in rows if row.setting.streams == fewest]
 
 
-def settings(rows: Iterable[Any]) -> list[Setting]:
-    """The distinct settings of the rows, in order."""
-    return sorted({row.setting for row in rows})
+def _by_setting(rows: Iterable[Row]) -> list[tuple[Setting, list[Row]]]:
+    grouped: dict[Setting, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.setting, []).append(row)
+    return sorted(grouped.items())
 
 
-def _line(
-    platform: str,
-    style: Style,
-    rows: Sequence[Throughput] | Sequence[Any],
-    *,
-    x: list[Any],
-    y: list[Estimate],
-    form: numbers.Format,
-    unit: str,
-    scale: float = 1.0,
-    hollow: list[bool] | None = None,
-) -> go.Scatter:
-    hollow = hollow if hollow is not None else [row.generator_limited for row in rows]
-    return go.Scatter(
-        name=html.escape(platform),
-        x=x,
-        y=[estimate.value * scale for estimate in y],
-        error_y=_error_bars(y, scale, style),
-        mode="lines+markers",
-        line={"color": style.color, "dash": style.dash, "width": 1.6},
-        marker={
-            "symbol": [f"{style.symbol}-open" if open_ else style.symbol for open_ in hollow],
-            "color": style.color,
-            "size": 8,
-            "line": {"width": 1.6, "color": style.color},
-        },
-        text=[
-            _hover(platform, load_label(row.intended_mbps), estimate, form, unit, open_)
-            for row, estimate, open_ in zip(rows, y, hollow, strict=True)
-        ],
-        hovertemplate="%{text}<extra></extra>",
-    )
-
-
-def _bars(platform: str, style: Style, rows: Sequence[Maximum]) -> go.Bar:
-    received = [row.received_mbps for row in rows]
-    return go.Bar(
-        name=html.escape(platform),
-        offsetgroup=platform,
-        x=[str(row.setting.streams) for row in rows],
-        y=[estimate.value for estimate in received],
-        error_y=_error_bars(received, 1.0, None),
-        marker={
-            "color": ["rgba(0,0,0,0)" if row.generator_limited else style.color for row in rows],
-            "line": {"color": style.color, "width": 1.6},
-            "pattern": {
-                "shape": style.hatch,
-                "size": 6,
-                "solidity": 0.25,
-                "fgcolor": [style.color if row.generator_limited else "rgba(255,255,255,0.8)" for row in rows],
-            },
-        },
-        text=[
-            _hover(
-                platform, load_label(row.intended_mbps), row.received_mbps, numbers.mbps, "Mbit/s", row.generator_limited
-            )
-            for row in rows
-        ],
-        textposition="none",
-        hovertemplate="%{text}<extra></extra>",
-    )
-
-
-def _stream_points(platform: str, style: Style, rows: Sequence[Maximum]) -> go.Scatter:
-    found = [
-        (row, stream, estimate) for row in rows for stream, estimate in row.stream_received_mbps.items()
-    ]
-    return go.Scatter(
-        name=html.escape(platform),
-        offsetgroup=platform,
-        x=[str(row.setting.streams) for row, _, _ in found],
-        y=[estimate.value for _, _, estimate in found],
-        error_y=_error_bars([estimate for _, _, estimate in found], 1.0, style),
-        mode="markers",
-        marker={
-            "symbol": [f"{style.symbol}-open" if row.generator_limited else style.symbol for row, _, _ in found],
-            "color": style.color,
-            "size": 8,
-            "line": {"width": 1.6, "color": style.color},
-        },
-        text=[
-            _hover(
-                f"{platform}, stream {stream}",
-                load_label(row.intended_mbps),
-                estimate,
-                numbers.mbps,
-                "Mbit/s",
-                row.generator_limited,
-            )
-            for row, stream, estimate in found
-        ],
-        hovertemplate="%{text}<extra></extra>",
-    )
-
-
-def _error_bars(estimates: Sequence[Estimate], scale: float, style: Style | None) -> dict[str, Any]:
-    """Interval bars; none where an interval could not be formed."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [((e.high if e.high is not None else e.value) - e.value) * scale for e in estimates],
-        "arrayminus": [(e.value - (e.low if e.low is not None else e.value)) * scale for e in estimates],
-        "color": style.color if style else "rgba(128,128,128,0.9)",
-        "thickness": 1.2,
-        "width": 3,
-    }
-
-
-def _hover(
-    platform: str, load: str, estimate: Estimate, form: numbers.Format, unit: str, hollow: bool
-) -> str:
-    interval = f"95% interval {numbers.interval(estimate, form)}" if estimate.has_interval else "no interval"
-    limited = "<br>generator-limited: a lower bound" if hollow else ""
-    return (
-        f"<b>{html.escape(platform)}</b> at {load} Mbit/s<br>{form(estimate.value)} {unit}<br>{interval}<br>"
-        f"n = {estimate.n}, left out {numbers.share(estimate.left_out)}{limited}"
-    )
-
-
-def _load_axis(summary: Summary) -> dict[str, Any]:
-    loads = dict.fromkeys(
-        load_label(row.intended_mbps)
-        for row in sorted(
-            summary.throughput, key=lambda row: (row.intended_mbps is None, row.intended_mbps or 0.0)
+def _traces(
+    summary: Summary,
+    rows: Sequence[Row],
+    draw: Draw,
+    quantity: Quantity,
+    points: Callable[[Row], list[Point]],
+) -> list[Trace]:
+    """A trace a platform, in the campaign's order."""
+    return [
+        draw(
+            platform,
+            style,
+            [point for row in rows if row.platform == platform for point in points(row)],
+            quantity,
         )
-    )
-    return {"type": "category", "categoryorder": "array", "categoryarray": list(loads)}
+        for platform, style in styles(summary.platforms).items()
+        if any(row.platform == platform for row in rows)
+    ]
 
 
-def _styles(summary: Summary, rows: Iterable[Any]) -> list[tuple[str, Style]]:
-    present = {row.platform for row in rows}
-    return [(name, style) for name, style in styles(summary.platforms).items() if name in present]
+def _load_axis(rows: Iterable[Any]) -> dict[str, Any]:
+    loads = sorted({row.intended_mbps for row in rows}, key=load_order)
+    labels = [load_label(load) for load in loads]
+    return {"type": "category", "categoryorder": "array", "categoryarray": labels}
 
 
-def _names(summary: Summary, rows: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(name for name, _ in _styles(summary, rows))
+def _present(summary: Summary, rows: Iterable[Measured]) -> tuple[str, ...]:
+    measured = {row.platform for row in rows}
+    return tuple(platform.name for platform in summary.platforms if platform.name in measured)

@@ -78,7 +78,7 @@ def ranged_number(estimate: Estimate | None, form: numbers.Format) -> Number:
     if estimate is None:
         return Number(UNKNOWN)
     if estimate.low is None or estimate.high is None:
-        return Number(form(estimate.value), f"n={estimate.n}")
+        return Number(form(estimate.value), numbers.no_interval(estimate))
     return Number(form(estimate.value), f"[{form(estimate.low)}, {form(estimate.high)}]")
 
 

@@ -46,17 +46,22 @@ def share(value: float) -> str:
     return ">99%" if 0.99 < value < 1 else f"{value:.0%}"
 
 
+def no_interval(estimate: Estimate) -> str:
+    """What stands in an interval's place where none can be formed."""
+    return "n=1" if estimate.n == 1 else "no interval"
+
+
 def interval(estimate: Estimate, form: Format) -> str:
-    """`low to high`; where no interval could be formed, the n that is too small for one."""
+    """`low to high`."""
     if estimate.low is None or estimate.high is None:
-        return f"n={estimate.n}"
+        return no_interval(estimate)
     return f"{form(estimate.low)} to {form(estimate.high)}"
 
 
 def plus_minus(estimate: Estimate, form: Format) -> str:
     """`±half-width` of a symmetric interval."""
     if estimate.low is None or estimate.high is None:
-        return f"n={estimate.n}"
+        return no_interval(estimate)
     return f"±{form((estimate.high - estimate.low) / 2)}"
 
 

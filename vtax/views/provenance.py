@@ -118,7 +118,9 @@ def _platforms(campaign: dict[str, Any], result: Result) -> tuple[Platform, ...]
         "FROM trials GROUP BY platform ORDER BY platform"
     ).to_pylist()
     for row in seen:
-        described.setdefault(row["platform"], {"accelerator": row["accelerator"], "emulated": row["emulated"]})
+        described.setdefault(
+            row["platform"], {"accelerator": row["accelerator"], "emulated": row["emulated"]}
+        )
     order = list((campaign.get("scenario") or {}).get("factors", {}).get("platform") or ())
     names = [name for name in order if name in described] + [name for name in described if name not in order]
     platforms = [_platform(name, described[name]) for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import os
 import shlex
@@ -11,11 +12,11 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from vtax.results import Result
 from vtax.views import tables
-from vtax.views.figure import Figure, draw_figures
+from vtax.views.figure import Figure
+from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
 from vtax.views.palette import styles
 from vtax.views.summary import Summary, summarise
@@ -69,14 +70,25 @@ def render(summary: Summary) -> str:
             tables.left_out_table(summary),
         ),
         figures=figures,
-        plots=_script_json({_plot_id(figure, i): _plot(panel.plot) for figure in figures for i, panel in enumerate(figure.panels)}),
-        plotly=Markup(get_plotlyjs() if figures else ""),  # noqa: S704, the library's own source
+        plots=_script_json(
+            {
+                _plot_id(figure, i): _plot(panel.plot)
+                for figure in figures
+                for i, panel in enumerate(figure.panels)
+            }
+        ),
+        plotly=Markup(_plotly_js() if figures else ""),  # noqa: S704, the library's own source
         legend=tables.LEGEND,
         command=shlex.join(summary.provenance.command),
         open_rows=OPEN_ROWS,
         plot_id=_plot_id,
         text=_text,
     )
+
+
+def _plotly_js() -> str:
+    package = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
+    return package.read_text(encoding="utf-8")
 
 
 def _filled(*candidates: Table) -> list[Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,9 +53,7 @@ def _sentence(platform: Platform, findings: Findings) -> Sentence:
     if not own:
         return Sentence(platform.name, group, "no usable trial yet.")
     setting = own[0].setting
-    change = next(
-        (c for c in findings.changes if c.platform == platform.name and c.setting == setting), None
-    )
+    change = next((c for c in findings.changes if c.platform == platform.name and c.setting == setting), None)
     if group == "native" and change:
         clauses = [_change_clause(change, setting), *_cost_clauses(platform.name, setting, findings)]
     else:
@@ -116,7 +115,9 @@ def _cost_clauses(platform: str, setting: Setting, findings: Findings) -> list[s
     clauses = []
     if cost.added_delay_p50_ns:
         clauses.append(
-            _added(cost.added_delay_p50_ns, numbers.microseconds, " µs", "to the median one-way delay", "delay")
+            _added(
+                cost.added_delay_p50_ns, numbers.microseconds, " µs", "to the median one-way delay", "delay"
+            )
         )
     if cost.added_host_percent:
         clauses.append(
@@ -186,7 +187,7 @@ def _mbps(estimate: Estimate) -> str:
 
 def _magnitude(estimate: Estimate) -> Estimate:
     """The same without its sign, for words that carry the direction."""
-    return estimate if estimate.value >= 0 else estimate.negated()
+    return estimate if estimate.value >= 0 else estimate.map(operator.neg)
 
 
 def _reach(estimate: Estimate) -> float:

@@ -8,10 +8,9 @@ from typing import Protocol, TypeVar
 from vtax.views import numbers
 from vtax.views.cells import Setting, load_label
 from vtax.views.cpu import OWNERS
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out
+from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
-from vtax.views.layout import sections
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL, Bound, LoadCost, MaximumChange
 from vtax.views.throughput import Maximum, Throughput

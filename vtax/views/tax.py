@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vtax.views.cells import Cell, Setting, load_label
-from vtax.views.delay import DelayOfCell
-from vtax.views.estimate import Estimate, difference_estimate, ratio_estimate
+from vtax.statistics import paired_difference, paired_ratio
+from vtax.views.cells import Cell, Setting, by_block, load_label
+from vtax.views.delay import Delay
+from vtax.views.estimate import Estimate, estimate
 from vtax.views.provenance import Platform
 from vtax.views.throughput import Maximum
 
@@ -71,9 +72,11 @@ class LoadCost:
 def references(platforms: Sequence[Platform]) -> dict[str, str]:
     """The reference of each platform that has one: `raw`, or the first of the emulated group."""
     emulated = [platform.name for platform in platforms if platform.emulated and not platform.skipped_reason]
-    native = [platform.name for platform in platforms if not platform.emulated and not platform.skipped_reason]
+    native = [
+        platform.name for platform in platforms if not platform.emulated and not platform.skipped_reason
+    ]
     pairs = {name: RAW for name in native if name != RAW}
-    pairs.update({name: emulated[0] for name in emulated[1:]})
+    pairs.update(dict.fromkeys(emulated[1:], emulated[0]))
     return pairs
 
 
@@ -99,12 +102,14 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     change: Estimate | None = None
     problem: str | None = None
     if same:
-        change = ratio_estimate(
-            _by_block(maximum.cell.blocks, maximum.cell.received_mbps),
-            _by_block(same[0].cell.blocks, same[0].cell.received_mbps),
-            _left_out(maximum.cell, same[0].cell),
+        ratio = paired_ratio(
+            by_block(maximum.cell.blocks, maximum.cell.received_mbps),
+            by_block(same[0].cell.blocks, same[0].cell.received_mbps),
         )
-        problem = None if change else f"no block has a usable trial of both {maximum.platform} and {reference}"
+        if ratio:
+            change = estimate(ratio, _left_out(maximum.cell, same[0].cell)).map(lambda each: (each - 1) * 100)
+        else:
+            problem = f"no block has a usable trial of both {maximum.platform} and {reference}"
     elif candidates:
         problem = (
             f"{maximum.platform} ran in the context '{maximum.uut_context}' and {reference} in "
@@ -134,20 +139,26 @@ def _bound(maximum: Maximum, reference: Maximum) -> Bound:
 
 
 def load_costs(
-    cells: Iterable[Cell], delays: Iterable[DelayOfCell], platforms: Sequence[Platform]
+    cells: Iterable[Cell], delays: Iterable[Delay], platforms: Sequence[Platform]
 ) -> list[LoadCost]:
     """Delay and CPU added at each load that both the platform and its reference measured in one context."""
     usable = [cell for cell in cells if cell.blocks]
     emulated = {platform.name: platform.emulated for platform in platforms}
     pairs = references(platforms)
     by_place = {_place(cell.platform, cell): cell for cell in usable}
-    p50_by_cell = {(delay.cell, delay.uut_context): delay.p50_by_block_ns for delay in delays}
+    medians = {(delay.cell.key, delay.cell.uut_context): delay.p50_by_block_ns for delay in delays}
     costs = []
     for cell in usable:
         reference = pairs.get(cell.platform)
         other = by_place.get(_place(reference, cell)) if reference else None
         if reference is None or other is None:
             continue
+        delay = paired_difference(
+            medians.get((cell.key, cell.uut_context), {}), medians.get((other.key, other.uut_context), {})
+        )
+        cpu = paired_difference(
+            by_block(cell.blocks, cell.host_percent), by_block(other.blocks, other.host_percent)
+        )
         left_out = _left_out(cell, other)
         costs.append(
             LoadCost(
@@ -156,16 +167,8 @@ def load_costs(
                 setting=cell.setting,
                 emulated=emulated[cell.platform],
                 intended_mbps=cell.intended_mbps,
-                added_delay_p50_ns=difference_estimate(
-                    p50_by_cell.get((cell.key, cell.uut_context), {}),
-                    p50_by_cell.get((other.key, other.uut_context), {}),
-                    left_out,
-                ),
-                added_host_percent=difference_estimate(
-                    _by_block(cell.blocks, cell.host_percent),
-                    _by_block(other.blocks, other.host_percent),
-                    left_out,
-                ),
+                added_delay_p50_ns=estimate(delay, left_out) if delay else None,
+                added_host_percent=estimate(cpu, left_out) if cpu else None,
                 carried_in_full=cell.carried_in_full and other.carried_in_full,
             )
         )
@@ -174,10 +177,6 @@ def load_costs(
 
 def _place(platform: str, cell: Cell) -> tuple[str, Setting, str, str]:
     return platform, cell.setting, load_label(cell.intended_mbps), cell.uut_context
-
-
-def _by_block(blocks: Sequence[int], values: Sequence[float | None]) -> dict[int, float]:
-    return {block: value for block, value in zip(blocks, values, strict=True) if value is not None}
 
 
 def _left_out(*cells: Cell) -> float:

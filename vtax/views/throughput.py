@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vtax.views.cells import Cell, Setting, load_order
+from vtax.statistics import select_maximum
+from vtax.views.cells import Cell, Setting, by_block
 from vtax.views.estimate import Estimate, mean_estimate
 
 
@@ -27,6 +27,7 @@ class Throughput:
     loss_ratio: Estimate | None
     stream_received_mbps: dict[int, Estimate]
     generator_limited: bool
+    carried_in_full: bool
     marks: dict[str, int]
     recorded: int
     invalid: int
@@ -70,6 +71,7 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
                 loss_ratio=_loss(cell),
                 stream_received_mbps=_streams(cell),
                 generator_limited=cell.generator_limited,
+                carried_in_full=cell.carried_in_full,
                 marks=cell.marks,
                 recorded=cell.recorded,
                 invalid=cell.invalid,
@@ -89,7 +91,9 @@ def maxima(cells: Iterable[Cell]) -> list[Maximum]:
 
 
 def _maximum(cells: list[Cell]) -> Maximum:
-    best = max(cells, key=lambda cell: (math.fsum(cell.received_mbps) / len(cell.blocks), -_load(cell)))
+    by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
+    selected = select_maximum(by_load)
+    best = next(cell for cell in cells if selected and cell.key == selected.load)
     return Maximum(
         platform=best.platform,
         setting=best.setting,
@@ -104,15 +108,11 @@ def _maximum(cells: list[Cell]) -> Maximum:
     )
 
 
-def _load(cell: Cell) -> float:
-    return load_order(cell.intended_mbps)
-
-
 def _loss(cell: Cell) -> Estimate | None:
     known = [ratio for ratio in cell.loss_ratio if ratio is not None]
     if not known:
         return None
-    return mean_estimate(known, cell.left_out).within(0.0, 1.0)
+    return mean_estimate(known, cell.left_out)
 
 
 def _streams(cell: Cell) -> dict[int, Estimate]:

@@ -46,7 +46,9 @@ def verdict_counts(result: Result) -> list[VerdictCount]:
         "    AS reason FROM trials"
         ") GROUP BY ALL"
     ).to_pylist()
-    rows.sort(key=lambda row: (row["platform"], VERDICTS.index(row["verdict"]), -row["trials"], row["reason"]))
+    rows.sort(
+        key=lambda row: (row["platform"], VERDICTS.index(row["verdict"]), -row["trials"], row["reason"])
+    )
     return [VerdictCount(row["platform"], row["verdict"], row["reason"], row["trials"]) for row in rows]
 
 
