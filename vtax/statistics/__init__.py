@@ -1,1 +1,25 @@
-"""Statistics of trust: intervals, paired comparisons, selection, quantiles."""
+"""Statistics of trust: no number without its interval and its n.
+
+`interval` means and proportions, `paired` comparisons within blocks, `selection` the maximum over loads,
+`quantiles` of merged delay histograms. Each function names its source.
+"""
+
+from vtax.statistics.interval import Interval, mean_interval, proportion_interval
+from vtax.statistics.paired import paired_difference, paired_ratio
+from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
+from vtax.statistics.selection import Selection, select_maximum
+
+__all__ = [
+    "Distribution",
+    "Interval",
+    "Selection",
+    "decode",
+    "mean_interval",
+    "merge",
+    "paired_difference",
+    "paired_ratio",
+    "proportion_interval",
+    "quantile_interval",
+    "samples_needed",
+    "select_maximum",
+]

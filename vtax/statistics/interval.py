@@ -1,0 +1,52 @@
+"""Confidence intervals of a mean and of a proportion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+CONFIDENCE: Final = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval, in the unit of what was estimated.
+
+    `mean` is the estimate: a mean, or what the function that returned it says. `low` and `high` are both None
+    where the data cannot give an interval. `n` is the number of independent values behind it, that is of
+    repetitions, however many packets each of them saw.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Return the mean of `values` with its Student-t interval ("Student" 1908; drawn in schlosser2011 3.3).
+
+    One value has no interval; equal values have one of no width. ValueError for no values or one not finite.
+    """
+    sample = np.asarray(values, dtype=float)
+    if not sample.size or not np.isfinite(sample).all():
+        raise ValueError(f"a mean needs at least one value, all finite: {list(values)!r}")
+    mean = float(sample.mean())
+    if sample.size == 1:
+        return Interval(mean, None, None, 1)
+    half_width = float(stats.t.ppf((1 + confidence) / 2, sample.size - 1) * stats.sem(sample))
+    return Interval(mean, mean - half_width, mean + half_width, int(sample.size))
+
+
+def proportion_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> Interval:
+    """Return hits / n with its exact binomial interval (Clopper and Pearson 1934), within 0 to 1.
+
+    For independent events such as a trial's verdict. Lost frames are not: they come in bursts, so the
+    interval of a loss ratio is the mean_interval over repetitions. ValueError unless 0 <= hits <= n, 1 <= n.
+    """
+    if not 0 <= hits <= n or n < 1:
+        raise ValueError(f"a proportion needs 0 <= hits <= n and n >= 1: {hits} of {n}")
+    found = stats.binomtest(hits, n).proportion_ci(confidence, method="exact")
+    return Interval(hits / n, float(found.low), float(found.high), n)

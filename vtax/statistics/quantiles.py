@@ -1,0 +1,107 @@
+"""Quantiles of delay, from the HdrHistograms that a result holds, with bootstrap intervals over repetitions.
+
+Quantiles of several trials are taken from the merged histogram, never averaged. A quantile q is shown only
+with at least 10 / (1 - q) samples, so that ten or more lie beyond it.
+"""
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hdrh.codec import HdrCookieException, HdrLengthException
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+from vtax.statistics.interval import CONFIDENCE, Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Samples counted by value: `values` ascending and `counts`, both int64 of shape (buckets,).
+
+    A value is the highest one that its bucket stands for, so no quantile is understated.
+    """
+
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @property
+    def samples(self) -> int:
+        """How many samples were counted."""
+        return int(self.counts.sum())
+
+    def quantile(self, q: float) -> float | None:
+        """Return the least value with a share q of the samples at or below it; None for too few samples."""
+        samples = self.samples
+        if samples < samples_needed(q):
+            return None
+        return float(self.values[np.searchsorted(self.counts.cumsum(), _rank(q, samples))])
+
+
+def samples_needed(q: float) -> int:
+    """Return the least number of samples that quantile q is shown with. ValueError unless 0 < q < 1."""
+    if not 0 < q < 1:
+        raise ValueError(f"a quantile lies between 0 and 1: {q}")
+    return math.ceil(round(10 / (1 - q), 6))
+
+
+def decode(encoded: str) -> Distribution:
+    """Read an HdrHistogram in V2 encoding and base64. ValueError where it is none."""
+    try:
+        histogram: Any = HdrHistogram.decode(encoded)
+    except (ValueError, zlib.error, HdrCookieException, HdrLengthException) as error:
+        raise ValueError(f"not an HdrHistogram in V2 encoding: {error!r}") from error
+    counts = np.frombuffer(histogram.counts, dtype=f"u{histogram.word_size}").astype(np.int64)
+    used = np.flatnonzero(counts)
+    lowest = [histogram.get_value_from_index(int(index)) for index in used]
+    highest = [histogram.get_highest_equivalent_value(value) for value in lowest]
+    return Distribution(np.array(highest, dtype=np.int64), counts[used])
+
+
+def merge(distributions: Sequence[Distribution]) -> Distribution:
+    """Return all samples together; the histograms may differ in range and precision."""
+    values = np.concatenate([np.empty(0, np.int64), *(each.values for each in distributions)])
+    counts = np.concatenate([np.empty(0, np.int64), *(each.counts for each in distributions)])
+    distinct, place = np.unique(values, return_inverse=True)
+    return Distribution(distinct, np.bincount(place, counts, len(distinct)).astype(np.int64))
+
+
+def quantile_interval(
+    repetitions: Sequence[Distribution],
+    q: float,
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Interval | None:
+    """Return quantile q of the merged `repetitions` with its bootstrap interval; None for too few samples.
+
+    A percentile bootstrap that draws whole repetitions with replacement, because samples within one are not
+    independent (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, 13.3; Davison and Hinkley,
+    Bootstrap Methods and their Application, 1997, 3.8). With few repetitions it is too narrow: three show no
+    more than their own spread. One repetition has no interval. The same `seed` gives the same interval.
+    """
+    used = [each for each in repetitions if each.samples]
+    pooled = merge(used)
+    estimate = pooled.quantile(q)
+    if estimate is None:
+        return None
+    if len(used) == 1:
+        return Interval(estimate, None, None, 1)
+    by_repetition = np.zeros((len(used), len(pooled.values)))
+    for row, each in zip(by_repetition, used, strict=True):
+        row[np.searchsorted(pooled.values, each.values)] = each.counts
+    drawn = np.random.default_rng(seed).multinomial(len(used), np.full(len(used), 1 / len(used)), resamples)
+    cumulated = drawn @ by_repetition.cumsum(axis=1)
+    ranks = np.array([_rank(q, int(samples)) for samples in cumulated[:, -1]])
+    estimates = pooled.values[np.argmax(cumulated >= ranks[:, np.newaxis], axis=1)]
+    low, high = np.quantile(estimates, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(estimate, float(low), float(high), len(used))
+
+
+def _rank(q: float, samples: int) -> int:
+    # Rounded first: 0.999 x 10,000 is 9990.000000000002 in floating point, and its rank is 9,990.
+    return max(1, math.ceil(round(q * samples, 6)))
