@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.views import numbers
-from vtax.views.cells import load_label
+from vtax.views.cells import load_phrase
 from vtax.views.provenance import Provenance
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Throughput
@@ -96,7 +96,7 @@ def _unusable(verdicts: Sequence[VerdictCount], cells: Sequence[CellVerdict]) ->
 
 def _emulated(provenance: Provenance) -> list[Caveat]:
     names = [platform.name for platform in provenance.platforms if platform.emulated]
-    return [Caveat(", ".join(names), f"{EMULATED_LABEL.capitalize()}.")] if names else []
+    return [Caveat(", ".join(names), f"{EMULATED_LABEL}.")] if names else []
 
 
 def _shared_core(provenance: Provenance) -> list[Caveat]:
@@ -119,8 +119,8 @@ def _generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{_cells(len(limited))} at the generator's ceiling",
-            "There the generator, not the platform, set the load. These values are lower bounds: drawn hollow, "
-            "and marked ≥.",
+            "There the generator, not the platform, set the load: drawn hollow. Where nothing is lost either, the "
+            "value is a lower bound of what the platform can carry: marked ≥.",
         )
     ]
 
@@ -188,7 +188,7 @@ def _cells(count: int) -> str:
 
 
 def _name(cell: CellVerdict) -> str:
-    return f"{cell.platform}, {cell.setting.label}, {load_label(cell.intended_mbps)} Mbit/s"
+    return f"{cell.platform}, {cell.setting.label}, {load_phrase(cell.intended_mbps)}"
 
 
 def _named(cells: Sequence[CellVerdict]) -> str:

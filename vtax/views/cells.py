@@ -119,6 +119,11 @@ class Cell:
         return bool(known) and sum(known) / len(known) > CARRIED_IN_FULL_LOSS_RATIO
 
     @property
+    def lower_bound(self) -> bool:
+        """Whether the platform might carry more: the generator's ceiling was reached and nothing was lost."""
+        return self.generator_limited and not self.loses_frames
+
+    @property
     def carried_in_full(self) -> bool:
         """A paced load that was offered as intended and arrived."""
         return (
@@ -129,6 +134,11 @@ class Cell:
 def load_label(intended_mbps: float | None) -> str:
     """The factor's text: `max` for the flood."""
     return "max" if intended_mbps is None else f"{intended_mbps:g}"
+
+
+def load_phrase(intended_mbps: float | None) -> str:
+    """The load in a sentence."""
+    return "the flood (max)" if intended_mbps is None else f"{intended_mbps:g} Mbit/s"
 
 
 def load_order(intended_mbps: float | None) -> float:

@@ -2,112 +2,143 @@
 
 from __future__ import annotations
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from vtax.views import tables
-from vtax.views.layout import Cell, Number, Table
+from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.summary import Summary
 
 ROWS_AT_MOST = 60
 """A longer table is left to the report: nobody reads it while it scrolls by."""
 
 WIDTH = 100
+GAP = 2
 
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Print tables, caveats and one sentence a platform, at most 100 columns wide."""
-    width = min(console.width, WIDTH)
-    _print_head(summary, console, width)
+    page = _Page(console)
+    _print_head(summary, page)
     for table in (
         tables.throughput_table(summary),
         tables.delay_table(summary),
         tables.maximum_table(summary),
+        tables.left_out_table(summary),
         tables.tax_of_maximum(summary),
         tables.tax_by_load(summary),
         tables.tax_of_maximum(summary, emulated=True),
         tables.tax_by_load(summary, emulated=True),
-        tables.left_out_table(summary),
     ):
-        _print_table(table, console, width)
-    _print_points(
-        "Not to be trusted, and why",
-        [(caveat.subject, caveat.text) for caveat in summary.caveats],
-        console,
-        width,
-    )
-    _print_points(
-        "What it costs",
-        [(_with_group(sentence.platform, sentence.group), sentence.text) for sentence in summary.sentences],
-        console,
-        width,
-    )
+        _print_table(table, page)
+    caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]
+    _print_points("Not to be trusted, and why", caveats, page)
+    answers = [
+        (sentence.platform, f"{' (emulated CPU)' if sentence.group == 'emulated' else ''} {sentence.text}")
+        for sentence in summary.sentences
+    ]
+    _print_points("What it costs", answers, page)
 
 
-def _print_head(summary: Summary, console: Console, width: int) -> None:
-    origin, totals = summary.provenance, summary.verdict_totals
-    console.print(Text(origin.title or origin.name, style="bold"), width=width)
+class _Page:
+    """The console, narrowed to a width that is read well."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.width = min(console.width, WIDTH)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        self.console.print(Text(text, style=style), width=self.width)
+
+
+def _print_head(summary: Summary, page: _Page) -> None:
+    origin = summary.provenance
+    page.line(origin.title or origin.name, "bold")
     if origin.question:
-        console.print(Text(origin.question), width=width)
-    counts = ", ".join(f"{trials} {verdict}" for verdict, trials in totals.items())
-    line = f"{origin.name} · {origin.status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}"
-    console.print(Text(line, style="dim"), width=width)
+        page.line(origin.question)
+    counts = ", ".join(f"{trials} {verdict}" for verdict, trials in summary.verdict_totals.items())
+    page.line(
+        f"{origin.name} · {origin.status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}",
+        "dim",
+    )
     if summary.throughput:
-        console.print(Text(tables.LEGEND, style="dim"), width=width)
+        page.line(tables.LEGEND, "dim")
+    else:
+        page.line("No usable trial is recorded yet.")
 
 
-def _print_table(table: Table, console: Console, width: int) -> None:
+def _print_table(table: Table, page: _Page) -> None:
     if not table.size:
         return
-    console.print()
-    console.print(Text(table.title, style="bold"), width=width)
+    page.line()
+    page.line(table.title, "bold")
     if table.note:
-        console.print(Text(table.note, style="dim"), width=width)
+        page.line(table.note, "dim")
     if table.size > ROWS_AT_MOST:
-        console.print(
-            Text(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", style="dim"),
-            width=width,
-        )
+        page.line(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", "dim")
         return
+    lines = _aligned(table)
+    widths = _widths(table.columns, lines, page.width)
+    page.console.print(_grid(table.columns, widths, [], header=True), width=page.width)
     for section in table.sections:
         if section.title:
-            console.print(Text(section.title, style="italic"), width=width)
-        grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-        split = [
-            column.numeric and any(_interval(row[index]) for row in section.rows)
-            for index, column in enumerate(table.columns)
-        ]
-        for column, has_interval in zip(table.columns, split, strict=True):
-            head = Text(column.title + (f"\n{column.unit}" if column.unit else ""))
-            grid.add_column(head, justify="right" if column.numeric else "left", no_wrap=column.numeric)
-            if has_interval:
-                grid.add_column("", style="dim", no_wrap=True)
-        for row in section.rows:
-            cells: list[Text] = []
-            for cell, has_interval in zip(row, split, strict=True):
-                cells.append(Text(cell.text if isinstance(cell, Number) else cell))
-                if has_interval:
-                    cells.append(Text(_interval(cell)))
-            grid.add_row(*cells)
-        console.print(grid, width=width)
+            page.line(section.title, "italic")
+        rows, lines = lines[: len(section.rows)], lines[len(section.rows) :]
+        page.console.print(_grid(table.columns, widths, rows, header=False), width=page.width)
 
 
-def _interval(cell: Cell) -> str:
-    return cell.interval if isinstance(cell, Number) else ""
+def _grid(columns: tuple[Column, ...], widths: list[int], rows: list[list[str]], header: bool) -> RichTable:
+    grid = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=header, header_style="dim")
+    for column, width in zip(columns, widths, strict=True):
+        grid.add_column(_head(column), width=width, justify="left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell, overflow="fold") for cell in row))
+    return grid
 
 
-def _print_points(title: str, points: list[tuple[str, str]], console: Console, width: int) -> None:
+def _aligned(table: Table) -> list[list[str]]:
+    """Rows as text, with the values and the intervals of each column padded to align over all sections."""
+    rows = [row for section in table.sections for row in section.rows]
+    columns = []
+    for index, column in enumerate(table.columns):
+        values = [text_of(row[index]) for row in rows]
+        intervals = [interval_of(row[index]) for row in rows]
+        if column.numeric:
+            width = max(map(len, values)) if any(intervals) else max(len(column.title), *map(len, values))
+            values = [value.rjust(width) for value in values]
+        columns.append(
+            [f"{value} {interval}".rstrip() for value, interval in zip(values, intervals, strict=True)]
+        )
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+def _widths(columns: tuple[Column, ...], lines: list[list[str]], page_width: int) -> list[int]:
+    """What each column needs; where that is too much, the widest text columns give way and wrap."""
+    widths = [
+        max(len(part) for part in [*_head(column).split("\n"), *(line[index] for line in lines)])
+        for index, column in enumerate(columns)
+    ]
+    excess = sum(widths) + GAP * (len(widths) - 1) - page_width
+    while excess > 0:
+        flexible = [index for index, column in enumerate(columns) if not column.numeric and widths[index] > 8]
+        if not flexible:
+            break
+        widths[max(flexible, key=lambda index: widths[index])] -= 1
+        excess -= 1
+    return widths
+
+
+def _head(column: Column) -> str:
+    return f"{column.title}\n{column.unit}" if column.unit else column.title
+
+
+def _print_points(title: str, points: list[tuple[str, str]], page: _Page) -> None:
     if not points:
         return
-    console.print()
-    console.print(Text(title, style="bold"), width=width)
+    page.line()
+    page.line(title, "bold")
     for subject, text in points:
-        line = Text.assemble((f"{subject}: ", "bold"), text)
-        console.print(Padding(line, (0, 0, 0, 2)), width=width)
-
-
-def _with_group(platform: str, group: str) -> str:
-    return f"{platform} (emulated CPU)" if group == "emulated" else platform
+        line = Text.assemble((subject, "bold"), text)
+        page.console.print(Padding(line, (0, 0, 0, 2)), width=page.width)

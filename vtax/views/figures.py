@@ -25,9 +25,7 @@ from vtax.views.traces import (
 
 __all__ = ["check_figures", "draw_figures", "figure_names"]
 
-_HOW_TO_READ = (
-    "Bars at the points are 95% intervals. Hollow: generator-limited, a lower bound. Dashed: emulated CPU."
-)
+_HOW_TO_READ = "Bars at the points are 95% intervals. Hollow: generator-limited. Dashed: emulated CPU."
 
 
 class Measured(Protocol):
@@ -122,7 +120,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
         name="maximum-by-streams",
         title="Maximum accumulated throughput",
         caption=f"{tables.SELECTION_NOT_CORRECTED} Bars at the points are 95% intervals. Hollow: "
-        "generator-limited, a lower bound. Hatched: emulated CPU. Each stream stands by itself at the same load.",
+        "generator-limited. Hatched: emulated CPU. Each stream stands by itself at the same load.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.maximum_table(summary),

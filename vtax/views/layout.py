@@ -17,16 +17,10 @@ UNKNOWN = "–"
 
 @dataclass(frozen=True)
 class Number:
-    """A value and its interval, apart, so that both can be aligned. `hollow` marks a lower bound."""
+    """A value and its interval, apart, so that both can be aligned."""
 
     text: str
     interval: str = ""
-    hollow: bool = False
-
-    @property
-    def plain(self) -> str:
-        """On one line."""
-        return f"{self.text} {self.interval}".strip()
 
 
 Cell = str | Number
@@ -60,17 +54,35 @@ class Table:
     sections: tuple[Section, ...]
 
     @property
+    def with_interval(self) -> tuple[bool, ...]:
+        """For each column, whether any of its numbers has an interval."""
+        return tuple(
+            any(interval_of(row[index]) for section in self.sections for row in section.rows)
+            for index in range(len(self.columns))
+        )
+
+    @property
     def size(self) -> int:
         """Rows over all sections."""
         return sum(len(section.rows) for section in self.sections)
 
 
-def mean_number(estimate: Estimate | None, form: numbers.Format, hollow: bool = False) -> Number:
+def text_of(cell: Cell) -> str:
+    """A cell without its interval."""
+    return cell.text if isinstance(cell, Number) else cell
+
+
+def interval_of(cell: Cell) -> str:
+    """A cell's interval, empty for text."""
+    return cell.interval if isinstance(cell, Number) else ""
+
+
+def mean_number(estimate: Estimate | None, form: numbers.Format, lower_bound: bool = False) -> Number:
     """A mean with its symmetric interval: `812.3 ±4.1`."""
     if estimate is None:
         return Number(UNKNOWN)
-    bound = LOWER_BOUND if hollow else ""
-    return Number(bound + form(estimate.value), numbers.plus_minus(estimate, form), hollow)
+    bound = LOWER_BOUND if lower_bound else ""
+    return Number(bound + form(estimate.value), numbers.plus_minus(estimate, form))
 
 
 def ranged_number(estimate: Estimate | None, form: numbers.Format) -> Number:

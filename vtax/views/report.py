@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.resources
 import json
 import os
+import re
 import shlex
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,8 @@ def render(summary: Summary) -> str:
         tax=_filled(
             tables.tax_of_maximum(summary),
             tables.tax_by_load(summary),
+        ),
+        emulated_tax=_filled(
             tables.tax_of_maximum(summary, emulated=True),
             tables.tax_by_load(summary, emulated=True),
         ),
@@ -83,6 +87,8 @@ def render(summary: Summary) -> str:
         open_rows=OPEN_ROWS,
         plot_id=_plot_id,
         text=_text,
+        spans=_spans,
+        moment=_moment,
     )
 
 
@@ -109,6 +115,19 @@ def _script_json(value: Any) -> Markup:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704, every character that HTML could read is escaped
+
+
+def _spans(sentence: str) -> list[tuple[str, bool]]:
+    """A sentence in parts, True for what stands in brackets and can be set softer."""
+    return [(part, part.startswith("(")) for part in re.split(r"(\([^()]*\))", sentence) if part]
+
+
+def _moment(text: str) -> str:
+    """An ISO 8601 time to the minute; anything else as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
 
 
 def _text(value: Any) -> str:

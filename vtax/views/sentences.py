@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.views import numbers
-from vtax.views.cells import Setting, load_label, load_order
+from vtax.views.cells import Setting, load_phrase
 from vtax.views.delay import DelayPercentile
 from vtax.views.estimate import Estimate
 from vtax.views.provenance import Platform
@@ -35,6 +35,29 @@ class Findings:
     changes: Sequence[MaximumChange]
     costs: Sequence[LoadCost]
 
+    def about(self, platform: str, setting: Setting) -> Findings:
+        """Only what concerns one platform in one setting."""
+
+        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost) -> bool:
+            return row.platform == platform and row.setting == setting
+
+        return Findings(
+            self.platforms,
+            [row for row in self.throughput if is_meant(row)],
+            [row for row in self.maxima if is_meant(row)],
+            [row for row in self.percentiles if is_meant(row)],
+            [row for row in self.changes if is_meant(row)],
+            [row for row in self.costs if is_meant(row)],
+        )
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a sentence, with the estimates it speaks of."""
+
+    text: str
+    estimates: tuple[Estimate, ...] = ()
+
 
 def sentences(findings: Findings) -> list[Sentence]:
     """A sentence for each platform of the campaign, in its order, skipped ones included.
@@ -46,143 +69,136 @@ def sentences(findings: Findings) -> list[Sentence]:
 
 def _sentence(platform: Platform, findings: Findings) -> Sentence:
     if platform.skipped_reason:
-        remedy = f" {platform.skipped_remedy}." if platform.skipped_remedy else ""
-        return Sentence(platform.name, "skipped", f"skipped: {platform.skipped_reason}.{remedy}")
+        text = ". ".join(
+            part.rstrip(". ") for part in (platform.skipped_reason, platform.skipped_remedy) if part
+        )
+        return Sentence(platform.name, "skipped", f"was skipped: {text}.")
     group = "emulated" if platform.emulated else "reference" if platform.name == RAW else "native"
-    own = sorted((m for m in findings.maxima if m.platform == platform.name), key=lambda m: m.setting)
-    if not own:
-        return Sentence(platform.name, group, "no usable trial yet.")
-    setting = own[0].setting
-    change = next((c for c in findings.changes if c.platform == platform.name and c.setting == setting), None)
-    if group == "native" and change:
-        clauses = [_change_clause(change, setting), *_cost_clauses(platform.name, setting, findings)]
+    settings = [maximum.setting for maximum in findings.maxima if maximum.platform == platform.name]
+    if not settings:
+        return Sentence(platform.name, group, "has no usable trial yet.")
+    own = findings.about(platform.name, min(settings))
+    compared = [_change(change) for change in own.changes[:1]]
+    if group == "native" and own.changes and own.changes[0].change_percent:
+        clauses = [*compared, *_costs(own.costs)]
     else:
-        clauses = [_maximum_clause(own[0], setting), *_delay_clause(platform.name, setting, findings)]
-        if change:
-            clauses.append(_change_clause(change, setting))
-    shares = [own[0].received_mbps.left_out]
-    if change and change.change_percent:
-        shares.append(change.change_percent.left_out)
-    text = ", ".join(clauses)
-    return Sentence(platform.name, group, f"{text}; {_left_out(max(shares))}.")
+        clauses = [_maximum(own.maxima[0]), *_median_delay(own), *compared]
+    share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
+    text = _listed([clause.text for clause in clauses])
+    return Sentence(platform.name, group, f"{text}; {_left_out(share)}.")
 
 
-def _change_clause(change: MaximumChange, setting: Setting) -> str:
-    frames, reference = _frames(setting), change.reference
-    if change.problem or change.change_percent is None or change.reference_maximum is None:
-        return f"cannot be compared with {reference}: {change.problem}"
+def _change(change: MaximumChange) -> Clause:
+    found, other = change.change_percent, change.reference_maximum
+    frames, reference = _frames(change.setting), change.reference
+    if found is None or other is None:
+        return Clause(f"cannot be compared with {reference}: {change.problem}")
     if change.bound is Bound.HIDDEN:
-        own, other = change.maximum.received_mbps, change.reference_maximum.received_mbps
-        return (
-            f"ran into the generator's ceiling with {frames}, as did {reference}, so that no throughput cost can "
-            f"be seen (both are lower bounds: {_mbps(own)}; {reference} {_mbps(other)})"
+        text = (
+            f"ran into the generator's ceiling with {frames}, as did {reference}, so that no throughput cost "
+            f"can be seen: at least {_with_mbps(change.maximum.received_mbps)}, and {reference} at least "
+            f"{_with_mbps(other.received_mbps)}"
         )
-    found = change.change_percent
-    if found.has_interval and found.includes(0.0):
-        hint = "" if change.bound is Bound.EXACT else f" ({_ceiling(change)})"
-        return (
-            f"no difference from {reference} in the maximum of {frames} found beyond "
-            f"±{numbers.percent(_reach(found))}%{_bracket(found, numbers.percent)}{hint}"
+    else:
+        bound = "" if change.bound is Bound.EXACT else f"{change.bound} "
+        text = _by_sign(
+            found,
+            numbers.percent,
+            none=f"shows no difference from {reference} beyond ±{{}}% in the maximum of {frames}{_ceiling(change)}",
+            more=f"carries {{}}% more {frames} at its maximum than {reference}",
+            less=f"carries {bound}{{}}% fewer {frames} at its maximum than {reference}",
         )
-    word = "fewer" if found.value < 0 else "more"
-    bound = "" if change.bound is Bound.EXACT else f"{change.bound} " if found.value < 0 else ""
-    return (
-        f"carries {bound}{numbers.percent(abs(found.value))}% {word} {frames} at its maximum than {reference}"
-        f"{_bracket(_magnitude(found), numbers.percent)}"
-    )
+    return Clause(text, (found,))
 
 
 def _ceiling(change: MaximumChange) -> str:
+    if change.bound is Bound.EXACT:
+        return ""
     limited = change.reference if change.bound is Bound.AT_LEAST else change.platform
-    return f"{limited} ran into the generator's ceiling"
+    return f", where {limited} ran into the generator's ceiling"
 
 
-def _cost_clauses(platform: str, setting: Setting, findings: Findings) -> list[str]:
-    costs = [
-        cost
-        for cost in findings.costs
-        if cost.platform == platform
-        and cost.setting == setting
-        and (cost.added_delay_p50_ns or cost.added_host_percent)
-    ]
-    if not costs:
+def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
+    """Delay and CPU added at the highest load that both carried in full, else at the lowest load."""
+    known = [cost for cost in costs if cost.added_delay_p50_ns or cost.added_host_percent]
+    if not known:
         return []
-    full = [cost for cost in costs if cost.carried_in_full]
-    cost = full[-1] if full else min(costs, key=lambda c: load_order(c.intended_mbps))
-    where = f"at {load_label(cost.intended_mbps)} Mbit/s"
-    if not full:
-        where += ", which not both carried in full,"
-    clauses = []
-    if cost.added_delay_p50_ns:
-        clauses.append(
-            _added(
-                cost.added_delay_p50_ns, numbers.microseconds, " µs", "to the median one-way delay", "delay"
-            )
+    full = [cost for cost in known if cost.carried_in_full]
+    cost = full[-1] if full else known[0]
+    overload = "" if full else ", which not both carried in full,"
+    where = f"at {load_phrase(cost.intended_mbps)}{overload}"
+    parts = []
+    if delay := cost.added_delay_p50_ns:
+        text = _by_sign(
+            delay,
+            numbers.microseconds,
+            none="shows no difference beyond ±{} µs in the median one-way delay",
+            more="adds {} µs to the median one-way delay",
+            less="takes {} µs off the median one-way delay",
         )
-    if cost.added_host_percent:
-        clauses.append(
-            _added(cost.added_host_percent, numbers.percent, "% of a CPU", "to the host's load", "CPU")
+        parts.append(Clause(text, (delay,)))
+    if cpu := cost.added_host_percent:
+        text = _by_sign(
+            cpu,
+            numbers.percent,
+            none="shows no difference beyond ±{}% of a CPU",
+            more="takes {}% of a CPU more",
+            less="takes {}% of a CPU less",
         )
-    joined = " and ".join(clauses)
-    return [f"and {where} {joined}"]
+        parts.append(Clause(text, (cpu,)))
+    first = Clause(f"{where} {parts[0].text}", parts[0].estimates)
+    return [first, *parts[1:]]
 
 
-def _added(found: Estimate, form: numbers.Format, unit: str, to_what: str, what: str) -> str:
-    bracket = _bracket(found, form)
+def _by_sign(found: Estimate, form: numbers.Format, *, none: str, more: str, less: str) -> str:
+    """One of three wordings, filled in: the interval includes zero, or the value is above or below it."""
     if found.has_interval and found.includes(0.0):
-        return f"no added {what} is found beyond ±{form(_reach(found))}{unit}{bracket}"
-    if found.value < 0:
-        return f"{form(-found.value)}{unit} is taken from what {RAW} needs in {what}{_bracket(_magnitude(found), form)}"
-    return f"adds {form(found.value)}{unit} {to_what}{bracket}"
+        return f"{none.format(form(_reach(found)))} {_bracket(found, form)}"
+    wording = more if found.value > 0 else less
+    return f"{wording.format(form(abs(found.value)))} {_bracket(_magnitude(found), form)}"
 
 
-def _maximum_clause(maximum: Maximum, setting: Setting) -> str:
-    bound = "at least " if maximum.lower_bound else ""
-    limit = " (the generator's ceiling)" if maximum.lower_bound else ""
-    estimate = maximum.received_mbps
-    return (
-        f"carries {bound}{numbers.mbps(estimate.value)} Mbit/s of {_frames(setting)} at its maximum{limit}"
-        f"{_bracket(estimate, numbers.mbps)}"
-    )
+def _maximum(maximum: Maximum) -> Clause:
+    found, frames = maximum.received_mbps, _frames(maximum.setting)
+    bracket = _bracket(found, numbers.mbps)
+    if maximum.lower_bound:
+        text = f"carries at least {numbers.mbps(found.value)} Mbit/s of {frames}, the generator's ceiling {bracket}"
+    else:
+        text = f"carries {numbers.mbps(found.value)} Mbit/s of {frames} at its maximum {bracket}"
+    return Clause(text, (found,))
 
 
-def _delay_clause(platform: str, setting: Setting, findings: Findings) -> list[str]:
-    medians = [
-        row
-        for row in findings.percentiles
-        if row.platform == platform and row.setting == setting and row.quantile == 0.5
-    ]
+def _median_delay(own: Findings) -> list[Clause]:
+    """The median one-way delay at the highest load carried in full, else at the lowest load."""
+    medians = [row for row in own.percentiles if row.quantile == 0.5]
     if not medians:
         return []
-    full = {
-        row.intended_mbps
-        for row in findings.throughput
-        if row.platform == platform and row.setting == setting and row.carried_in_full
-    }
-    carried = [row for row in medians if row.intended_mbps in full]
-    row = carried[-1] if carried else medians[0]
-    note = "" if carried else ", which it does not carry in full"
-    return [
-        f"with a median one-way delay of {numbers.microseconds(row.delay_ns.value)} µs"
-        f"{_bracket(row.delay_ns, numbers.microseconds)} at {load_label(row.intended_mbps)} Mbit/s{note}"
-    ]
+    carried = {row.intended_mbps for row in own.throughput if row.carried_in_full}
+    full = [row for row in medians if row.intended_mbps in carried]
+    row = full[-1] if full else medians[0]
+    overload = "" if full else ", which it does not carry in full"
+    found = row.delay_ns
+    text = (
+        f"delays the median frame by {numbers.microseconds(found.value)} µs at {load_phrase(row.intended_mbps)}"
+        f"{overload} {_bracket(found, numbers.microseconds)}"
+    )
+    return [Clause(text, (found,))]
 
 
 def _frames(setting: Setting) -> str:
-    further = "".join(f", {name} = {value}" for name, value in setting.further)
     streams = f" in {setting.streams} streams" if setting.streams > 1 else ""
+    further = "".join(f" at {name} = {value}" for name, value in setting.further)
     return f"{setting.frame_bytes}-byte frames{streams}{further}"
 
 
 def _bracket(estimate: Estimate, form: numbers.Format) -> str:
     if not estimate.has_interval:
-        return f" (n = {estimate.n}, no interval)"
-    return f" (95% interval {numbers.interval(estimate, form)}, n = {estimate.n})"
+        return f"(n = {estimate.n}, no interval)"
+    return f"(95% interval {numbers.interval(estimate, form)}, n = {estimate.n})"
 
 
-def _mbps(estimate: Estimate) -> str:
-    known = f"95% interval {numbers.interval(estimate, numbers.mbps)}, " if estimate.has_interval else ""
-    return f"{numbers.mbps(estimate.value)} Mbit/s, {known}n = {estimate.n}"
+def _with_mbps(estimate: Estimate) -> str:
+    return f"{numbers.mbps(estimate.value)} Mbit/s {_bracket(estimate, numbers.mbps)}"
 
 
 def _magnitude(estimate: Estimate) -> Estimate:
@@ -193,6 +209,10 @@ def _magnitude(estimate: Estimate) -> Estimate:
 def _reach(estimate: Estimate) -> float:
     """The largest size of difference that the interval leaves possible."""
     return max(abs(estimate.low or 0.0), abs(estimate.high or 0.0))
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def _left_out(share: float) -> str:

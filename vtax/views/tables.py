@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from vtax.views import numbers
 from vtax.views.cells import Setting, load_label
 from vtax.views.cpu import OWNERS
+from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
@@ -18,7 +19,7 @@ from vtax.views.throughput import Maximum, Throughput
 SELECTION_NOT_CORRECTED = "Largest mean over the loads; selection not corrected."
 LEGEND = (
     "Brackets and ± are 95% intervals, n is repetitions, left out is the share of trials that is invalid, "
-    "≥ a lower bound (generator's ceiling)."
+    "≥ a lower bound: the generator's ceiling, and nothing lost."
 )
 
 EMULATED_HEADING = "emulated CPU"
@@ -55,8 +56,7 @@ def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
     return Table(
         name="tax-maximum-emulated" if emulated else "tax-maximum",
         title=f"Maximum throughput against {_reference(changes)}",
-        note=(f"{EMULATED_LABEL.capitalize()}. " if emulated else "")
-        + f"Paired within blocks. {SELECTION_NOT_CORRECTED}",
+        note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {SELECTION_NOT_CORRECTED}",
         columns=(
             Column("platform"),
             Column("change", "%", numeric=True),
@@ -79,7 +79,7 @@ def _change_row(change: MaximumChange) -> Sequence[Cell]:
         count(found),
         left_out(found.left_out if found else own.received_mbps.left_out),
         mean(own.received_mbps, numbers.mbps, own.lower_bound),
-        mean(other.received_mbps, numbers.mbps, other.generator_limited) if other else Number(UNKNOWN),
+        mean(other.received_mbps, numbers.mbps, other.lower_bound) if other else Number(UNKNOWN),
         change.problem or _reading(change),
     )
 
@@ -87,7 +87,7 @@ def _change_row(change: MaximumChange) -> Sequence[Cell]:
 def _reading(change: MaximumChange) -> str:
     found = change.change_percent
     if change.bound is Bound.HIDDEN:
-        return "both at the generator's ceiling"
+        return "both at the ceiling"
     if found is None or not found.has_interval:
         return "no interval"
     if found.includes(0.0):
@@ -103,9 +103,9 @@ def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
     return Table(
         name="tax-load-emulated" if emulated else "tax-load",
         title=f"Delay and CPU added against {_reference(costs)}",
-        note=(f"{EMULATED_LABEL.capitalize()}. " if emulated else "")
+        note=(f"{EMULATED_LABEL}. " if emulated else "")
         + "Same load, paired within blocks. Delay is the median one-way delay; CPU is the host's total in "
-        "percentage points, 100 = one CPU. ‘Overload’: not both carried the load in full.",
+        "percentage points, 100 = one CPU. Overload: not both carried it in full.",
         columns=(
             Column("platform"),
             _LOAD,
@@ -130,7 +130,7 @@ def _cost_row(cost: LoadCost) -> Sequence[Cell]:
         ranged(cost.added_host_percent, numbers.signed(numbers.percent)),
         count(cost.added_host_percent),
         left_out(known.left_out) if known else Number(UNKNOWN),
-        "" if cost.carried_in_full else "overload",
+        "" if cost.carried_in_full else "flood" if cost.intended_mbps is None else "overload",
     )
 
 
@@ -148,7 +148,7 @@ def maximum_table(summary: Summary) -> Table:
             (
                 maximum.platform,
                 load_label(maximum.intended_mbps),
-                mean(received, numbers.mbps, maximum.generator_limited),
+                mean(received, numbers.mbps, maximum.lower_bound),
                 mean(maximum.loss_ratio, numbers.ratio_as_percent),
                 count(received),
                 share,
@@ -188,11 +188,11 @@ def throughput_table(summary: Summary) -> Table:
             found.platform,
             load_label(found.intended_mbps),
             mean(found.offered_mbps, numbers.mbps),
-            mean(found.received_mbps, numbers.mbps, found.generator_limited),
+            mean(found.received_mbps, numbers.mbps, found.lower_bound),
             mean(found.loss_ratio, numbers.ratio_as_percent),
             count(found.received_mbps),
             left_out(found.received_mbps.left_out),
-            ", ".join([*found.marks, *(["suspect"] if found.suspect else [])]),
+            ", ".join(found.marks),
         )
 
     return Table(
@@ -240,7 +240,7 @@ def stream_table(summary: Summary) -> Table:
                 row[0].platform,
                 load_label(row[0].intended_mbps),
                 str(row[1]),
-                mean(row[2], numbers.mbps, row[0].generator_limited),
+                mean(row[2], numbers.mbps, row[0].lower_bound),
                 count(row[2]),
                 left_out(row[2].left_out),
             ),
@@ -249,33 +249,37 @@ def stream_table(summary: Summary) -> Table:
 
 
 def delay_table(summary: Summary) -> Table:
-    """One-way delay quantiles, merged over repetitions."""
+    """One-way delay quantiles, a column each, merged over repetitions."""
+    by_cell: dict[tuple[str, Setting, float | None, str], dict[str, DelayPercentile]] = {}
+    for found in _by_setting(summary.percentiles):
+        key = (found.platform, found.setting, found.intended_mbps, found.uut_context)
+        by_cell.setdefault(key, {})[found.label] = found
+
+    def row(quantiles: dict[str, DelayPercentile]) -> Sequence[Cell]:
+        first = next(iter(quantiles.values()))
+        delays = [quantiles[label].delay_ns if label in quantiles else None for label in QUANTILES]
+        return (
+            first.platform,
+            load_label(first.intended_mbps),
+            *(ranged(delay, numbers.microseconds) for delay in delays),
+            count(first.delay_ns),
+            left_out(first.delay_ns.left_out),
+        )
+
     return Table(
         name="delay",
         title="One-way delay",
-        note="Quantiles of all probes of a cell, merged over streams and repetitions; intervals by bootstrap over "
-        "repetitions. A quantile q is shown from 10 / (1 − q) samples on.",
+        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap intervals over "
+        "repetitions (too narrow where they are few). A quantile q takes 10 / (1 − q) samples.",
         columns=(
             Column("platform"),
             _LOAD,
-            Column("quantile"),
-            Column("delay", "µs", numeric=True),
+            *(Column(label, "µs", numeric=True) for label in QUANTILES),
             _N,
-            Column("samples", numeric=True),
             _LEFT_OUT,
         ),
         sections=sections(
-            _by_setting(summary.percentiles),
-            lambda row: _heading(summary, row),
-            lambda row: (
-                row.platform,
-                load_label(row.intended_mbps),
-                row.label,
-                ranged(row.delay_ns, numbers.microseconds),
-                count(row.delay_ns),
-                Number(f"{row.samples:,}"),
-                left_out(row.delay_ns.left_out),
-            ),
+            by_cell.values(), lambda quantiles: _heading(summary, next(iter(quantiles.values()))), row
         ),
     )
 

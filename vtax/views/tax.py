@@ -18,7 +18,7 @@ from vtax.views.provenance import Platform
 from vtax.views.throughput import Maximum
 
 RAW = "raw"
-EMULATED_LABEL = "emulated CPU: compared only with each other, never a hypervisor's cost"
+EMULATED_LABEL = "Emulated CPU: compared only with each other, never a hypervisor's cost"
 
 
 class Bound(StrEnum):
@@ -131,9 +131,9 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
 
 
 def _bound(maximum: Maximum, reference: Maximum) -> Bound:
-    if maximum.lower_bound and reference.generator_limited:
+    if maximum.lower_bound and reference.lower_bound:
         return Bound.HIDDEN
-    if reference.generator_limited:
+    if reference.lower_bound:
         return Bound.AT_LEAST
     return Bound.AT_MOST if maximum.lower_bound else Bound.EXACT
 

@@ -14,8 +14,8 @@ from vtax.views.estimate import Estimate, mean_estimate
 class Throughput:
     """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
 
-    `intended_mbps` is a stream's load, None for the flood. `generator_limited` makes `received_mbps` a lower
-    bound of what the platform can carry.
+    `intended_mbps` is a stream's load, None for the flood. `generator_limited` tells that the generator's ceiling set the
+    offered load, `lower_bound` that nothing was lost there, so that the platform might carry more.
     """
 
     platform: str
@@ -27,6 +27,7 @@ class Throughput:
     loss_ratio: Estimate | None
     stream_received_mbps: dict[int, Estimate]
     generator_limited: bool
+    lower_bound: bool
     carried_in_full: bool
     marks: dict[str, int]
     recorded: int
@@ -39,7 +40,7 @@ class Maximum:
     """The largest mean throughput over the loads, which need not be the one at the largest load.
 
     The best of several noisy means is on average too high: the selection is not corrected for, and every view
-    says so. `lower_bound` tells that the generator's ceiling was reached and nothing was lost there.
+    says so. `generator_limited` and `lower_bound` are those of the cell that was selected.
     """
 
     platform: str
@@ -71,6 +72,7 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
                 loss_ratio=_loss(cell),
                 stream_received_mbps=_streams(cell),
                 generator_limited=cell.generator_limited,
+                lower_bound=cell.lower_bound,
                 carried_in_full=cell.carried_in_full,
                 marks=cell.marks,
                 recorded=cell.recorded,
@@ -103,7 +105,7 @@ def _maximum(cells: list[Cell]) -> Maximum:
         stream_received_mbps=_streams(best),
         loss_ratio=_loss(best),
         generator_limited=best.generator_limited,
-        lower_bound=best.generator_limited and not best.loses_frames,
+        lower_bound=best.lower_bound,
         cell=best,
     )
 

@@ -1,4 +1,4 @@
-"""Plotly traces of estimates: a line or a row of bars a platform, intervals at the points, hollow lower bounds."""
+"""Plotly traces of estimates: a line or a row of bars a platform, intervals at the points, hollow where generator-limited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.views import numbers
-from vtax.views.cells import load_label
+from vtax.views.cells import load_phrase
 from vtax.views.estimate import Estimate
 from vtax.views.palette import Style
 
@@ -57,7 +57,7 @@ def diagonal(reach: float) -> Trace:
 
 
 def line(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
-    """A line with markers: dashed for an emulated platform, hollow markers at lower bounds."""
+    """A line with markers: dashed for an emulated platform, hollow markers where generator-limited."""
     return {
         **_scatter(platform, style, points, quantity),
         "mode": "lines+markers",
@@ -75,7 +75,7 @@ def dodged_points(platform: str, style: Style, points: Sequence[Point], quantity
 
 
 def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
-    """Bars: hatched for an emulated platform, without filling at lower bounds."""
+    """Bars: hatched for an emulated platform, without filling where generator-limited."""
     return {
         **_common(platform, points, quantity),
         "type": "bar",
@@ -144,11 +144,11 @@ def _hover(platform: str, point: Point, quantity: Quantity) -> str:
         f"95% interval {numbers.interval(found, quantity.form)}" if found.has_interval else "no interval"
     )
     lines = [
-        f"<b>{html.escape(platform)}</b>{stream} at {load_label(point.intended_mbps)} Mbit/s",
+        f"<b>{html.escape(platform)}</b>{stream} at {load_phrase(point.intended_mbps)}",
         f"{quantity.form(found.value)} {quantity.unit}",
         interval,
         f"n = {found.n}, left out {numbers.share(found.left_out)}",
     ]
     if point.hollow:
-        lines.append("generator-limited: a lower bound")
+        lines.append("generator-limited")
     return "<br>".join(lines)
