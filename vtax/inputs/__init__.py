@@ -1,5 +1,17 @@
-"""Errors in what a user gave."""
+"""Reading what users write: YAML with positions, checked by pydantic, refused with file and line."""
 
+from vtax.inputs.document import Document, InputError, Loc, advised, read_document, scalar, suggestion
+from vtax.inputs.validation import allowed, problems, validate
 
-class InputError(Exception):
-    """What a user gave cannot be used: str() says what is wrong and what to do. The exit status is 2."""
+__all__ = [
+    "Document",
+    "InputError",
+    "Loc",
+    "advised",
+    "allowed",
+    "problems",
+    "read_document",
+    "scalar",
+    "suggestion",
+    "validate",
+]

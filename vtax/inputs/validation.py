@@ -1,0 +1,173 @@
+"""Pydantic's verdict on a document in the file's own terms: key, value, what is allowed, a near miss."""
+
+import json
+import re
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from vtax.inputs.document import Document, InputError, Loc, advised, suggestion
+
+M = TypeVar("M", bound=BaseModel)
+
+_UNITS = {"s": "seconds", "ms": "milliseconds", "ns": "nanoseconds", "mbps": "Mbit/s", "bytes": "bytes"}
+_WRONG_NUMBER = {"int_type", "int_parsing", "int_from_float", "float_type", "float_parsing", "finite_number"}
+_OUT_OF_BOUNDS = {
+    "greater_than": "too small",
+    "greater_than_equal": "too small",
+    "less_than": "too large",
+    "less_than_equal": "too large",
+}
+
+
+def validate(model: type[M], document: Document, data: Any = None, at: Loc = ()) -> M:
+    """`data`, or else what stands in `document` at `at`, as a `model`.
+
+    Raises InputError with every problem, one a line.
+    """
+    if data is None:
+        data = document.data
+        for part in at:
+            data = data[part]
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        found = _problems(model, error)
+    raise InputError("\n".join(str(document.error((*at, *loc), problem)) for loc, problem in found))
+
+
+def problems(model: type[BaseModel], data: Any) -> list[tuple[Loc, str]]:
+    """What keeps `data` from being a `model`: where in `data`, and what is wrong and allowed there."""
+    try:
+        model.model_validate(data)
+    except ValidationError as error:
+        return _problems(model, error)
+    return []
+
+
+def allowed(field: FieldInfo) -> str:
+    """What a key may hold, in words: the field's own `allowed`, else its choices or bounds, else nothing."""
+    if isinstance(field.json_schema_extra, dict) and "allowed" in field.json_schema_extra:
+        return str(field.json_schema_extra["allowed"])
+    if choices := _choices(field.annotation):
+        return ", ".join(map(str, choices))
+    bounds = []
+    for constraint in field.metadata:
+        match constraint:
+            case Ge(ge=bound):
+                bounds.append(f"at least {bound}")
+            case Gt(gt=bound):
+                bounds.append(f"more than {bound}")
+            case Le(le=bound):
+                bounds.append(f"at most {bound}")
+            case Lt(lt=bound):
+                bounds.append(f"less than {bound}")
+    return ", ".join(bounds)
+
+
+def _problems(model: type[BaseModel], error: ValidationError) -> list[tuple[Loc, str]]:
+    return [_problem(model, detail) for detail in error.errors()]
+
+
+def _problem(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:
+    loc, kind, shown = detail["loc"], detail["type"], _shown(detail["input"])
+    field = _field(model, loc)
+    options = allowed(field) if field else ""
+    hint = f"; allowed: {options}" if options else ""
+    match kind:
+        case "missing":
+            meaning = f": {field.description}" if field and field.description else ""
+            return loc[:-1], f'key "{loc[-1]}" is missing{meaning}{hint}'
+        case "extra_forbidden":
+            problem = _unknown_key(model, loc)
+        case "literal_error":
+            near = suggestion(str(detail["input"]), map(str, _choices(field.annotation) if field else ()))
+            problem = advised(f"{shown} is not allowed", near, f"allowed: {options}")
+        case "value_error":
+            problem = str(detail["ctx"]["error"])
+        case "bool_type" | "bool_parsing":
+            problem = f"{shown} is neither true nor false"
+        case "string_type":
+            problem = f"{shown} is not text; put it in quotes"
+        case "list_type":
+            problem = f"{shown} is not a list; put its values in brackets, as in [1, 2]"
+        case "model_type" | "dict_type":
+            problem = f"{shown} is not a mapping; lines of the form `key: value` are expected"
+        case _ if kind in _OUT_OF_BOUNDS:
+            problem = f"{shown} is {_OUT_OF_BOUNDS[kind]}{hint}"
+        case _ if kind in _WRONG_NUMBER:
+            problem = f"{shown} is not a {_number(kind, _name(loc), detail['input'])}{hint}"
+        case _:
+            problem = f"{shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}{hint}"
+    return loc, problem
+
+
+def _unknown_key(model: type[BaseModel], loc: Loc) -> str:
+    """An unknown key, with the near miss beside it or the same name elsewhere in the file."""
+    parent = _model(model, loc[:-1])
+    siblings = list(parent.model_fields) if parent else []
+    key = str(loc[-1])
+    near = suggestion(key, siblings)
+    if not near:
+        elsewhere = {dotted.rpartition(".")[2]: dotted for dotted in _dotted_keys(model)}
+        near = suggestion(elsewhere.get(key, ""), elsewhere.values())
+    return advised(f'unknown key "{key}"', near, f"allowed: {', '.join(siblings)}")
+
+
+def _number(kind: str, key: str, value: Any) -> str:
+    """The number that was expected, as "whole number of bytes", with advice where a unit was typed."""
+    whole = "whole number" if kind.startswith("int") else "number"
+    unit = _UNITS.get(key.rpartition("_")[2])
+    typed_unit = isinstance(value, str) and re.fullmatch(r"[\d.]+\s*[A-Za-z/]+", value)
+    alone = "; the unit stands in the key's name, write the number alone" if unit and typed_unit else ""
+    return whole + (f" of {unit}" if unit else "") + alone
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _name(loc: Loc) -> str:
+    return next((part for part in reversed(loc) if isinstance(part, str)), "")
+
+
+def _field(model: type[BaseModel], loc: Loc) -> FieldInfo | None:
+    """The field that `loc` names; for an item of a list, the list's field."""
+    names = [part for part in loc if isinstance(part, str)]
+    parent = _model(model, tuple(names[:-1]))
+    return parent.model_fields.get(names[-1]) if parent and names else None
+
+
+def _model(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
+    """The model of the mapping at `loc`; None where that is not a model of its own."""
+    found: type[BaseModel] | None = model
+    for part in loc:
+        field = found.model_fields.get(str(part)) if found else None
+        found = _submodel(field.annotation) if field else None
+    return found
+
+
+def _submodel(annotation: Any) -> type[BaseModel] | None:
+    for option in (annotation, *get_args(annotation)):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            return option
+    return None
+
+
+def _dotted_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
+    keys = []
+    for name, field in model.model_fields.items():
+        submodel = _submodel(field.annotation)
+        keys += _dotted_keys(submodel, f"{prefix}{name}.") if submodel else [prefix + name]
+    return keys
+
+
+def _choices(annotation: Any) -> tuple[Any, ...]:
+    """The values of a Literal, also inside a list or an optional."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return tuple(choice for option in get_args(annotation) for choice in _choices(option))

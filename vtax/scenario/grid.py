@@ -1,0 +1,165 @@
+"""The grid: every combination of the factors' values, each resolved to what a trial needs."""
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.inputs import Document, InputError, Loc, problems
+from vtax.scenario.keys import MODELS, Key, Section
+from vtax.scenario.schema import (
+    FRAME_BYTES_BEYOND_MTU,
+    Scalar,
+    ScenarioFile,
+    TestbedSettings,
+    Workload,
+)
+
+MAX_CELLS = 100_000
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of the grid: what it varies, its values in the scenario's order, and where it is written."""
+
+    key: Key
+    values: tuple[Scalar, ...]
+    loc: Loc
+
+    @property
+    def column(self) -> str:
+        """Its name in cells and tables."""
+        return self.key.column
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of the factors' values, resolved.
+
+    `key` is the factors' text in factor order, `platform=raw streams=1 frame_bytes=64 intended_mbps=max`.
+    `factors` holds the values by column name, None where `intended_mbps` is `max`. Cells of one `plot` share
+    a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*` factor.
+    """
+
+    key: str
+    factors: dict[str, Scalar | None]
+    workload: Workload
+    testbed: TestbedSettings
+    platform: str
+    platform_overrides: dict[str, Scalar]
+    plot: str
+
+
+def read_factors(document: Document, file: ScenarioFile) -> tuple[Factor, ...]:
+    """The factors of `file`, each value checked by itself; InputError at the first that fails."""
+    factors: dict[Key, Factor] = {}
+    for name, values in file.factors.items():
+        loc = ("factors", name)
+        try:
+            key = Key.parse(name)
+        except ValueError as error:
+            raise document.error(loc, str(error)) from None
+        if key in factors:
+            raise document.error(loc, f"the same factor as {factors[key].loc[-1]}; keep one of them")
+        factors[key] = Factor(key, tuple(values), loc)
+        _check_values(document, file, factors[key])
+    if Key("preset", "platform") not in factors:
+        raise document.error(
+            ("factors",), "platform is missing; name one preset at least, as in platform: [raw]"
+        )
+    return tuple(factors.values())
+
+
+def expand(document: Document, file: ScenarioFile, factors: Sequence[Factor]) -> tuple[Cell, ...]:
+    """The cells of the grid, the last factor varying fastest; InputError at an impossible combination."""
+    count = math.prod(len(factor.values) for factor in factors)
+    if count > MAX_CELLS:
+        raise document.error(("factors",), f"the grid has {count} cells; allowed: at most {MAX_CELLS}")
+    return tuple(_cells(document, file, factors))
+
+
+def refusal(
+    document: Document, factors: Sequence[Factor], key: Key, value: Scalar, problem: str
+) -> InputError:
+    """An error about `value` of `key`, at that value of a factor or else at the scenario's base value."""
+    for factor in factors:
+        texts = [text(candidate) for candidate in factor.values]
+        if factor.key == key and text(value) in texts:
+            return document.error((*factor.loc, texts.index(text(value))), problem)
+    return document.error((key.section, key.name), problem)
+
+
+def text(value: Scalar) -> str:
+    """A factor's value as it stands in keys: quoted only where it could be taken for something else."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str) and not re.fullmatch(r"[^\s=\"]+", value):
+        return json.dumps(value)
+    return str(value)
+
+
+def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) -> Iterator[Cell]:
+    base = _base(file)
+    for values in itertools.product(*(factor.values for factor in factors)):
+        chosen = list(zip(factors, values, strict=True))
+        sections = {section: dict(keys) for section, keys in base.items()}
+        for factor, value in chosen:
+            sections[factor.key.section][factor.key.name] = value
+        cell = Cell(
+            key=" ".join(_assignment(factor, value) for factor, value in chosen),
+            factors={factor.column: _column_value(factor, value) for factor, value in chosen},
+            workload=Workload.model_validate(sections["workload"]),
+            testbed=TestbedSettings.model_validate(sections["testbed"]),
+            platform=sections["preset"]["platform"],
+            platform_overrides=sections["platform"],
+            plot=" ".join(_assignment(factor, value) for factor, value in chosen if factor.key.whole_plot),
+        )
+        frame_bytes, mtu = cell.workload.frame_bytes, cell.testbed.mtu
+        largest = mtu + FRAME_BYTES_BEYOND_MTU
+        if frame_bytes > largest:
+            problem = (
+                f"{frame_bytes} does not fit a link of mtu {mtu}; "
+                f"allowed: 64 to {largest} (mtu + {FRAME_BYTES_BEYOND_MTU})"
+            )
+            raise refusal(document, factors, Key("workload", "frame_bytes"), frame_bytes, problem)
+        yield cell
+
+
+def _base(file: ScenarioFile) -> dict[Section, dict[str, Any]]:
+    """The values that hold where no factor says otherwise, as they are written in a file."""
+    written = file.model_dump(mode="json")
+    return {
+        "preset": {},
+        "workload": written["workload"],
+        "testbed": written["testbed"],
+        "platform": written["platform"],
+    }
+
+
+def _assignment(factor: Factor, value: Scalar) -> str:
+    return f"{factor.column}={text(value)}"
+
+
+def _column_value(factor: Factor, value: Scalar) -> Scalar | None:
+    return None if factor.key == Key("workload", "intended_mbps") and value == "max" else value
+
+
+def _check_values(document: Document, file: ScenarioFile, factor: Factor) -> None:
+    if not factor.values:
+        raise document.error(factor.loc, "the list is empty; name one value at least")
+    seen: set[str] = set()
+    for index, value in enumerate(factor.values):
+        loc = (*factor.loc, index)
+        if text(value) in seen:
+            raise document.error(loc, f"{text(value)} is in the list twice")
+        seen.add(text(value))
+        if model := MODELS.get(factor.key.section):
+            for _, problem in problems(model, _base(file)[factor.key.section] | {factor.key.name: value}):
+                raise document.error(loc, problem)
+        elif factor.key.section == "preset" and not isinstance(value, str):
+            raise document.error(loc, f"{text(value)} is not the name of a platform preset")

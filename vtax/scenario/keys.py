@@ -1,0 +1,68 @@
+"""The names of factors: dotted keys of a scenario, and the short ones that stand for them."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from vtax.inputs import advised, suggestion
+from vtax.scenario.schema import PLATFORM_KEY, Keys, TestbedSettings, Workload
+
+SHORT_NAMES = {
+    "streams": "workload.streams",
+    "frame_bytes": "workload.frame_bytes",
+    "intended_mbps": "workload.intended_mbps",
+    "link_mbps": "testbed.link_mbps",
+    "flow_control": "testbed.flow_control",
+    "mtu": "testbed.mtu",
+    "version": "platform.version",
+    "vcpus": "platform.vcpus",
+    "memory_bytes": "platform.memory_bytes",
+    "host_weight": "platform.host_weight",
+}
+
+MODELS: dict[str, type[Keys]] = {"workload": Workload, "testbed": TestbedSettings}
+_DOTTED = [f"{section}.{name}" for section, model in MODELS.items() for name in model.model_fields]
+_SHORT_OF = {dotted: short for short, dotted in SHORT_NAMES.items()}
+
+Section = Literal["preset", "workload", "testbed", "platform"]
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a factor varies: the preset itself, or the key `name` in a section of the scenario."""
+
+    section: Section
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Key":
+        """The key that `text` names, short or dotted; ValueError says which names there are."""
+        if text == "platform":
+            return cls("preset", "platform")
+        dotted = SHORT_NAMES.get(text, text)
+        section, _, name = dotted.partition(".")
+        match section:
+            case "workload" if dotted in _DOTTED:
+                return cls("workload", name)
+            case "testbed" if dotted in _DOTTED:
+                return cls("testbed", name)
+            case "platform" if re.fullmatch(PLATFORM_KEY, name):
+                return cls("platform", name)
+        near = suggestion(text, ["platform", *SHORT_NAMES, *_DOTTED])
+        names = ", ".join(["platform", *SHORT_NAMES, "workload.*, testbed.* and platform.*"])
+        raise ValueError(advised(f'unknown factor "{text}"', near, f"allowed: {names}"))
+
+    @property
+    def column(self) -> str:
+        """Its name in cells and tables: the short name where there is one."""
+        return self.name if self.section == "preset" else _SHORT_OF.get(self.dotted, self.dotted)
+
+    @property
+    def dotted(self) -> str:
+        """Its name in full."""
+        return self.name if self.section == "preset" else f"{self.section}.{self.name}"
+
+    @property
+    def whole_plot(self) -> bool:
+        """Whether another value needs another testbed or guest."""
+        return self.section != "workload"

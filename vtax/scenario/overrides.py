@@ -1,0 +1,76 @@
+"""What the command line changes in a scenario: each option becomes a value with its origin."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.inputs import Document, InputError, scalar
+from vtax.scenario.keys import Key
+
+
+@dataclass(frozen=True)
+class Override:
+    """Values for one key, as an option gave them; `option` is its text, `--set streams=1,2`."""
+
+    key: Key
+    values: list[Any]
+    option: str
+
+    def apply(self, document: Document) -> Document:
+        """`document` with the key as a factor of several values, or fixed to the only one.
+
+        The preset stays a factor: a scenario always compares platforms, be it a single one.
+        """
+        spelled = self._spelled(document)
+        if len(self.values) > 1 or self.key.section == "preset":
+            return document.with_value(("factors", spelled), self.values, self.option)
+        fixed = document.without(("factors", spelled))
+        return fixed.with_value((self.key.section, self.key.name), self.values[0], self.option)
+
+    def _spelled(self, document: Document) -> str:
+        """The factor's name in the document, short or dotted, so that it keeps its place there."""
+        names = (name for name in document.data["factors"] if Key.parse(name) == self.key)
+        return next(names, self.key.column)
+
+
+def apply_overrides(
+    document: Document,
+    platforms: list[str],
+    sets: list[str],
+    repetitions: int | None,
+    duration_s: float | None,
+) -> Document:
+    """`document`, a valid scenario, with the options' values in it; InputError names the option."""
+    overrides = [parse_set(text) for text in sets]
+    if platforms:
+        overrides.append(Override(Key.parse("platform"), platforms, f"--platform {','.join(platforms)}"))
+    if duration_s is not None:
+        overrides.append(
+            Override(Key.parse("workload.duration_s"), [duration_s], f"--duration {duration_s:g}")
+        )
+    given: dict[Key, str] = {}
+    for override in overrides:
+        if override.key in given:
+            raise InputError(
+                f"{override.option}: {override.key.column} is already set by {given[override.key]}"
+            )
+        given[override.key] = override.option
+        document = override.apply(document)
+    if repetitions is not None:
+        document = document.with_value(("repetitions",), repetitions, f"--repetitions {repetitions}")
+    return document
+
+
+def parse_set(text: str) -> Override:
+    """The override in `KEY=V1,V2`; its values are read as they would be in a file."""
+    option = f"--set {text}"
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"{option}: KEY=VALUE is expected, as in --set frame_bytes=64,1500")
+    try:
+        key = Key.parse(name.strip())
+        parts = [scalar(value.strip()) for value in values.split(",")]
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+    if None in parts:
+        raise InputError(f"{option}: a value is missing; separate values by single commas")
+    return Override(key, parts, option)

@@ -1,0 +1,83 @@
+"""A scenario that has been checked: its file, its grid, and where each of its values came from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vtax.inputs import Document, InputError, validate
+from vtax.scenario.grid import Cell, Factor, expand, read_factors, refusal
+from vtax.scenario.keys import Key
+from vtax.scenario.overrides import apply_overrides
+from vtax.scenario.schema import Scalar, ScenarioFile
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What to measure. Every instance is valid: each cell of its grid can be built and sent.
+
+    `file` holds the keys as written, `factors` the grid's axes in order.
+    """
+
+    file: ScenarioFile
+    factors: tuple[Factor, ...]
+    _document: Document
+    _cells: tuple[Cell, ...]
+
+    @classmethod
+    def from_document(cls, document: Document) -> "Scenario":
+        """The scenario in `document`; InputError with the position of what is wrong in it."""
+        file = validate(ScenarioFile, document)
+        factors = read_factors(document, file)
+        return cls(file, factors, document, expand(document, file, factors))
+
+    @classmethod
+    def from_resolved(cls, resolved: dict[str, Any], path: Path = Path("campaign.json")) -> "Scenario":
+        """The scenario that `resolved()` gave; `path` is named in errors."""
+        return cls.from_document(Document(path, resolved))
+
+    @property
+    def name(self) -> str:
+        """Its name, as `schlosser2011/dedicated`."""
+        return self.file.name
+
+    @property
+    def repetitions(self) -> int:
+        """Trials of every cell."""
+        return self.file.repetitions
+
+    @property
+    def platforms(self) -> list[str]:
+        """The presets that are compared, in the scenario's order."""
+        return [
+            str(value) for factor in self.factors if factor.column == "platform" for value in factor.values
+        ]
+
+    def cells(self) -> list[Cell]:
+        """The grid, the last factor varying fastest."""
+        return list(self._cells)
+
+    def resolved(self) -> dict[str, Any]:
+        """The scenario as JSON values, defaults and overrides included."""
+        return self.file.model_dump(mode="json")
+
+    def override(
+        self,
+        platforms: list[str] | None = None,
+        sets: list[str] | None = None,
+        repetitions: int | None = None,
+        duration_s: float | None = None,
+    ) -> "Scenario":
+        """A scenario with the command line's changes, checked as a file is.
+
+        `sets` are texts `KEY=V1,V2`: a list makes KEY a factor, a single value fixes it.
+        """
+        document = apply_overrides(self._document, platforms or [], sets or [], repetitions, duration_s)
+        return Scenario.from_document(document)
+
+    def where(self, *loc: str | int) -> str:
+        """Where the value at `loc` was given: `file:line`, or the option as it was typed."""
+        return self._document.where(loc)
+
+    def error(self, key: str, value: Scalar, problem: str) -> InputError:
+        """An error about `value` of the factor or dotted key `key`, at the place where it was given."""
+        return refusal(self._document, self.factors, Key.parse(key), value, problem)

@@ -1,0 +1,142 @@
+"""Every key of a scenario file: its kind, bounds and meaning. docs/scenario.md is checked against this."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+Scalar = str | int | float | bool
+
+PLATFORM_KEY = r"[a-z][a-z0-9_]*"
+"""The pattern of a key of a platform kind; what the kinds allow is checked where the kinds are known."""
+
+FRAME_BYTES_BEYOND_MTU = 14
+"""The Ethernet header: a link of mtu 1500 carries frames of up to 1514 bytes."""
+
+
+class Keys(BaseModel):
+    """A mapping with a fixed set of keys and no conversion between kinds of values."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _key(meaning: str, allowed: str, **constraints: Any) -> Any:
+    return Field(description=meaning, json_schema_extra={"allowed": allowed}, **constraints)
+
+
+def _named(name: str, unit: str) -> BeforeValidator:
+    """Reads the word `name` as None, the value that has no number."""
+
+    def read(value: Any) -> Any:
+        if value == name:
+            return None
+        if value is None or isinstance(value, str):
+            shown = "null" if value is None else f'"{value}"'
+            raise ValueError(f"{shown} is not a number of {unit}; allowed: a number alone, or {name}")
+        return value
+
+    return BeforeValidator(read)
+
+
+def _written(name: str) -> PlainSerializer:
+    return PlainSerializer(lambda value: name if value is None else value, when_used="json")
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, str | int | float | bool):
+        return value
+    kind = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else "null"
+    raise ValueError(f"{kind} is not a plain value; allowed: text, a number, true or false")
+
+
+def _slug(pattern: str, example: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(f'"{value}" is not such a name; allowed: lower-case words as in {example}')
+        return value
+
+    return AfterValidator(check)
+
+
+ScenarioName = Annotated[
+    str, _slug(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*", "schlosser2011/dedicated")
+]
+PlatformKey = Annotated[str, _slug(PLATFORM_KEY, "memory_bytes")]
+PlainScalar = Annotated[Scalar, BeforeValidator(_scalar)]
+FigureName = Literal["throughput-by-load", "maximum-by-streams"]
+
+
+class Source(Keys):
+    """The published experiment that a scenario repeats."""
+
+    paper: str = _key("short name of the paper", "text", min_length=1)
+    section: str = _key("its section", 'text, in quotes: "3.3"', min_length=1)
+
+
+class Workload(Keys):
+    """The traffic of a trial."""
+
+    kind: Literal["forwarding"] = _key("what the platform does with the packets", "forwarding")
+    warmup_s: float = _key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
+    duration_s: float = _key("length of the measurement", "0.1 to 3600", default=10.0, ge=0.1, le=3600)
+    streams: int = _key(
+        "parallel streams, each over a pair of links of its own", "1 to 8", default=1, ge=1, le=8
+    )
+    frame_bytes: int = _key(
+        "Ethernet frame without FCS (RFC 2544's size less 4)",
+        "64 to testbed.mtu + 14",
+        default=1500,
+        ge=64,
+        le=9014,
+    )
+    intended_mbps: Annotated[float | None, _named("max", "Mbit/s"), _written("max")] = _key(
+        "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
+        "more than 0, at most 1000000, or max",
+        default=None,
+        gt=0,
+        le=1_000_000,
+    )
+
+
+class TestbedSettings(Keys):
+    """The links of the testbed."""
+
+    __test__ = False  # not a pytest class, whatever its name begins with
+
+    link_mbps: Annotated[float | None, _named("unlimited", "Mbit/s"), _written("unlimited")] = _key(
+        "layer-1 speed of each link", "1 to 1000000, or unlimited", default=None, ge=1, le=1_000_000
+    )
+    flow_control: bool = _key(
+        "whether a full receiver makes the source wait (802.3x) instead of losing frames",
+        "true, false",
+        default=False,
+    )
+    mtu: int = _key("largest IP packet of every link, bytes", "68 to 9000", default=1500, ge=68, le=9000)
+
+
+class ScenarioFile(Keys):
+    """A scenario file as it is written: base values, the factors over them, what to repeat and to draw."""
+
+    name: ScenarioName = _key("the scenario's name", "lower-case words, `/` between them")
+    title: str = _key("one line for tables and reports", "text", min_length=1)
+    question: str = _key("what is asked, in one sentence", "text", min_length=1)
+    source: Source | None = _key(
+        "the published experiment, if it repeats one", "paper, section", default=None
+    )
+    workload: Workload = _key("the traffic of a trial", "the keys below")
+    testbed: TestbedSettings = _key(
+        "the links of the testbed", "the keys below", default_factory=TestbedSettings
+    )
+    platform: dict[PlatformKey, PlainScalar] = _key(
+        "keys of the platforms, changed for every preset of the scenario",
+        "keys of the platform kind",
+        default_factory=dict,
+    )
+    factors: dict[str, list[PlainScalar]] = _key(
+        "lists of values; every combination is a cell of the grid",
+        "factor names and lists; `platform` always",
+    )
+    repetitions: int = _key("trials of every cell", "1 to 1000", ge=1, le=1000)
+    figures: list[FigureName] = _key(
+        "figures of the report", "throughput-by-load, maximum-by-streams", default_factory=list
+    )
