@@ -69,7 +69,7 @@ def read_journal(directory: Path) -> list[Entry]:
         finally:
             database.close()
         return [Entry(int(trial_id), int(block), _counts(rows)) for trial_id, block, rows in found]
-    except (sqlite3.Error, TypeError, ValueError) as error:
+    except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
         what = "damaged" if path.exists() else "missing"
         raise InputError(
             f"{path}: {what} ({error}); without it no trial is known to be committed. Any Parquet reader "

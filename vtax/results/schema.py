@@ -201,10 +201,10 @@ TABLES: Final = {table.name: table for table in (TRIALS, FLOWS, CPU, HOPS, LATEN
 def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:
     """The Arrow schema of each table of this campaign.
 
-    `campaign` is campaign.json's content. Factors of its scenario that are no column of `trials` yet become
-    string columns there.
+    `campaign` is campaign.json's content. Its `factors`, in want of these those of its scenario, name the
+    factors' columns; those that `trials` does not have yet become string columns there.
     """
-    factors = campaign.get("scenario", {}).get("factors", {})
+    factors = campaign.get("factors") or campaign.get("scenario", {}).get("factors", {})
     fixed = {column.name for column in TRIALS.columns}
     further = [name for name in factors if name not in fixed]
     return {table.name: table.schema(further if table is TRIALS else ()) for table in TABLES.values()}

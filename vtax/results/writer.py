@@ -60,7 +60,8 @@ class ResultWriter:
     def create(cls, directory: Path, campaign: Mapping[str, Any]) -> Self:
         """Begin a result in `directory`, made if need be. InputError where it is not empty.
 
-        Factors of `campaign["scenario"]["factors"]` that `trials` has no column for get a string column.
+        `campaign["factors"]`, in want of it `campaign["scenario"]["factors"]`, names the factors' columns;
+        where `trials` has none of that name, it gets one, of text.
         """
         create_empty_directory(directory)
         for table in TABLES:

@@ -1,0 +1,66 @@
+"""docs/results.md and the schemas that files are written with say the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from vtax.results.describe import describe_all
+from vtax.results.schema import TABLES, Table, schemas
+
+DOCS = Path(__file__).parent.parent / "docs" / "results.md"
+BEGIN, END = "<!-- tables: what `python -m vtax.results.describe` prints -->\n", "<!-- end of tables -->\n"
+
+
+def test_docs_hold_the_tables() -> None:
+    inside = DOCS.read_text().split(BEGIN)[1].split(END)[0]
+    assert inside.strip() == describe_all().strip(), "put what `python -m vtax.results.describe` prints there"
+
+
+def test_docs_name_every_column_of_every_arrow_schema() -> None:
+    sections = DOCS.read_text().split("### `")
+    for name, schema in schemas({}).items():
+        (section,) = (text for text in sections if text.startswith(f"{name}`"))
+        rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
+        assert [(row[0].strip("| `"), row[1]) for row in rows] == [(f.name, str(f.type)) for f in schema]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_units_are_those_that_the_names_say(table: Table) -> None:
+    suffixes = {
+        "_mbps": "Mbit/s",
+        "_fps": "frames/s",
+        "_ns": "ns",
+        "_ms": "ms",
+        "_s": "s",
+        "_bytes": "byte",
+        "_mhz": "MHz",
+        "percent": "%",
+        "_ratio": "ratio",
+    }
+    for column in table.columns:
+        assert column.meaning
+        for suffix, unit in suffixes.items():
+            if column.name.endswith(suffix):
+                assert column.unit == unit, column.name
+
+
+def test_files_explain_themselves() -> None:
+    field = schemas({})["flows"].field("latency_p99_ns")
+    assert field.metadata == {
+        b"unit": b"ns",
+        b"meaning": b"99% quantile of one-way delay; null below 1,000 samples",
+    }
+
+
+@pytest.mark.parametrize(
+    "campaign",
+    [
+        {"scenario": {"factors": {"platform": ["raw"], "streams": [1], "memory_bytes": [1, 2]}}},
+        {"factors": ["streams", "memory_bytes"], "scenario": {"factors": {"platform.memory_bytes": [1, 2]}}},
+    ],
+)
+def test_further_factors_become_text_columns_once(campaign: dict[str, Any]) -> None:
+    added = [field for field in schemas(campaign)["trials"] if field not in schemas({})["trials"]]
+    assert [(field.name, field.type) for field in added] == [("memory_bytes", pa.string())]

@@ -1,0 +1,139 @@
+"""Quantiles of real HdrHistograms: right to the histogram's precision, and with honest intervals."""
+
+import base64
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.synthetic import encode
+from vtax.statistics import Distribution, decode, merge, quantile_interval, samples_needed
+
+DELAYS = st.lists(st.integers(1, 9_000_000_000), min_size=1, max_size=300)
+
+
+def exact(delays: list[int]) -> Distribution:
+    values, counts = np.unique(np.array(delays, dtype=np.int64), return_counts=True)
+    return Distribution(values, counts.astype(np.int64))
+
+
+@given(DELAYS, st.sampled_from([0.05, 0.5, 0.9]))
+def test_a_quantile_is_the_samples_to_three_digits(delays: list[int], q: float) -> None:
+    distribution = decode(encode(np.array(delays)))
+    assert distribution.samples == len(delays)
+    found = distribution.quantile(q)
+    if len(delays) < samples_needed(q):
+        assert found is None
+    else:
+        true = float(np.quantile(delays, q, method="inverted_cdf"))
+        assert found is not None
+        assert true <= found <= true * 1.001 + 1
+
+
+@given(st.lists(DELAYS, max_size=4))
+def test_merging_is_counting_all_samples_together(parts: list[list[int]]) -> None:
+    merged = merge([decode(encode(np.array(part))) for part in parts])
+    together = [delay for part in parts for delay in part]
+    assert merged.samples == len(together)
+    if together:
+        whole = decode(encode(np.array(together)))
+        assert merged.values.tolist() == whole.values.tolist()
+        assert merged.counts.tolist() == whole.counts.tolist()
+
+
+def test_histograms_of_other_range_and_precision_merge() -> None:
+    coarse = HdrHistogram(1, 1_000_000, 2)
+    for value in range(100, 200):
+        coarse.record_value(value)
+    merged = merge([decode(coarse.encode().decode()), exact(list(range(200, 300)))])
+    assert merged.samples == 200
+    assert merged.quantile(0.5) == pytest.approx(199, rel=0.01)
+
+
+@pytest.mark.parametrize(("q", "samples"), [(0.5, 20), (0.9, 100), (0.99, 1000), (0.999, 10_000)])
+def test_a_quantile_is_shown_from_ten_samples_beyond_it(q: float, samples: int) -> None:
+    assert samples_needed(q) == samples
+    assert exact(list(range(1, samples))).quantile(q) is None
+    assert exact(list(range(1, samples + 1))).quantile(q) == round(q * samples)
+    assert quantile_interval([exact(list(range(1, samples)))], q) is None
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, -0.1, 99.0])
+def test_what_is_no_quantile_is_refused(q: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        samples_needed(q)
+
+
+def test_no_or_empty_repetitions_have_no_quantile() -> None:
+    empty = decode(HdrHistogram(1, 1000, 3).encode().decode())
+    assert empty.samples == 0
+    assert quantile_interval([], 0.5) is None
+    assert quantile_interval([empty], 0.5) is None
+
+
+def test_one_repetition_has_no_interval_and_equal_ones_one_of_no_width() -> None:
+    delays = exact(list(range(1, 101)))
+    one = quantile_interval([delays], 0.5)
+    three = quantile_interval([delays] * 3, 0.5)
+    assert one is not None
+    assert (one.mean, one.low, one.high, one.n) == (50.0, None, None, 1)
+    assert three is not None
+    assert (three.mean, three.low, three.high, three.n) == (50.0, 50.0, 50.0, 3)
+
+
+def test_a_seed_gives_one_interval() -> None:
+    rng = np.random.default_rng(5)
+    repetitions = [exact(rng.integers(1, 10_000, 200).tolist()) for _ in range(6)]
+    first = quantile_interval(repetitions, 0.9, seed=1)
+    assert first == quantile_interval(repetitions, 0.9, seed=1)
+    assert first != quantile_interval(repetitions, 0.9, seed=2)
+
+
+@given(st.lists(DELAYS, min_size=2, max_size=5))
+@settings(max_examples=50)
+def test_an_interval_stays_within_what_repetitions_show(parts: list[list[int]]) -> None:
+    found = quantile_interval([exact(part) for part in parts], 0.5, resamples=100)
+    if found is not None:
+        assert found.low is not None
+        assert found.high is not None
+        medians = [float(np.quantile(part, 0.5, method="inverted_cdf")) for part in parts]
+        assert min(medians) <= found.low <= found.high <= max(medians)
+
+
+@pytest.mark.parametrize(("n", "share"), [(3, 0.75), (9, 0.95)])
+def test_a_quantile_interval_covers(n: int, share: float) -> None:
+    """Of 200 intervals over repetitions that differ by 5%, `share` hold the true median."""
+    rng = np.random.default_rng(8)
+    covered = []
+    for _ in range(200):
+        medians_ns = 20_000 * rng.lognormal(0, 0.05, n)
+        repetitions = [exact(rng.lognormal(np.log(m), 0.3, 500).astype(int).tolist()) for m in medians_ns]
+        found = quantile_interval(repetitions, 0.5)
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        covered.append(found.low <= 20_000 <= found.high)
+    assert abs(np.mean(covered) - share) < 3 * (share * (1 - share) / 200) ** 0.5
+
+
+REAL = base64.b64decode(encode(np.arange(1, 1000)))
+
+
+@given(st.integers(0, len(REAL) - 1), st.integers(0, 255))
+def test_a_damaged_histogram_is_refused_or_reads_as_some_histogram(place: int, byte: int) -> None:
+    damaged = bytearray(REAL)
+    damaged[place] = byte
+    try:
+        found = decode(base64.b64encode(damaged).decode())
+    except ValueError as error:
+        assert "not an HdrHistogram" in str(error)
+    else:
+        assert found.samples >= 0
+
+
+@given(st.text(max_size=60))
+def test_text_that_is_no_histogram_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not an HdrHistogram"):
+        decode(text)
