@@ -1,0 +1,209 @@
+"""The command line. Each command reads its input, calls one part of vtax, and prints what came of it.
+
+Results go to stdout; progress and diagnostics to stderr. The exit status is 0, or 3 where some cell has no
+usable trial, 2 for bad input, 1 where vtax itself broke, 130 after Ctrl-C. Commands import what they need when
+they run: `vtax --help` is instant, and a broken part spoils only its own commands.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+import vtax
+from vtax.inputs import InputError
+from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
+
+BROKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    name="vtax",
+    help="Measures the virtualization tax: what a platform costs every packet.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Listed(StrEnum):
+    """What `vtax list` lists."""
+
+    SCENARIOS = "scenarios"
+    PLATFORMS = "platforms"
+
+
+ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result, results/...")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else there.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"vtax {vtax.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Measures the virtualization tax: what a platform costs every packet."""
+
+
+@app.command("list")
+def list_(what: Annotated[Listed | None, typer.Argument(help="Both where it is left out.")] = None) -> None:
+    """Scenarios and platforms that come with vtax."""
+    from vtax.platforms import presets
+    from vtax.scenario import list_scenarios
+
+    if what in {None, Listed.SCENARIOS}:
+        print_scenarios(list_scenarios(), sys.stdout)
+    if what in {None, Listed.PLATFORMS}:
+        print_platforms(presets().values(), sys.stdout)
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """What this machine can measure, what it cannot, and why."""
+    from vtax.doctor import examine
+
+    checks = examine()
+    if json:
+        print_json({"checks": [asdict(check) for check in checks]}, sys.stdout)
+    else:
+        print_checks(checks, sys.stdout)
+
+
+@app.command()
+def run(
+    scenario: Annotated[str, typer.Argument(help="A name of `vtax list scenarios`, or a path to a file.")],
+    platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=V1,V2", help="Values of a factor; a single one fixes it."),
+    ] = None,
+    repetitions: Annotated[int | None, typer.Option(help="Trials of every cell.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of the result; results/<name>-<time>.")] = None,
+    json: Json = False,
+) -> int:
+    """Measure a scenario on this machine; then print its tables and write its report."""
+    from rich.console import Console
+
+    from vtax import campaign, views
+    from vtax.results import Result
+    from vtax.scenario import load_scenario
+    from vtax.terminal import progress_on
+
+    platforms = platform.split(",") if platform is not None else None
+    chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
+    outcome = campaign.run(chosen, out=out, seed=seed, progress=progress_on(sys.stderr, plain=json))
+    result = Result.open(outcome.directory)
+    report_path = views.write_report(result)
+    if json:
+        document = {
+            "directory": str(outcome.directory),
+            "report": str(report_path),
+            "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
+            "summary": views.as_json(result),
+        }
+        print_json(document, sys.stdout)
+    else:
+        views.show(result, Console())
+        print(f"report: {report_path}")
+    _say_unusable(outcome.unusable)
+    return outcome.exit_status
+
+
+@app.command()
+def show(result: ResultPath, json: Json = False) -> None:
+    """The tables of a result again, also while its campaign runs."""
+    from rich.console import Console
+
+    from vtax import views
+    from vtax.results import Result
+
+    opened = Result.open(result)
+    if json:
+        print_json(views.as_json(opened), sys.stdout)
+    else:
+        views.show(opened, Console())
+
+
+@app.command()
+def report(result: ResultPath) -> None:
+    """Write the report of a result again, and print its path."""
+    from vtax import views
+    from vtax.results import Result
+
+    print(views.write_report(Result.open(result)))
+
+
+@app.command()
+def sql(
+    result: ResultPath,
+    query: Annotated[
+        str, typer.Argument(help="As in: SELECT platform, avg(received_mbps) FROM cells GROUP BY 1")
+    ],
+    row_format: Annotated[RowFormat, typer.Option("--format")] = RowFormat.TABLE,
+) -> None:
+    """Ask a result in SQL: read only, nothing but the result within reach."""
+    from vtax.results import Result
+
+    opened = Result.open(result)
+    try:
+        rows = opened.query(query)
+    except InputError as error:
+        raise InputError(_one_sentence(str(error))) from None
+    write_rows(rows, row_format, sys.stdout)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command line and return its exit status; no expected error ends in a traceback."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = app(arguments or ["--help"], prog_name="vtax", standalone_mode=False)
+    except InputError as error:
+        return _fail(str(error), BAD_INPUT)
+    except TyperException as error:
+        return _fail(f"vtax: {error.format_message()} vtax --help tells more", error.exit_code)
+    except Exception as error:
+        if os.environ.get("VTAX_DEBUG") == "1":
+            traceback.print_exc()
+            return BROKE
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        return _fail(
+            f"vtax broke at {place}: {what}; VTAX_DEBUG=1 in the environment shows where from", BROKE
+        )
+    if status == INTERRUPTED:  # typer has caught the KeyboardInterrupt
+        return _fail("vtax: interrupted; the trials that ended are kept", INTERRUPTED)
+    return status or 0
+
+
+def _fail(text: str, status: int) -> int:
+    print(text, file=sys.stderr)
+    return status
+
+
+def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:
+    """Names the cells without a usable trial under the reason they share."""
+    cells: dict[str, list[str]] = {}
+    for cell, reason in unusable:
+        cells.setdefault(reason, []).append(cell)
+    for reason, keys in cells.items():
+        print(f"no usable trial: {reason}", *keys, sep="\n  ", file=sys.stderr)
+
+
+def _one_sentence(text: str) -> str:
+    """DuckDB's message without the drawing of the query below it."""
+    lines = (line.strip() for line in text.partition("\nLINE ")[0].splitlines())
+    return " ".join(line for line in lines if line)

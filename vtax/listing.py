@@ -1,0 +1,132 @@
+"""Lists for people and programs: scenarios, platforms, the doctor's checks, the rows of a query."""
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from vtax.doctor import Check
+    from vtax.platforms import Preset
+    from vtax.scenario import ScenarioSummary
+
+UNBOUNDED_COLUMNS = 10_000
+"""The width of tables that no terminal bounds: a file or a pipe gets every cell whole."""
+
+
+class RowFormat(StrEnum):
+    """How the rows of a query are written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def print_scenarios(scenarios: Iterable["ScenarioSummary"], stream: TextIO) -> None:
+    """A row a scenario."""
+    rows = [
+        [scenario.name, str(scenario.cells), str(scenario.trials), scenario.question]
+        for scenario in scenarios
+    ]
+    _print_table(["scenario", ">cells", ">trials", "question"], rows, stream)
+
+
+def print_platforms(presets: Iterable["Preset"], stream: TextIO) -> None:
+    """A row a preset."""
+    rows = [[preset.name, preset.kind, preset.title] for preset in presets]
+    _print_table(["platform", "kind", "what it is"], rows, stream)
+
+
+def print_checks(checks: Sequence["Check"], stream: TextIO) -> None:
+    """A table for each group of checks, with the remedy of whatever is not usable."""
+    for group, members in groupby(checks, key=lambda check: check.group):
+        rows = [
+            [check.subject, "yes" if check.usable else "no", check.detail, check.remedy or ""]
+            for check in members
+        ]
+        _print_table([group, "usable", "detail", "remedy"], rows, stream)
+
+
+def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None:
+    """The rows of an Arrow table; nested values are JSON text in tables and CSV, null is empty there."""
+    names = table.column_names
+    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    match row_format:
+        case RowFormat.JSON:
+            print_json([dict(zip(names, row, strict=True)) for row in rows], stream)
+        case RowFormat.CSV:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows([names, *([_text(value) for value in row] for row in rows)])
+        case RowFormat.TABLE:
+            numeric = [all(_is_number(value) for value in column) for column in columns]
+            heads = [f">{name}" if right else name for name, right in zip(names, numeric, strict=True)]
+            _print_table(heads, [[_text(value) for value in row] for row in rows], stream)
+
+
+def print_json(document: Any, stream: TextIO) -> None:
+    """One JSON document; a number that JSON does not have is an error here, not in its reader."""
+    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), file=stream)
+
+
+def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], stream: TextIO) -> None:
+    """A table without frames; a head that begins with `>` aligns its column to the right."""
+    console = Console(file=stream)
+    if not console.is_terminal:
+        console = Console(file=stream, width=UNBOUNDED_COLUMNS)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for head in heads:
+        right = head.startswith(">")
+        table.add_column(Text(head.removeprefix(">")), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _plain(value: Any) -> Any:
+    """A value of DuckDB as JSON has it: times in ISO 8601, durations in seconds, no NaN."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case bytes():
+            return value.hex()
+        case dict():
+            return {str(key): _plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case None | bool() | int() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

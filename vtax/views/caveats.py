@@ -1,0 +1,197 @@
+"""What is not to be trusted in a result, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vtax.views import numbers
+from vtax.views.cells import load_phrase
+from vtax.views.provenance import Provenance
+from vtax.views.tax import EMULATED_LABEL, RAW
+from vtax.views.throughput import Throughput
+from vtax.views.verdicts import CellVerdict, VerdictCount
+
+NAMED_AT_MOST = 6
+"""Cells that are named one by one before the rest is only counted."""
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A reason for care: what is affected, and why."""
+
+    subject: str
+    text: str
+
+
+def caveats(
+    provenance: Provenance,
+    throughput: Sequence[Throughput],
+    verdicts: Sequence[VerdictCount],
+    cells: Sequence[CellVerdict],
+) -> list[Caveat]:
+    """Everything that limits what the numbers say, the gravest first."""
+    return [
+        *_incomplete(provenance),
+        *_damaged(provenance),
+        *_skipped(provenance),
+        *_unusable(verdicts, cells),
+        *_emulated(provenance),
+        *_shared_core(provenance),
+        *_generator_limited(throughput),
+        *_few_repetitions(throughput),
+        *_no_reference(provenance, throughput),
+        *_suspect(verdicts),
+        *_left_out(cells),
+        *_environment(provenance),
+        Caveat(
+            "Maxima and many comparisons",
+            "A maximum is the largest of several means, and that selection is not corrected, nor are the intervals "
+            "for being many: about one in twenty misses its true value.",
+        ),
+    ]
+
+
+def _incomplete(provenance: Provenance) -> list[Caveat]:
+    if provenance.status == "complete":
+        return []
+    return [
+        Caveat(
+            f"Campaign is {provenance.status}",
+            f"{provenance.recorded_trials} of {provenance.planned_trials} planned trials are recorded. Cells that "
+            "are missing here are not measured yet.",
+        )
+    ]
+
+
+def _damaged(provenance: Provenance) -> list[Caveat]:
+    return [Caveat("Damaged data", f"{damage}.") for damage in provenance.damaged]
+
+
+def _skipped(provenance: Provenance) -> list[Caveat]:
+    return [
+        Caveat(
+            f"{platform.name} was skipped",
+            platform.skipped_reason
+            + (f" Remedy: {platform.skipped_remedy}" if platform.skipped_remedy else ""),
+        )
+        for platform in provenance.platforms
+        if platform.skipped_reason
+    ]
+
+
+def _unusable(verdicts: Sequence[VerdictCount], cells: Sequence[CellVerdict]) -> list[Caveat]:
+    unusable = [cell for cell in cells if not cell.usable]
+    if not unusable:
+        return []
+    platforms = {cell.platform for cell in unusable}
+    reasons = {row.reason for row in verdicts if row.verdict == "invalid" and row.platform in platforms}
+    return [
+        Caveat(
+            f"{_cells(len(unusable))} without a usable trial",
+            f"{_named(unusable)}. Reasons given: {'; '.join(sorted(reasons - {''})) or 'none'}.",
+        )
+    ]
+
+
+def _emulated(provenance: Provenance) -> list[Caveat]:
+    names = [platform.name for platform in provenance.platforms if platform.emulated]
+    return [Caveat(", ".join(names), f"{EMULATED_LABEL}.")] if names else []
+
+
+def _shared_core(provenance: Provenance) -> list[Caveat]:
+    if not provenance.shared_core:
+        return []
+    return [
+        Caveat(
+            "Shared cores",
+            "This machine has fewer CPUs than the layout asks for: host and guest, or agents and guest, share a "
+            "core, so that what one takes the other lacks. Compare platforms here, and take no absolute value "
+            "for another machine's.",
+        )
+    ]
+
+
+def _generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
+    limited = [row for row in throughput if row.generator_limited]
+    if not limited:
+        return []
+    return [
+        Caveat(
+            f"{_cells(len(limited))} at the generator's ceiling",
+            "There the generator, not the platform, set the load: drawn hollow. Where nothing is lost either, the "
+            "value is a lower bound of what the platform can carry: marked ≥.",
+        )
+    ]
+
+
+def _few_repetitions(throughput: Sequence[Throughput]) -> list[Caveat]:
+    single = [row for row in throughput if row.received_mbps.n < 2]
+    if not single:
+        return []
+    return [
+        Caveat(
+            f"{_cells(len(single))} with n=1",
+            "One usable repetition gives no interval, so that no difference can be told from chance there.",
+        )
+    ]
+
+
+def _no_reference(provenance: Provenance, throughput: Sequence[Throughput]) -> list[Caveat]:
+    native = {platform.name for platform in provenance.platforms if not platform.emulated}
+    measured = {row.platform for row in throughput}
+    if RAW in measured or not native & measured:
+        return []
+    return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
+
+
+def _suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
+    reasons: dict[str, int] = {}
+    for row in verdicts:
+        if row.verdict == "suspect":
+            reasons[row.reason] = reasons.get(row.reason, 0) + row.trials
+    if not reasons:
+        return []
+    listed = "; ".join(f"{trials}× {reason or 'no reason given'}" for reason, trials in reasons.items())
+    return [Caveat("Suspect trials are in the means", f"{listed}.")]
+
+
+def _left_out(cells: Sequence[CellVerdict]) -> list[Caveat]:
+    affected = [cell for cell in cells if cell.usable and cell.invalid]
+    if not affected:
+        return []
+    worst = max(affected, key=lambda cell: cell.left_out)
+    return [
+        Caveat(
+            f"Invalid trials left out of {_cells(len(affected))}",
+            f"At most {numbers.share(worst.left_out)} of a cell's trials ({_name(worst)}).",
+        )
+    ]
+
+
+def _environment(provenance: Provenance) -> list[Caveat]:
+    hosts: dict[str, int] = {}
+    for environment in provenance.environments:
+        hosts[environment["host"]] = hosts.get(environment["host"], 0) + 1
+    return [
+        Caveat(
+            f"The environment of {host} changed",
+            f"Trials ran in {count} different environments, which are listed below; their values are pooled.",
+        )
+        for host, count in hosts.items()
+        if count > 1
+    ]
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _name(cell: CellVerdict) -> str:
+    return f"{cell.platform}, {cell.setting.label}, {load_phrase(cell.intended_mbps)}"
+
+
+def _named(cells: Sequence[CellVerdict]) -> str:
+    names = [_name(cell) for cell in cells[:NAMED_AT_MOST]]
+    rest = len(cells) - len(names)
+    return "; ".join(names) + (f"; and {rest} more" if rest else "")

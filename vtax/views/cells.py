@@ -1,0 +1,225 @@
+"""Usable trials as columns of numbers, a cell a row: what every table and figure is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vtax.results import Result
+
+GENERATOR_LIMITED = "generator-limited"
+CARRIED_IN_FULL_LOSS_RATIO = 0.005
+"""Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
+
+_OWN_FACTORS = ("platform", "streams", "frame_bytes", "intended_mbps")
+
+# A trial's flows are summed over its streams; trials of one block (a repeated attempt) are averaged, so that a
+# block weighs the same in every mean and in every pair.
+_CELLS = """
+WITH flow AS (
+    SELECT trial_id, sum(offered_mbps) AS offered_mbps, sum(received_mbps) AS received_mbps,
+           sum(frames_lost) / nullif(sum(frames_sent), 0) AS loss_ratio
+    FROM flows WHERE role = 'victim' GROUP BY trial_id
+), host AS (
+    SELECT trial_id, sum(percent) AS percent FROM cpu
+    WHERE domain = 'host' AND component = 'total' GROUP BY trial_id
+), blocks AS (
+    SELECT cell, uut_context, block, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS received_mbps,
+           avg(loss_ratio) AS loss_ratio, avg(host.percent) AS host_percent
+    FROM trials JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id)
+    WHERE verdict <> 'invalid' GROUP BY ALL
+)
+SELECT cell, uut_context, list(block ORDER BY block) AS blocks,
+       list(offered_mbps ORDER BY block) AS offered_mbps, list(received_mbps ORDER BY block) AS received_mbps,
+       list(loss_ratio ORDER BY block) AS loss_ratio, list(host_percent ORDER BY block) AS host_percent
+FROM blocks GROUP BY ALL
+"""
+
+_STREAMS = """
+WITH blocks AS (
+    SELECT cell, uut_context, stream, block, avg(received_mbps) AS received_mbps
+    FROM trials JOIN flows USING (trial_id)
+    WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL
+)
+SELECT cell, uut_context, stream, list(received_mbps ORDER BY block) AS received_mbps
+FROM blocks GROUP BY ALL ORDER BY stream
+"""
+
+_MARKS = """
+SELECT cell, uut_context, mark, count(*) AS trials
+FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM trials WHERE verdict <> 'invalid')
+GROUP BY ALL ORDER BY mark
+"""
+
+
+@dataclass(frozen=True, order=True)
+class Setting:
+    """What is held fixed while platforms and loads are compared."""
+
+    frame_bytes: int
+    streams: int
+    further: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """As a table's caption and a panel's title say it."""
+        streams = f"{self.streams} stream{'s' if self.streams > 1 else ''}"
+        return ", ".join([f"{self.frame_bytes}-byte frames", streams, *self._further])
+
+    @property
+    def without_streams(self) -> str:
+        """The label of what is held fixed while the number of streams varies."""
+        return ", ".join([f"{self.frame_bytes}-byte frames", *self._further])
+
+    @property
+    def _further(self) -> list[str]:
+        return [f"{name} = {value}" for name, value in self.further]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the grid with what its trials measured. Lists run over the blocks with a usable trial.
+
+    `intended_mbps` is a stream's load and None for the flood (`max`). `offered_mbps`, `received_mbps` (layer 1)
+    and `loss_ratio` are accumulated over the streams; `host_percent` is the busy time of the unit under test's
+    CPUs (100 = one CPU), None where it was not read. `stream_received_mbps` has the same lists by stream.
+    """
+
+    key: str
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    recorded: int
+    invalid: int
+    suspect: int
+    marks: dict[str, int] = field(default_factory=dict)
+    blocks: tuple[int, ...] = ()
+    offered_mbps: tuple[float, ...] = ()
+    received_mbps: tuple[float, ...] = ()
+    loss_ratio: tuple[float | None, ...] = ()
+    host_percent: tuple[float | None, ...] = ()
+    stream_received_mbps: dict[int, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> float:
+        """Share of the cell's recorded trials that are invalid."""
+        return self.invalid / self.recorded if self.recorded else 0.0
+
+    @property
+    def generator_limited(self) -> bool:
+        """Whether the generator's ceiling, not the platform, bounded any of the trials."""
+        return self.marks.get(GENERATOR_LIMITED, 0) > 0
+
+    @property
+    def loses_frames(self) -> bool:
+        """Whether more was lost than a carried load may lose."""
+        known = [ratio for ratio in self.loss_ratio if ratio is not None]
+        return bool(known) and sum(known) / len(known) > CARRIED_IN_FULL_LOSS_RATIO
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the platform might carry more: the generator's ceiling was reached and nothing was lost."""
+        return self.generator_limited and not self.loses_frames
+
+    @property
+    def carried_in_full(self) -> bool:
+        """A paced load that was offered as intended and arrived."""
+        return (
+            bool(self.blocks) and self.intended_mbps is not None and not self.marks and not self.loses_frames
+        )
+
+
+def load_label(intended_mbps: float | None) -> str:
+    """The factor's text: `max` for the flood."""
+    return "max" if intended_mbps is None else f"{intended_mbps:g}"
+
+
+def load_phrase(intended_mbps: float | None) -> str:
+    """The load in a sentence."""
+    return "the flood (max)" if intended_mbps is None else f"{intended_mbps:g} Mbit/s"
+
+
+def load_order(intended_mbps: float | None) -> float:
+    """Sorts loads upwards, the flood last."""
+    return float("inf") if intended_mbps is None else intended_mbps
+
+
+def by_block(blocks: Sequence[int], values: Sequence[float | None]) -> dict[int, float]:
+    """A cell's values as {block: value}, ready for pairing; unknown ones are left out."""
+    return {block: value for block, value in zip(blocks, values, strict=True) if value is not None}
+
+
+def further_factors(factors: tuple[str, ...]) -> tuple[str, ...]:
+    """The campaign's factors beyond platform, streams, frame_bytes and intended_mbps."""
+    return tuple(name for name in factors if name not in _OWN_FACTORS)
+
+
+def read_cells(result: Result, platforms: tuple[str, ...], factors: tuple[str, ...]) -> list[Cell]:
+    """Every cell that has a recorded trial, usable or not, in the order platform, setting, load.
+
+    A cell whose trials ran in more than one `uut_context` comes once for each context, because no mean and no
+    ratio is formed across the two.
+    """
+    further = further_factors(factors)
+    columns = "".join(f", any_value({_quoted(name)}) AS {_quoted(name)}" for name in further)
+    trials = result.query(
+        "SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams, "
+        "any_value(frame_bytes) AS frame_bytes, any_value(intended_mbps) AS intended_mbps, "
+        "any_value(uut_context) AS uut_context, count(*) AS recorded, "
+        "count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
+        f"{columns} FROM trials GROUP BY cell"
+    ).to_pylist()
+    measured: dict[str, list[dict[str, Any]]] = {}
+    for row in result.query(_CELLS).to_pylist():
+        measured.setdefault(row["cell"], []).append(row)
+    streams: dict[tuple[str, str], dict[int, tuple[float, ...]]] = {}
+    for row in result.query(_STREAMS).to_pylist():
+        by_stream = streams.setdefault((row["cell"], row["uut_context"]), {})
+        by_stream[row["stream"]] = tuple(row["received_mbps"])
+    marks: dict[tuple[str, str], dict[str, int]] = {}
+    for row in result.query(_MARKS).to_pylist():
+        marks.setdefault((row["cell"], row["uut_context"]), {})[row["mark"]] = row["trials"]
+
+    cells = []
+    for trial in trials:
+        for row in measured.get(trial["cell"]) or [{"uut_context": trial["uut_context"]}]:
+            context = row["uut_context"]
+            cells.append(
+                Cell(
+                    key=trial["cell"],
+                    platform=trial["platform"],
+                    setting=Setting(
+                        trial["frame_bytes"],
+                        trial["streams"],
+                        tuple((name, str(trial[name])) for name in further),
+                    ),
+                    intended_mbps=trial["intended_mbps"],
+                    uut_context=context or "unknown",
+                    recorded=trial["recorded"],
+                    invalid=trial["invalid"],
+                    suspect=trial["suspect"],
+                    marks=marks.get((trial["cell"], context), {}),
+                    blocks=tuple(row.get("blocks", ())),
+                    offered_mbps=tuple(row.get("offered_mbps", ())),
+                    received_mbps=tuple(row.get("received_mbps", ())),
+                    loss_ratio=tuple(row.get("loss_ratio", ())),
+                    host_percent=tuple(row.get("host_percent", ())),
+                    stream_received_mbps=streams.get((trial["cell"], context), {}),
+                )
+            )
+    rank = {name: position for position, name in enumerate(platforms)}
+    return sorted(
+        cells,
+        key=lambda cell: (
+            rank.get(cell.platform, len(rank)),
+            cell.setting,
+            load_order(cell.intended_mbps),
+            cell.uut_context,
+        ),
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,144 @@
+"""A result on the terminal: tables first, the answer last, where the eye is."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from vtax.views import tables
+from vtax.views.layout import Column, Table, interval_of, text_of
+from vtax.views.summary import Summary
+
+ROWS_AT_MOST = 60
+"""A longer table is left to the report: nobody reads it while it scrolls by."""
+
+WIDTH = 100
+GAP = 2
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Print tables, caveats and one sentence a platform, at most 100 columns wide."""
+    page = _Page(console)
+    _print_head(summary, page)
+    for table in (
+        tables.throughput_table(summary),
+        tables.delay_table(summary),
+        tables.maximum_table(summary),
+        tables.left_out_table(summary),
+        tables.tax_of_maximum(summary),
+        tables.tax_by_load(summary),
+        tables.tax_of_maximum(summary, emulated=True),
+        tables.tax_by_load(summary, emulated=True),
+    ):
+        _print_table(table, page)
+    caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]
+    _print_points("Not to be trusted, and why", caveats, page)
+    answers = [
+        (sentence.platform, f"{' (emulated CPU)' if sentence.group == 'emulated' else ''} {sentence.text}")
+        for sentence in summary.sentences
+    ]
+    _print_points("What it costs", answers, page)
+
+
+class _Page:
+    """The console, narrowed to a width that is read well."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.width = min(console.width, WIDTH)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        self.console.print(Text(text, style=style), width=self.width)
+
+
+def _print_head(summary: Summary, page: _Page) -> None:
+    origin = summary.provenance
+    page.line(origin.title or origin.name, "bold")
+    if origin.question:
+        page.line(origin.question)
+    counts = ", ".join(f"{trials} {verdict}" for verdict, trials in summary.verdict_totals.items())
+    page.line(
+        f"{origin.name} · {origin.status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}",
+        "dim",
+    )
+    if summary.throughput:
+        page.line(tables.LEGEND, "dim")
+    else:
+        page.line("No usable trial is recorded yet.")
+
+
+def _print_table(table: Table, page: _Page) -> None:
+    if not table.size:
+        return
+    page.line()
+    page.line(table.title, "bold")
+    if table.note:
+        page.line(table.note, "dim")
+    if table.size > ROWS_AT_MOST:
+        page.line(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", "dim")
+        return
+    lines = _aligned(table)
+    widths = _widths(table.columns, lines, page.width)
+    page.console.print(_grid(table.columns, widths, [], header=True), width=page.width)
+    for section in table.sections:
+        if section.title:
+            page.line(section.title, "italic")
+        rows, lines = lines[: len(section.rows)], lines[len(section.rows) :]
+        page.console.print(_grid(table.columns, widths, rows, header=False), width=page.width)
+
+
+def _grid(columns: tuple[Column, ...], widths: list[int], rows: list[list[str]], header: bool) -> RichTable:
+    grid = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=header, header_style="dim")
+    for column, width in zip(columns, widths, strict=True):
+        grid.add_column(_head(column), width=width, justify="left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell, overflow="fold") for cell in row))
+    return grid
+
+
+def _aligned(table: Table) -> list[list[str]]:
+    """Rows as text, with the values and the intervals of each column padded to align over all sections."""
+    rows = [row for section in table.sections for row in section.rows]
+    columns = []
+    for index, column in enumerate(table.columns):
+        values = [text_of(row[index]) for row in rows]
+        intervals = [interval_of(row[index]) for row in rows]
+        if column.numeric:
+            width = max(map(len, values)) if any(intervals) else max(len(column.title), *map(len, values))
+            values = [value.rjust(width) for value in values]
+        columns.append(
+            [f"{value} {interval}".rstrip() for value, interval in zip(values, intervals, strict=True)]
+        )
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+def _widths(columns: tuple[Column, ...], lines: list[list[str]], page_width: int) -> list[int]:
+    """What each column needs; where that is too much, the widest text columns give way and wrap."""
+    widths = [
+        max(len(part) for part in [*_head(column).split("\n"), *(line[index] for line in lines)])
+        for index, column in enumerate(columns)
+    ]
+    excess = sum(widths) + GAP * (len(widths) - 1) - page_width
+    while excess > 0:
+        flexible = [index for index, column in enumerate(columns) if not column.numeric and widths[index] > 8]
+        if not flexible:
+            break
+        widths[max(flexible, key=lambda index: widths[index])] -= 1
+        excess -= 1
+    return widths
+
+
+def _head(column: Column) -> str:
+    return f"{column.title}\n{column.unit}" if column.unit else column.title
+
+
+def _print_points(title: str, points: list[tuple[str, str]], page: _Page) -> None:
+    if not points:
+        return
+    page.line()
+    page.line(title, "bold")
+    for subject, text in points:
+        line = Text.assemble((subject, "bold"), text)
+        page.console.print(Padding(line, (0, 0, 0, 2)), width=page.width)

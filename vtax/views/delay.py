@@ -1,0 +1,92 @@
+"""One-way delay: quantiles of a cell's probes, merged over streams and repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vtax.results import Result
+from vtax.statistics import Distribution, decode, merge, quantile_interval
+from vtax.views.cells import Cell, Setting
+from vtax.views.estimate import Estimate, estimate
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+# Probes are sent on schedule and each is timed by itself, so there is no coordinated omission to correct for.
+_HISTOGRAMS = """
+    SELECT cell, uut_context, block, list(histogram) AS histograms
+    FROM trials JOIN latency USING (trial_id)
+    WHERE verdict <> 'invalid' AND kind = 'one-way' AND corrected IS NOT TRUE AND histogram IS NOT NULL
+    GROUP BY ALL ORDER BY block
+"""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """A cell's one-way delays (ns), merged over the streams, block by block."""
+
+    cell: Cell
+    by_block: dict[int, Distribution]
+
+    @property
+    def p50_by_block_ns(self) -> dict[int, float]:
+        """Each block's median; blocks with too few samples for one are left out."""
+        medians = {block: found.quantile(0.5) for block, found in self.by_block.items()}
+        return {block: median for block, median in medians.items() if median is not None}
+
+
+@dataclass(frozen=True)
+class DelayPercentile:
+    """A quantile of one-way delay at one load; `label` is p50, p90 or p99.
+
+    `samples` counts the probes of all repetitions. Its interval comes from a bootstrap over repetitions, which is
+    too narrow where they are few.
+    """
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    label: str
+    quantile: float
+    delay_ns: Estimate
+    samples: int
+    generator_limited: bool
+
+
+def read_delays(result: Result, cells: Iterable[Cell]) -> list[Delay]:
+    """The delays of each cell that has any, in the order of `cells`."""
+    found: dict[tuple[str, str], dict[int, Distribution]] = {}
+    for row in result.query(_HISTOGRAMS).to_pylist():
+        merged = merge([decode(histogram) for histogram in row["histograms"]])
+        found.setdefault((row["cell"], row["uut_context"]), {})[row["block"]] = merged
+    return [
+        Delay(cell, found[cell.key, cell.uut_context])
+        for cell in cells
+        if (cell.key, cell.uut_context) in found
+    ]
+
+
+def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
+    """Every quantile that enough samples were taken for (10 / (1 - q))."""
+    rows = []
+    for delay in delays:
+        cell, repetitions = delay.cell, list(delay.by_block.values())
+        for label, quantile in QUANTILES.items():
+            interval = quantile_interval(repetitions, quantile)
+            if interval is None:
+                continue
+            rows.append(
+                DelayPercentile(
+                    platform=cell.platform,
+                    setting=cell.setting,
+                    intended_mbps=cell.intended_mbps,
+                    uut_context=cell.uut_context,
+                    label=label,
+                    quantile=quantile,
+                    delay_ns=estimate(interval, cell.left_out),
+                    samples=sum(each.samples for each in repetitions),
+                    generator_limited=cell.generator_limited,
+                )
+            )
+    return rows

@@ -1,0 +1,118 @@
+"""The registry of figures: a scenario names the ones it wants.
+
+A figure is a list of panels, each a Plotly figure of its own, so that a page can reflow them to a phone's width;
+legend and table belong to the whole figure. Adding one is a function with the `figure` decorator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects
+
+from vtax.inputs import InputError
+from vtax.views.layout import Table
+from vtax.views.summary import Summary
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot. Panels with the same `row` stand together where the width allows."""
+
+    title: str
+    plot: Any
+    row: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as a reader sees it: `caption` says how to read it, `table` holds the numbers behind it."""
+
+    name: str
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+    platforms: tuple[str, ...]
+    table: Table
+
+    def rows(self) -> list[tuple[str, list[tuple[int, Panel]]]]:
+        """Panels with their index, those of one `row` together."""
+        grouped: dict[str, list[tuple[int, Panel]]] = {}
+        for index, panel in enumerate(self.panels):
+            grouped.setdefault(panel.row, []).append((index, panel))
+        return list(grouped.items())
+
+
+Draw = Callable[[Summary], Figure]
+
+_REGISTRY: dict[str, Draw] = {}
+
+ALWAYS = ("delay-percentiles", "loss-by-load")
+"""Figures that every report ends with, whether its scenario asks for them or not."""
+
+
+def figure(name: str) -> Callable[[Draw], Draw]:
+    """Register a function under the name that scenarios use in `figures`."""
+
+    def register(draw: Draw) -> Draw:
+        _REGISTRY[name] = draw
+        return draw
+
+    return register
+
+
+def figure_names() -> list[str]:
+    """All names that a scenario may use."""
+    return sorted(_REGISTRY)
+
+
+def check_figures(names: Iterable[str]) -> None:
+    """Refuse a list with an unknown figure.
+
+    Raises:
+        InputError: names the unknown figure and those there are.
+    """
+    for name in names:
+        if name not in _REGISTRY:
+            raise InputError(f"figures: unknown figure '{name}'; there are: {', '.join(figure_names())}")
+
+
+def draw_figures(summary: Summary) -> list[Figure]:
+    """The figures that the scenario asks for, then those every report has.
+
+    Raises:
+        InputError: the scenario asks for an unknown figure.
+    """
+    wanted = list(dict.fromkeys([*summary.provenance.figures, *ALWAYS]))
+    check_figures(wanted)
+    return [_REGISTRY[name](summary) for name in wanted]
+
+
+def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
+    """A Plotly figure in the house style: no chart junk, transparent ground; ink and rules are the page's CSS."""
+    style: dict[str, Any] = {
+        "template": "none",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
+        "height": 300,
+        "font": {"family": "system-ui, sans-serif", "size": 12},
+        "hovermode": "closest",
+        "xaxis": {"title": {"text": x_title, "standoff": 8}, **_AXIS, **layout.pop("xaxis", {})},
+        "yaxis": {"title": {"text": y_title, "standoff": 8}, **_AXIS, **layout.pop("yaxis", {})},
+    }
+    graph_objects: Any = plotly.graph_objects
+    return graph_objects.Figure(data=traces, layout={**style, **layout})
+
+
+_AXIS: dict[str, Any] = {
+    "showgrid": True,
+    "gridcolor": "rgba(128,128,128,0.22)",
+    "zeroline": False,
+    "showline": False,
+    "ticks": "",
+    "automargin": True,
+}

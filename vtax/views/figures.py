@@ -1,0 +1,244 @@
+"""The figures of schlosser2011 section 4, and one-way delay and loss beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from vtax.views import tables
+from vtax.views.cells import Setting, load_label, load_order
+from vtax.views.figure import Figure, Panel, check_figures, draw_figures, figure, figure_names, plot
+from vtax.views.palette import Style, styles
+from vtax.views.summary import Summary
+from vtax.views.traces import (
+    MBPS_RECEIVED,
+    PERCENT_LOST,
+    Point,
+    Quantity,
+    Trace,
+    bars,
+    delay_quantity,
+    diagonal,
+    dodged_points,
+    line,
+)
+
+__all__ = ["check_figures", "draw_figures", "figure_names"]
+
+_HOW_TO_READ = "Bars at the points are 95% intervals. Hollow: generator-limited. Dashed: emulated CPU."
+
+
+class Measured(Protocol):
+    """What every row of view data has."""
+
+    @property
+    def platform(self) -> str:
+        """The platform's name."""
+
+    @property
+    def setting(self) -> Setting:
+        """The row's setting."""
+
+
+Row = TypeVar("Row", bound=Measured)
+Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]
+
+
+@figure("throughput-by-load")
+def throughput_by_load(summary: Summary) -> Figure:
+    """Offered against measured throughput, a panel a frame size, a line a platform (schlosser2011 Fig. 3)."""
+    rows = _fewest_streams(summary.throughput)
+    panels = []
+    for setting, here in _by_setting(rows):
+        reach = 1.04 * max(max(row.offered_mbps.value, row.received_mbps.value) for row in here)
+        lines = _traces(
+            summary,
+            here,
+            line,
+            MBPS_RECEIVED,
+            lambda row: [
+                Point(row.offered_mbps.value, row.received_mbps, row.intended_mbps, row.generator_limited)
+            ],
+        )
+        axis = {"range": [0, reach], "nticks": 6}
+        panels.append(
+            Panel(
+                setting.label,
+                plot(
+                    [diagonal(reach), *lines], "offered, Mbit/s", "received, Mbit/s", xaxis=axis, yaxis=axis
+                ),
+            )
+        )
+    return Figure(
+        name="throughput-by-load",
+        title="Throughput by offered load",
+        caption=f"{_HOW_TO_READ} On the thin diagonal all that is offered arrives.",
+        panels=tuple(panels),
+        platforms=_present(summary, rows),
+        table=tables.throughput_table(summary),
+    )
+
+
+@figure("maximum-by-streams")
+def maximum_by_streams(summary: Summary) -> Figure:
+    """Maximum accumulated throughput by streams, each stream's beside it (schlosser2011 Fig. 4)."""
+    rows = summary.maxima
+    panels = []
+    for size in dict.fromkeys(row.setting.without_streams for row in sorted(rows, key=lambda r: r.setting)):
+        here = [row for row in rows if row.setting.without_streams == size]
+        accumulated = _traces(
+            summary,
+            here,
+            bars,
+            MBPS_RECEIVED,
+            lambda row: [
+                Point(str(row.setting.streams), row.received_mbps, row.intended_mbps, row.generator_limited)
+            ],
+        )
+        each = _traces(
+            summary,
+            here,
+            dodged_points,
+            MBPS_RECEIVED,
+            lambda row: [
+                Point(str(row.setting.streams), received, row.intended_mbps, row.generator_limited, stream)
+                for stream, received in row.stream_received_mbps.items()
+            ],
+        )
+        streams = [str(count) for count in sorted({row.setting.streams for row in here})]
+        axes: dict[str, Any] = {
+            "xaxis": {"type": "category", "categoryarray": streams, "showgrid": False},
+            "yaxis": {"rangemode": "tozero", "nticks": 6},
+        }
+        for title, traces, mode in (
+            ("accumulated", accumulated, {"barmode": "group", "bargap": 0.28, "bargroupgap": 0.08}),
+            ("each stream", each, {"scattermode": "group", "scattergap": 0.28}),
+        ):
+            drawn = plot(traces, "streams", "received, Mbit/s", **axes, **mode)
+            panels.append(Panel(f"{size}, {title}", drawn, row=size))
+    return Figure(
+        name="maximum-by-streams",
+        title="Maximum accumulated throughput",
+        caption=f"{tables.SELECTION_NOT_CORRECTED} Bars at the points are 95% intervals. Hollow: "
+        "generator-limited. Hatched: emulated CPU. Each stream stands by itself at the same load.",
+        panels=tuple(panels),
+        platforms=_present(summary, rows),
+        table=tables.maximum_table(summary),
+    )
+
+
+@figure("delay-percentiles")
+def delay_percentiles(summary: Summary) -> Figure:
+    """One-way delay quantiles by intended load, a panel a quantile and frame size."""
+    rows = _fewest_streams(summary.percentiles)
+    panels = []
+    for setting, here in _by_setting(rows):
+        for label in dict.fromkeys(row.label for row in here):
+            lines = _traces(
+                summary,
+                [row for row in here if row.label == label],
+                line,
+                delay_quantity(label),
+                lambda row: [
+                    Point(
+                        load_label(row.intended_mbps), row.delay_ns, row.intended_mbps, row.generator_limited
+                    )
+                ],
+            )
+            drawn = plot(
+                lines,
+                "intended, Mbit/s a stream",
+                "one-way delay, µs",
+                xaxis=_load_axis(here),
+                yaxis={"type": "log", "dtick": 1, "exponentformat": "none", "separatethousands": True},
+            )
+            panels.append(Panel(f"{setting.label}, {label}", drawn, row=setting.label))
+    return Figure(
+        name="delay-percentiles",
+        title="One-way delay",
+        caption=f"{_HOW_TO_READ} Logarithmic. From probe frames, merged over repetitions.",
+        panels=tuple(panels),
+        platforms=_present(summary, rows),
+        table=tables.delay_table(summary),
+    )
+
+
+@figure("loss-by-load")
+def loss_by_load(summary: Summary) -> Figure:
+    """Frame loss ratio by intended load, a panel a frame size."""
+    rows = [row for row in _fewest_streams(summary.throughput) if row.loss_ratio]
+    panels = []
+    for setting, here in _by_setting(rows):
+        lines = _traces(
+            summary,
+            here,
+            line,
+            PERCENT_LOST,
+            lambda row: [
+                Point(load_label(row.intended_mbps), loss, row.intended_mbps, row.generator_limited)
+                for loss in [row.loss_ratio]
+                if loss
+            ],
+        )
+        most = max(
+            1.0, *(100 * (row.loss_ratio.high or row.loss_ratio.value) for row in here if row.loss_ratio)
+        )
+        drawn = plot(
+            lines,
+            "intended, Mbit/s a stream",
+            "frames lost, %",
+            xaxis=_load_axis(here),
+            yaxis={"range": [-0.04 * most, 1.06 * most], "nticks": 6},
+        )
+        panels.append(Panel(setting.label, drawn))
+    return Figure(
+        name="loss-by-load",
+        title="Frame loss",
+        caption=f"{_HOW_TO_READ} What the source could not send is not loss.",
+        panels=tuple(panels),
+        platforms=_present(summary, rows),
+        table=tables.throughput_table(summary),
+    )
+
+
+def _fewest_streams(rows: Sequence[Row]) -> list[Row]:
+    fewest = min((row.setting.streams for row in rows), default=1)
+    return [row for row in rows if row.setting.streams == fewest]
+
+
+def _by_setting(rows: Iterable[Row]) -> list[tuple[Setting, list[Row]]]:
+    grouped: dict[Setting, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.setting, []).append(row)
+    return sorted(grouped.items())
+
+
+def _traces(
+    summary: Summary,
+    rows: Sequence[Row],
+    draw: Draw,
+    quantity: Quantity,
+    points: Callable[[Row], list[Point]],
+) -> list[Trace]:
+    """A trace a platform, in the campaign's order."""
+    return [
+        draw(
+            platform,
+            style,
+            [point for row in rows if row.platform == platform for point in points(row)],
+            quantity,
+        )
+        for platform, style in styles(summary.platforms).items()
+        if any(row.platform == platform for row in rows)
+    ]
+
+
+def _load_axis(rows: Iterable[Any]) -> dict[str, Any]:
+    loads = sorted({row.intended_mbps for row in rows}, key=load_order)
+    labels = [load_label(load) for load in loads]
+    return {"type": "category", "categoryorder": "array", "categoryarray": labels}
+
+
+def _present(summary: Summary, rows: Iterable[Measured]) -> tuple[str, ...]:
+    measured = {row.platform for row in rows}
+    return tuple(platform.name for platform in summary.platforms if platform.name in measured)

@@ -1,0 +1,114 @@
+"""Tables as text, laid out once for the terminal and the report: sections of rows, each number with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from vtax.views import numbers
+from vtax.views.estimate import Estimate
+
+Row = TypeVar("Row")
+
+LOWER_BOUND = "≥"
+UNKNOWN = "–"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value and its interval, apart, so that both can be aligned."""
+
+    text: str
+    interval: str = ""
+
+
+Cell = str | Number
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's head. `numeric` columns hold a Number and are aligned at the right."""
+
+    title: str
+    unit: str = ""
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows under one heading, mostly a setting."""
+
+    title: str
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; `name` is its anchor in the report, `note` says how to read it."""
+
+    name: str
+    title: str
+    note: str
+    columns: tuple[Column, ...]
+    sections: tuple[Section, ...]
+
+    @property
+    def with_interval(self) -> tuple[bool, ...]:
+        """For each column, whether any of its numbers has an interval."""
+        return tuple(
+            any(interval_of(row[index]) for section in self.sections for row in section.rows)
+            for index in range(len(self.columns))
+        )
+
+    @property
+    def size(self) -> int:
+        """Rows over all sections."""
+        return sum(len(section.rows) for section in self.sections)
+
+
+def text_of(cell: Cell) -> str:
+    """A cell without its interval."""
+    return cell.text if isinstance(cell, Number) else cell
+
+
+def interval_of(cell: Cell) -> str:
+    """A cell's interval, empty for text."""
+    return cell.interval if isinstance(cell, Number) else ""
+
+
+def mean_number(estimate: Estimate | None, form: numbers.Format, lower_bound: bool = False) -> Number:
+    """A mean with its symmetric interval: `812.3 ±4.1`."""
+    if estimate is None:
+        return Number(UNKNOWN)
+    bound = LOWER_BOUND if lower_bound else ""
+    return Number(bound + form(estimate.value), numbers.plus_minus(estimate, form))
+
+
+def ranged_number(estimate: Estimate | None, form: numbers.Format) -> Number:
+    """A value whose interval need not be symmetric: `−12.3 [−14.2, −10.1]`."""
+    if estimate is None:
+        return Number(UNKNOWN)
+    if estimate.low is None or estimate.high is None:
+        return Number(form(estimate.value), numbers.no_interval(estimate))
+    return Number(form(estimate.value), f"[{form(estimate.low)}, {form(estimate.high)}]")
+
+
+def count(estimate: Estimate | None) -> Number:
+    """The n of an estimate."""
+    return Number(str(estimate.n)) if estimate else Number(UNKNOWN)
+
+
+def left_out(share: float) -> Number:
+    """The share of trials left out."""
+    return Number(numbers.share(share))
+
+
+def sections(
+    rows: Iterable[Row], title: Callable[[Row], str], cells: Callable[[Row], Sequence[Cell]]
+) -> tuple[Section, ...]:
+    """Rows grouped by the heading `title` gives them, headings in their first appearance's order."""
+    grouped: dict[str, list[tuple[Cell, ...]]] = {}
+    for row in rows:
+        grouped.setdefault(title(row), []).append(tuple(cells(row)))
+    return tuple(Section(heading, tuple(lines)) for heading, lines in grouped.items())

@@ -1,0 +1,72 @@
+"""Numbers as text: the same digits for the same quantity on the terminal, in the report and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vtax.views.estimate import Estimate
+
+Format = Callable[[float], str]
+
+MINUS = "−"
+
+
+def mbps(value: float) -> str:
+    """Layer-1 Mbit/s with one decimal."""
+    return _signed(f"{value:,.1f}")
+
+
+def percent(value: float) -> str:
+    """Percent with one decimal."""
+    return _signed(f"{value:,.1f}")
+
+
+def ratio_as_percent(value: float) -> str:
+    """A ratio of 0 to 1 as percent; two decimals, and never 0 for what is not 0."""
+    shown = value * 100
+    return "<0.01" if 0 < shown < 0.005 else _signed(f"{shown:.2f}")
+
+
+def microseconds(value_ns: float) -> str:
+    """Nanoseconds as µs with about three digits."""
+    value = value_ns / 1000
+    decimals = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return _signed(f"{value:,.{decimals}f}")
+
+
+def signed(form: Format) -> Format:
+    """The same with a plus sign before what is added."""
+    return lambda value: f"+{form(value)}" if value > 0 else form(value)
+
+
+def share(value: float) -> str:
+    """A share of trials as whole percent; never 0% or 100% for what is neither."""
+    if 0 < value < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < value < 1 else f"{value:.0%}"
+
+
+def no_interval(estimate: Estimate) -> str:
+    """What stands in an interval's place where none can be formed."""
+    return "n=1" if estimate.n == 1 else "no interval"
+
+
+def interval(estimate: Estimate, form: Format) -> str:
+    """`low to high`."""
+    if estimate.low is None or estimate.high is None:
+        return no_interval(estimate)
+    return f"{form(estimate.low)} to {form(estimate.high)}"
+
+
+def plus_minus(estimate: Estimate, form: Format) -> str:
+    """`±half-width` of a symmetric interval."""
+    if estimate.low is None or estimate.high is None:
+        return no_interval(estimate)
+    return f"±{form((estimate.high - estimate.low) / 2)}"
+
+
+def _signed(text: str) -> str:
+    if not text.startswith("-"):
+        return text
+    digits = text[1:]
+    return digits if not digits.strip("0.,") else MINUS + digits

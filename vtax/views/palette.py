@@ -1,0 +1,41 @@
+"""One colour, symbol and line for a platform everywhere; safe for colour blindness.
+
+The hues are Okabe and Ito's without yellow (too pale on paper) and with grey in black's place, so that the
+reference reads as such on light and dark ground. Emulated platforms are told apart by a dashed line and hatching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vtax.views.provenance import Platform
+from vtax.views.tax import RAW
+
+_REFERENCE = "#7a7a7a"
+_HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one platform is drawn. `symbol` and `dash` are Plotly's names, `hatch` its bar pattern."""
+
+    color: str
+    symbol: str
+    dash: str
+    hatch: str
+
+
+def styles(platforms: Sequence[Platform]) -> dict[str, Style]:
+    """A style for each platform; `raw` is always grey, the others take the hues in the scenario's order."""
+    hues = [platform.name for platform in platforms if platform.name != RAW]
+    return {
+        platform.name: Style(
+            color=_REFERENCE if platform.name == RAW else _HUES[hues.index(platform.name) % len(_HUES)],
+            symbol=_SYMBOLS[position % len(_SYMBOLS)],
+            dash="dash" if platform.emulated else "solid",
+            hatch="/" if platform.emulated else "",
+        )
+        for position, platform in enumerate(platforms)
+    }

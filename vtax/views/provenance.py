@@ -1,0 +1,142 @@
+"""Where a result came from: scenario, platforms, seed, ceilings and environment, as campaign.json tells them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from vtax.results import Result
+
+SHARED_CORE = "shared-core"
+
+_ENVIRONMENTS = """
+    SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials
+    FROM environment GROUP BY ALL ORDER BY host, trials DESC, hash
+"""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform of the campaign. Emulated ones form a group of their own in every view."""
+
+    name: str
+    title: str
+    kind: str
+    accelerator: str
+    emulated: bool
+    skipped_reason: str | None
+    skipped_remedy: str | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a reader needs to repeat a campaign, and to know how far it came.
+
+    `platforms` stand in the scenario's order, those of one group together: native first, emulated last.
+    `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials that ran in it.
+    """
+
+    name: str
+    title: str
+    question: str
+    status: str
+    vtax_version: str
+    created_at: str
+    seed: int | None
+    command: tuple[str, ...]
+    figures: tuple[str, ...]
+    repetitions: int
+    planned_trials: int
+    recorded_trials: int
+    platforms: tuple[Platform, ...]
+    factors: tuple[str, ...]
+    labels: tuple[str, ...]
+    testbed: dict[str, Any]
+    hosts: dict[str, dict[str, Any]]
+    ceilings: tuple[dict[str, Any], ...]
+    environments: tuple[dict[str, Any], ...]
+    damaged: tuple[str, ...]
+
+    @property
+    def shared_core(self) -> bool:
+        """Whether agents, host and guests had fewer CPUs than the layout asks for."""
+        return SHARED_CORE in self.labels
+
+    def platform(self, name: str) -> Platform:
+        """The platform of that name.
+
+        Raises:
+            KeyError: the campaign has none.
+        """
+        for platform in self.platforms:
+            if platform.name == name:
+                return platform
+        raise KeyError(name)
+
+
+def read_provenance(result: Result) -> Provenance:
+    """Read the campaign's own description; a key that an interrupted start left out reads as empty."""
+    campaign = result.campaign
+    scenario: dict[str, Any] = campaign.get("scenario") or {}
+    hosts: dict[str, dict[str, Any]] = campaign.get("hosts") or {}
+    platforms = _platforms(campaign, result)
+    factors: dict[str, list[Any]] = scenario.get("factors") or {}
+    repetitions = int(scenario.get("repetitions") or 1)
+    cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
+    measured = sum(platform.skipped_reason is None for platform in platforms)
+    return Provenance(
+        name=str(scenario.get("name") or campaign.get("name") or result.directory.name),
+        title=str(scenario.get("title") or ""),
+        question=str(scenario.get("question") or ""),
+        status=str(campaign.get("status") or "unknown"),
+        vtax_version=str(campaign.get("vtax_version") or "unknown"),
+        created_at=str(campaign.get("created_at") or "unknown"),
+        seed=campaign.get("seed"),
+        command=tuple(str(word) for word in campaign.get("command") or ()),
+        figures=tuple(scenario.get("figures") or ()),
+        repetitions=repetitions,
+        planned_trials=cells_a_platform * measured * repetitions,
+        recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
+        platforms=platforms,
+        factors=tuple(factors),
+        labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
+        testbed=campaign.get("testbed") or {},
+        hosts=hosts,
+        ceilings=tuple(campaign.get("ceilings") or ()),
+        environments=tuple(result.query(_ENVIRONMENTS).to_pylist()),
+        damaged=tuple(result.damaged),
+    )
+
+
+def _platforms(campaign: dict[str, Any], result: Result) -> tuple[Platform, ...]:
+    """Platforms of campaign.json, and any that only the trials know."""
+    described: dict[str, dict[str, Any]] = dict(campaign.get("platforms") or {})
+    seen = result.query(
+        "SELECT platform, any_value(accelerator) AS accelerator, bool_or(emulated) AS emulated "
+        "FROM trials GROUP BY platform ORDER BY platform"
+    ).to_pylist()
+    for row in seen:
+        described.setdefault(
+            row["platform"], {"accelerator": row["accelerator"], "emulated": row["emulated"]}
+        )
+    order = list((campaign.get("scenario") or {}).get("factors", {}).get("platform") or ())
+    names = [name for name in order if name in described] + [name for name in described if name not in order]
+    platforms = [_platform(name, described[name]) for name in names]
+    return tuple(sorted(platforms, key=lambda platform: platform.emulated))
+
+
+def _platform(name: str, described: dict[str, Any]) -> Platform:
+    known = {"title", "kind", "accelerator", "emulated", "skipped"}
+    skipped: dict[str, Any] = described.get("skipped") or {}
+    return Platform(
+        name=name,
+        title=str(described.get("title") or name),
+        kind=str(described.get("kind") or "unknown"),
+        accelerator=str(described.get("accelerator") or "unknown"),
+        emulated=bool(described.get("emulated")),
+        skipped_reason=str(skipped.get("reason") or "no reason given") if skipped else None,
+        skipped_remedy=skipped.get("remedy"),
+        facts={key: value for key, value in described.items() if key not in known},
+    )

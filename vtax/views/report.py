@@ -1,0 +1,137 @@
+"""The report: one HTML file that needs no network, no other file, and for its numbers no JavaScript."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import os
+import re
+import shlex
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from vtax.results import Result
+from vtax.views import tables
+from vtax.views.figure import Figure
+from vtax.views.figures import draw_figures
+from vtax.views.layout import Table
+from vtax.views.palette import styles
+from vtax.views.summary import Summary, summarise
+
+OPEN_ROWS = 24
+"""A table with more rows than this starts closed."""
+
+
+def write_report(result: Result) -> Path:
+    """Write `report.html` into the result's directory, replacing an older one in one step, and return its path."""
+    target = result.directory / "report.html"
+    page = render(summarise(result))
+    descriptor, temporary = tempfile.mkstemp(dir=result.directory, prefix=".report-", suffix=".html")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def render(summary: Summary) -> str:
+    """The report's HTML. Everything that comes from a result is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("vtax.views"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    figures = [figure for figure in draw_figures(summary) if figure.panels]
+    return environment.get_template("report.html").render(
+        summary=summary,
+        origin=summary.provenance,
+        style=styles(summary.platforms),
+        tax=_filled(
+            tables.tax_of_maximum(summary),
+            tables.tax_by_load(summary),
+        ),
+        emulated_tax=_filled(
+            tables.tax_of_maximum(summary, emulated=True),
+            tables.tax_by_load(summary, emulated=True),
+        ),
+        details=_filled(
+            tables.stream_table(summary),
+            tables.cpu_table(summary),
+            tables.verdict_table(summary),
+            tables.left_out_table(summary),
+        ),
+        figures=figures,
+        plots=_script_json(
+            {
+                _plot_id(figure, i): _plot(panel.plot)
+                for figure in figures
+                for i, panel in enumerate(figure.panels)
+            }
+        ),
+        plotly=Markup(_plotly_js() if figures else ""),  # noqa: S704, the library's own source
+        legend=tables.LEGEND,
+        command=shlex.join(summary.provenance.command),
+        open_rows=OPEN_ROWS,
+        plot_id=_plot_id,
+        text=_text,
+        spans=_spans,
+        moment=_moment,
+    )
+
+
+def _plotly_js() -> str:
+    package = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
+    return package.read_text(encoding="utf-8")
+
+
+def _filled(*candidates: Table) -> list[Table]:
+    return [table for table in candidates if table.size]
+
+
+def _plot_id(figure: Figure, index: int) -> str:
+    return f"plot-{figure.name}-{index}"
+
+
+def _plot(plot: Any) -> Any:
+    return json.loads(plot.to_json())
+
+
+def _script_json(value: Any) -> Markup:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704, every character that HTML could read is escaped
+
+
+def _spans(sentence: str) -> list[tuple[str, bool]]:
+    """A sentence in parts, True for what stands in brackets and can be set softer."""
+    return [(part, part.startswith("(")) for part in re.split(r"(\([^()]*\))", sentence) if part]
+
+
+def _moment(text: str) -> str:
+    """An ISO 8601 time to the minute; anything else as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
+
+
+def _text(value: Any) -> str:
+    """A fact of the environment as text; structured ones as JSON."""
+    if value is None:
+        return "unknown"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,219 @@
+"""The answer in words: one sentence a platform, each number with its interval and n."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vtax.views import numbers
+from vtax.views.cells import Setting, load_phrase
+from vtax.views.delay import DelayPercentile
+from vtax.views.estimate import Estimate
+from vtax.views.provenance import Platform
+from vtax.views.tax import RAW, Bound, LoadCost, MaximumChange
+from vtax.views.throughput import Maximum, Throughput
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What one platform costs. `group` is reference, native, emulated or skipped."""
+
+    platform: str
+    group: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the sentences are made from."""
+
+    platforms: Sequence[Platform]
+    throughput: Sequence[Throughput]
+    maxima: Sequence[Maximum]
+    percentiles: Sequence[DelayPercentile]
+    changes: Sequence[MaximumChange]
+    costs: Sequence[LoadCost]
+
+    def about(self, platform: str, setting: Setting) -> Findings:
+        """Only what concerns one platform in one setting."""
+
+        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost) -> bool:
+            return row.platform == platform and row.setting == setting
+
+        return Findings(
+            self.platforms,
+            [row for row in self.throughput if is_meant(row)],
+            [row for row in self.maxima if is_meant(row)],
+            [row for row in self.percentiles if is_meant(row)],
+            [row for row in self.changes if is_meant(row)],
+            [row for row in self.costs if is_meant(row)],
+        )
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a sentence, with the estimates it speaks of."""
+
+    text: str
+    estimates: tuple[Estimate, ...] = ()
+
+
+def sentences(findings: Findings) -> list[Sentence]:
+    """A sentence for each platform of the campaign, in its order, skipped ones included.
+
+    Each speaks of the smallest frames and the fewest streams, where the cost a packet shows most.
+    """
+    return [_sentence(platform, findings) for platform in findings.platforms]
+
+
+def _sentence(platform: Platform, findings: Findings) -> Sentence:
+    if platform.skipped_reason:
+        text = ". ".join(
+            part.rstrip(". ") for part in (platform.skipped_reason, platform.skipped_remedy) if part
+        )
+        return Sentence(platform.name, "skipped", f"was skipped: {text}.")
+    group = "emulated" if platform.emulated else "reference" if platform.name == RAW else "native"
+    settings = [maximum.setting for maximum in findings.maxima if maximum.platform == platform.name]
+    if not settings:
+        return Sentence(platform.name, group, "has no usable trial yet.")
+    own = findings.about(platform.name, min(settings))
+    compared = [_change(change) for change in own.changes[:1]]
+    if group == "native" and own.changes and own.changes[0].change_percent:
+        clauses = [*compared, *_costs(own.costs)]
+    else:
+        clauses = [_maximum(own.maxima[0]), *_median_delay(own), *compared]
+    share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
+    text = _listed([clause.text for clause in clauses])
+    return Sentence(platform.name, group, f"{text}; {_left_out(share)}.")
+
+
+def _change(change: MaximumChange) -> Clause:
+    found, other = change.change_percent, change.reference_maximum
+    frames, reference = _frames(change.setting), change.reference
+    if found is None or other is None:
+        return Clause(f"cannot be compared with {reference}: {change.problem}")
+    if change.bound is Bound.HIDDEN:
+        text = (
+            f"ran into the generator's ceiling with {frames}, as did {reference}, so that no throughput cost "
+            f"can be seen: at least {_with_mbps(change.maximum.received_mbps)}, and {reference} at least "
+            f"{_with_mbps(other.received_mbps)}"
+        )
+    else:
+        bound = "" if change.bound is Bound.EXACT else f"{change.bound} "
+        text = _by_sign(
+            found,
+            numbers.percent,
+            none=f"shows no difference from {reference} beyond ±{{}}% in the maximum of {frames}{_ceiling(change)}",
+            more=f"carries {{}}% more {frames} at its maximum than {reference}",
+            less=f"carries {bound}{{}}% fewer {frames} at its maximum than {reference}",
+        )
+    return Clause(text, (found,))
+
+
+def _ceiling(change: MaximumChange) -> str:
+    if change.bound is Bound.EXACT:
+        return ""
+    limited = change.reference if change.bound is Bound.AT_LEAST else change.platform
+    return f", where {limited} ran into the generator's ceiling"
+
+
+def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
+    """Delay and CPU added at the highest load that both carried in full, else at the lowest load."""
+    known = [cost for cost in costs if cost.added_delay_p50_ns or cost.added_host_percent]
+    if not known:
+        return []
+    full = [cost for cost in known if cost.carried_in_full]
+    cost = full[-1] if full else known[0]
+    overload = "" if full else ", which not both carried in full,"
+    where = f"at {load_phrase(cost.intended_mbps)}{overload}"
+    parts = []
+    if delay := cost.added_delay_p50_ns:
+        text = _by_sign(
+            delay,
+            numbers.microseconds,
+            none="shows no difference beyond ±{} µs in the median one-way delay",
+            more="adds {} µs to the median one-way delay",
+            less="takes {} µs off the median one-way delay",
+        )
+        parts.append(Clause(text, (delay,)))
+    if cpu := cost.added_host_percent:
+        text = _by_sign(
+            cpu,
+            numbers.percent,
+            none="shows no difference beyond ±{}% of a CPU",
+            more="takes {}% of a CPU more",
+            less="takes {}% of a CPU less",
+        )
+        parts.append(Clause(text, (cpu,)))
+    first = Clause(f"{where} {parts[0].text}", parts[0].estimates)
+    return [first, *parts[1:]]
+
+
+def _by_sign(found: Estimate, form: numbers.Format, *, none: str, more: str, less: str) -> str:
+    """One of three wordings, filled in: the interval includes zero, or the value is above or below it."""
+    if found.has_interval and found.includes(0.0):
+        return f"{none.format(form(_reach(found)))} {_bracket(found, form)}"
+    wording = more if found.value > 0 else less
+    return f"{wording.format(form(abs(found.value)))} {_bracket(_magnitude(found), form)}"
+
+
+def _maximum(maximum: Maximum) -> Clause:
+    found, frames = maximum.received_mbps, _frames(maximum.setting)
+    bracket = _bracket(found, numbers.mbps)
+    if maximum.lower_bound:
+        text = f"carries at least {numbers.mbps(found.value)} Mbit/s of {frames}, the generator's ceiling {bracket}"
+    else:
+        text = f"carries {numbers.mbps(found.value)} Mbit/s of {frames} at its maximum {bracket}"
+    return Clause(text, (found,))
+
+
+def _median_delay(own: Findings) -> list[Clause]:
+    """The median one-way delay at the highest load carried in full, else at the lowest load."""
+    medians = [row for row in own.percentiles if row.quantile == 0.5]
+    if not medians:
+        return []
+    carried = {row.intended_mbps for row in own.throughput if row.carried_in_full}
+    full = [row for row in medians if row.intended_mbps in carried]
+    row = full[-1] if full else medians[0]
+    overload = "" if full else ", which it does not carry in full"
+    found = row.delay_ns
+    text = (
+        f"delays the median frame by {numbers.microseconds(found.value)} µs at {load_phrase(row.intended_mbps)}"
+        f"{overload} {_bracket(found, numbers.microseconds)}"
+    )
+    return [Clause(text, (found,))]
+
+
+def _frames(setting: Setting) -> str:
+    streams = f" in {setting.streams} streams" if setting.streams > 1 else ""
+    further = "".join(f" at {name} = {value}" for name, value in setting.further)
+    return f"{setting.frame_bytes}-byte frames{streams}{further}"
+
+
+def _bracket(estimate: Estimate, form: numbers.Format) -> str:
+    if not estimate.has_interval:
+        return f"(n = {estimate.n}, no interval)"
+    return f"(95% interval {numbers.interval(estimate, form)}, n = {estimate.n})"
+
+
+def _with_mbps(estimate: Estimate) -> str:
+    return f"{numbers.mbps(estimate.value)} Mbit/s {_bracket(estimate, numbers.mbps)}"
+
+
+def _magnitude(estimate: Estimate) -> Estimate:
+    """The same without its sign, for words that carry the direction."""
+    return estimate if estimate.value >= 0 else estimate.map(operator.neg)
+
+
+def _reach(estimate: Estimate) -> float:
+    """The largest size of difference that the interval leaves possible."""
+    return max(abs(estimate.low or 0.0), abs(estimate.high or 0.0))
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def _left_out(share: float) -> str:
+    return f"{numbers.share(share)} of these trials left out as invalid" if share else "no trial left out"

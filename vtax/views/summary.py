@@ -1,0 +1,80 @@
+"""All view data of a result, computed once: what the terminal, the report and the JSON document show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vtax.results import Result
+from vtax.views.caveats import Caveat, caveats
+from vtax.views.cells import Cell, read_cells
+from vtax.views.cpu import CpuUse, cpu_use
+from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.provenance import Platform, Provenance, read_provenance
+from vtax.views.sentences import Findings, Sentence, sentences
+from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
+from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
+from vtax.views.verdicts import (
+    CellVerdict,
+    VerdictCount,
+    cell_verdicts,
+    verdict_counts,
+    verdict_totals,
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A result's view data. Lists follow the order platform, setting, load."""
+
+    provenance: Provenance
+    cells: list[Cell]
+    throughput: list[Throughput]
+    maxima: list[Maximum]
+    percentiles: list[DelayPercentile]
+    changes: list[MaximumChange]
+    costs: list[LoadCost]
+    cpu: list[CpuUse]
+    verdict_totals: dict[str, int]
+    verdicts: list[VerdictCount]
+    cell_verdicts: list[CellVerdict]
+    sentences: list[Sentence]
+    caveats: list[Caveat]
+
+    @property
+    def platforms(self) -> tuple[Platform, ...]:
+        """The campaign's platforms, native first, emulated last."""
+        return self.provenance.platforms
+
+    def emulated(self, platform: str) -> bool:
+        """Whether that platform belongs to the emulated group."""
+        return self.provenance.platform(platform).emulated
+
+
+def summarise(result: Result) -> Summary:
+    """Compute all view data. A campaign that has not measured anything yet gives empty lists and says so."""
+    provenance = read_provenance(result)
+    platforms = provenance.platforms
+    cells = read_cells(result, tuple(platform.name for platform in platforms), provenance.factors)
+    delays = read_delays(result, cells)
+    throughput = throughput_by_load(cells)
+    found = maxima(cells)
+    percentiles = delay_percentiles(delays)
+    changes = maximum_changes(found, platforms)
+    costs = load_costs(cells, delays, platforms)
+    verdicts = verdict_counts(result)
+    by_cell = cell_verdicts(cells)
+    return Summary(
+        provenance=provenance,
+        cells=cells,
+        throughput=throughput,
+        maxima=found,
+        percentiles=percentiles,
+        changes=changes,
+        costs=costs,
+        cpu=cpu_use(result, cells),
+        verdict_totals=verdict_totals(result),
+        verdicts=verdicts,
+        cell_verdicts=by_cell,
+        sentences=sentences(Findings(platforms, throughput, found, percentiles, changes, costs)),
+        caveats=caveats(provenance, throughput, verdicts, by_cell),
+    )

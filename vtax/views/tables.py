@@ -1,0 +1,361 @@
+"""The tables people read: tax, maxima, throughput, delay, CPU, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from vtax.views import numbers
+from vtax.views.cells import Setting, load_label
+from vtax.views.cpu import OWNERS
+from vtax.views.delay import QUANTILES, DelayPercentile
+from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
+from vtax.views.layout import mean_number as mean
+from vtax.views.layout import ranged_number as ranged
+from vtax.views.summary import Summary
+from vtax.views.tax import EMULATED_LABEL, Bound, LoadCost, MaximumChange
+from vtax.views.throughput import Maximum, Throughput
+
+SELECTION_NOT_CORRECTED = "Largest mean over the loads; selection not corrected."
+LEGEND = (
+    "Brackets and ± are 95% intervals, n is repetitions, left out is the share of trials that is invalid, "
+    "≥ a lower bound: the generator's ceiling, and nothing lost."
+)
+
+EMULATED_HEADING = "emulated CPU"
+
+_N = Column("n", numeric=True)
+_LEFT_OUT = Column("left out", numeric=True)
+_LOAD = Column("load", "Mbit/s")
+
+
+class _Measured(Protocol):
+    @property
+    def platform(self) -> str: ...
+    @property
+    def setting(self) -> Setting: ...
+
+
+_Row = TypeVar("_Row", bound=_Measured)
+
+
+def _by_setting(rows: Iterable[_Row]) -> list[_Row]:
+    """Stable: within a setting the order platform, load stays, and the emulated group comes last."""
+    return sorted(rows, key=lambda row: row.setting)
+
+
+def _heading(summary: Summary, row: _Measured) -> str:
+    """A section's title; emulated platforms have sections of their own."""
+    group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
+    return f"{row.setting.label}{group}"
+
+
+def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
+    """The change of the maximum against the reference, for one of the two groups."""
+    changes = [change for change in summary.changes if change.emulated is emulated]
+    return Table(
+        name="tax-maximum-emulated" if emulated else "tax-maximum",
+        title=f"Maximum throughput against {_reference(changes)}",
+        note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {SELECTION_NOT_CORRECTED}",
+        columns=(
+            Column("platform"),
+            Column("change", "%", numeric=True),
+            _N,
+            _LEFT_OUT,
+            Column("maximum", "Mbit/s", numeric=True),
+            Column("reference's", "Mbit/s", numeric=True),
+            Column("reads as"),
+        ),
+        sections=sections(changes, lambda change: change.setting.label, _change_row),
+    )
+
+
+def _change_row(change: MaximumChange) -> Sequence[Cell]:
+    own, other, found = change.maximum, change.reference_maximum, change.change_percent
+    hidden = change.bound is Bound.HIDDEN
+    return (
+        change.platform,
+        Number("hidden") if hidden else ranged(found, numbers.signed(numbers.percent)),
+        count(found),
+        left_out(found.left_out if found else own.received_mbps.left_out),
+        mean(own.received_mbps, numbers.mbps, own.lower_bound),
+        mean(other.received_mbps, numbers.mbps, other.lower_bound) if other else Number(UNKNOWN),
+        change.problem or _reading(change),
+    )
+
+
+def _reading(change: MaximumChange) -> str:
+    found = change.change_percent
+    if change.bound is Bound.HIDDEN:
+        return "both at the ceiling"
+    if found is None or not found.has_interval:
+        return "no interval"
+    if found.includes(0.0):
+        return "no difference found"
+    if change.bound is Bound.EXACT:
+        return "carries less" if found.value < 0 else "carries more"
+    return f"{change.bound} this cost"
+
+
+def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
+    """Delay and CPU added at each load against the reference, for one of the two groups."""
+    costs = [cost for cost in summary.costs if cost.emulated is emulated]
+    return Table(
+        name="tax-load-emulated" if emulated else "tax-load",
+        title=f"Delay and CPU added against {_reference(costs)}",
+        note=(f"{EMULATED_LABEL}. " if emulated else "")
+        + "Same load, paired within blocks. Delay is the median one-way delay; CPU is the host's total in "
+        "percentage points, 100 = one CPU. Overload: not both carried it in full.",
+        columns=(
+            Column("platform"),
+            _LOAD,
+            Column("delay added", "µs", numeric=True),
+            _N,
+            Column("CPU added", "points", numeric=True),
+            _N,
+            _LEFT_OUT,
+            Column(""),
+        ),
+        sections=sections(costs, lambda cost: cost.setting.label, _cost_row),
+    )
+
+
+def _cost_row(cost: LoadCost) -> Sequence[Cell]:
+    known = cost.added_delay_p50_ns or cost.added_host_percent
+    return (
+        cost.platform,
+        load_label(cost.intended_mbps),
+        ranged(cost.added_delay_p50_ns, numbers.signed(numbers.microseconds)),
+        count(cost.added_delay_p50_ns),
+        ranged(cost.added_host_percent, numbers.signed(numbers.percent)),
+        count(cost.added_host_percent),
+        left_out(known.left_out) if known else Number(UNKNOWN),
+        "" if cost.carried_in_full else "flood" if cost.intended_mbps is None else "overload",
+    )
+
+
+def _reference(rows: Iterable[MaximumChange | LoadCost]) -> str:
+    return next((row.reference for row in rows), "the reference")
+
+
+def maximum_table(summary: Summary) -> Table:
+    """Maximum accumulated throughput with that of each stream beneath it."""
+
+    def rows(maximum: Maximum) -> list[Sequence[Cell]]:
+        received = maximum.received_mbps
+        share = left_out(received.left_out)
+        lines: list[Sequence[Cell]] = [
+            (
+                maximum.platform,
+                load_label(maximum.intended_mbps),
+                mean(received, numbers.mbps, maximum.lower_bound),
+                mean(maximum.loss_ratio, numbers.ratio_as_percent),
+                count(received),
+                share,
+            )
+        ]
+        if maximum.setting.streams > 1:
+            lines += [
+                (f"  stream {stream}", "", mean(estimate, numbers.mbps), Number(""), count(estimate), share)
+                for stream, estimate in maximum.stream_received_mbps.items()
+            ]
+        return lines
+
+    grouped: dict[str, list[tuple[Cell, ...]]] = {}
+    for maximum in _by_setting(summary.maxima):
+        grouped.setdefault(_heading(summary, maximum), []).extend(tuple(line) for line in rows(maximum))
+    return Table(
+        name="maximum",
+        title="Maximum accumulated throughput",
+        note=SELECTION_NOT_CORRECTED,
+        columns=(
+            Column("platform"),
+            Column("at load", "Mbit/s"),
+            Column("received", "Mbit/s", numeric=True),
+            Column("loss", "%", numeric=True),
+            _N,
+            _LEFT_OUT,
+        ),
+        sections=tuple(Section(title, tuple(lines)) for title, lines in grouped.items()),
+    )
+
+
+def throughput_table(summary: Summary) -> Table:
+    """Offered and received load, accumulated over the streams, by platform and intended load."""
+
+    def row(found: Throughput) -> Sequence[Cell]:
+        return (
+            found.platform,
+            load_label(found.intended_mbps),
+            mean(found.offered_mbps, numbers.mbps),
+            mean(found.received_mbps, numbers.mbps, found.lower_bound),
+            mean(found.loss_ratio, numbers.ratio_as_percent),
+            count(found.received_mbps),
+            left_out(found.received_mbps.left_out),
+            ", ".join(found.marks),
+        )
+
+    return Table(
+        name="throughput",
+        title="Throughput by load",
+        note="Accumulated over the streams; the load is a stream's.",
+        columns=(
+            Column("platform"),
+            _LOAD,
+            Column("offered", "Mbit/s", numeric=True),
+            Column("received", "Mbit/s", numeric=True),
+            Column("loss", "%", numeric=True),
+            _N,
+            _LEFT_OUT,
+            Column("marks"),
+        ),
+        sections=sections(_by_setting(summary.throughput), lambda found: _heading(summary, found), row),
+    )
+
+
+def stream_table(summary: Summary) -> Table:
+    """What each stream received at each load, where there is more than one."""
+    rows = [
+        (found, stream, estimate)
+        for found in _by_setting(summary.throughput)
+        if found.setting.streams > 1
+        for stream, estimate in found.stream_received_mbps.items()
+    ]
+    return Table(
+        name="streams",
+        title="Throughput of each stream",
+        note="",
+        columns=(
+            Column("platform"),
+            _LOAD,
+            Column("stream"),
+            Column("received", "Mbit/s", numeric=True),
+            _N,
+            _LEFT_OUT,
+        ),
+        sections=sections(
+            rows,
+            lambda row: _heading(summary, row[0]),
+            lambda row: (
+                row[0].platform,
+                load_label(row[0].intended_mbps),
+                str(row[1]),
+                mean(row[2], numbers.mbps, row[0].lower_bound),
+                count(row[2]),
+                left_out(row[2].left_out),
+            ),
+        ),
+    )
+
+
+def delay_table(summary: Summary) -> Table:
+    """One-way delay quantiles, a column each, merged over repetitions."""
+    by_cell: dict[tuple[str, Setting, float | None, str], dict[str, DelayPercentile]] = {}
+    for found in _by_setting(summary.percentiles):
+        key = (found.platform, found.setting, found.intended_mbps, found.uut_context)
+        by_cell.setdefault(key, {})[found.label] = found
+
+    def row(quantiles: dict[str, DelayPercentile]) -> Sequence[Cell]:
+        first = next(iter(quantiles.values()))
+        delays = [quantiles[label].delay_ns if label in quantiles else None for label in QUANTILES]
+        return (
+            first.platform,
+            load_label(first.intended_mbps),
+            *(ranged(delay, numbers.microseconds) for delay in delays),
+            count(first.delay_ns),
+            left_out(first.delay_ns.left_out),
+        )
+
+    return Table(
+        name="delay",
+        title="One-way delay",
+        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap intervals over "
+        "repetitions (too narrow where they are few). A quantile q takes 10 / (1 − q) samples.",
+        columns=(
+            Column("platform"),
+            _LOAD,
+            *(Column(label, "µs", numeric=True) for label in QUANTILES),
+            _N,
+            _LEFT_OUT,
+        ),
+        sections=sections(
+            by_cell.values(), lambda quantiles: _heading(summary, next(iter(quantiles.values()))), row
+        ),
+    )
+
+
+def cpu_table(summary: Summary) -> Table:
+    """CPU by load: host total, guest threads, and the instrument's own."""
+    return Table(
+        name="cpu",
+        title="CPU",
+        note="Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
+        columns=(
+            Column("platform"),
+            _LOAD,
+            Column("whose"),
+            Column("component"),
+            Column("CPU", "%", numeric=True),
+            _N,
+            _LEFT_OUT,
+        ),
+        sections=sections(
+            _by_setting(summary.cpu),
+            lambda use: _heading(summary, use),
+            lambda use: (
+                use.platform,
+                load_label(use.intended_mbps),
+                OWNERS.get(use.domain, use.domain),
+                use.component,
+                mean(use.percent, numbers.percent),
+                count(use.percent),
+                left_out(use.percent.left_out),
+            ),
+        ),
+    )
+
+
+def verdict_table(summary: Summary) -> Table:
+    """Trials by verdict and reason."""
+    return Table(
+        name="verdicts",
+        title="Verdicts",
+        note="Suspect trials are in the means, invalid ones never. A trial with several reasons counts under each.",
+        columns=(Column("platform"), Column("verdict"), Column("reason"), Column("trials", numeric=True)),
+        sections=sections(
+            summary.verdicts,
+            lambda row: EMULATED_HEADING if summary.emulated(row.platform) else "",
+            lambda row: (row.platform, row.verdict, row.reason or UNKNOWN, Number(str(row.trials))),
+        ),
+    )
+
+
+def left_out_table(summary: Summary) -> Table:
+    """Cells with invalid or suspect trials."""
+    return Table(
+        name="left-out",
+        title="Cells with invalid or suspect trials",
+        note="Cells that are not listed have valid trials only.",
+        columns=(
+            Column("platform"),
+            _LOAD,
+            Column("recorded", numeric=True),
+            Column("suspect", numeric=True),
+            Column("invalid", numeric=True),
+            _LEFT_OUT,
+            Column(""),
+        ),
+        sections=sections(
+            _by_setting(cell for cell in summary.cell_verdicts if cell.invalid or cell.suspect),
+            lambda cell: _heading(summary, cell),
+            lambda cell: (
+                cell.platform,
+                load_label(cell.intended_mbps),
+                Number(str(cell.recorded)),
+                Number(str(cell.suspect)),
+                Number(str(cell.invalid)),
+                left_out(cell.left_out),
+                "" if cell.usable else "no usable trial",
+            ),
+        ),
+    )

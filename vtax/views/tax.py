@@ -1,0 +1,185 @@
+"""The tax: what a platform costs against its reference, paired within blocks.
+
+Platforms that are not emulated are compared with `raw`. Emulated ones are compared only with the first of their
+own group: an emulated CPU's cost is never a hypervisor's. No pair is formed across two `uut_context`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vtax.statistics import paired_difference, paired_ratio
+from vtax.views.cells import Cell, Setting, by_block, load_label
+from vtax.views.delay import Delay
+from vtax.views.estimate import Estimate, estimate
+from vtax.views.provenance import Platform
+from vtax.views.throughput import Maximum
+
+RAW = "raw"
+EMULATED_LABEL = "Emulated CPU: compared only with each other, never a hypervisor's cost"
+
+
+class Bound(StrEnum):
+    """What the generator's ceiling lets a change of the maximum say."""
+
+    EXACT = "exact"
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True)
+class MaximumChange:
+    """The change of the maximum accumulated throughput against the reference.
+
+    `change_percent` is negative where the platform carries less. `bound` says how to read it: `at least` where
+    the reference could have carried more, `at most` where the platform could, `hidden` where both ran into the
+    generator's ceiling, so that no cost can be seen. `problem` says why there is no change.
+    """
+
+    platform: str
+    reference: str
+    setting: Setting
+    emulated: bool
+    maximum: Maximum
+    reference_maximum: Maximum | None
+    change_percent: Estimate | None
+    bound: Bound
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class LoadCost:
+    """What the same load costs more than on the reference.
+
+    `added_delay_p50_ns` is the added median one-way delay, `added_host_percent` the CPU time added on the unit
+    under test's CPUs in percentage points, 100 = one CPU. `carried_in_full` tells that both offered the load as
+    intended and delivered it; otherwise delay and CPU are those of an overload.
+    """
+
+    platform: str
+    reference: str
+    setting: Setting
+    emulated: bool
+    intended_mbps: float | None
+    added_delay_p50_ns: Estimate | None
+    added_host_percent: Estimate | None
+    carried_in_full: bool
+
+
+def references(platforms: Sequence[Platform]) -> dict[str, str]:
+    """The reference of each platform that has one: `raw`, or the first of the emulated group."""
+    emulated = [platform.name for platform in platforms if platform.emulated and not platform.skipped_reason]
+    native = [
+        platform.name for platform in platforms if not platform.emulated and not platform.skipped_reason
+    ]
+    pairs = {name: RAW for name in native if name != RAW}
+    pairs.update(dict.fromkeys(emulated[1:], emulated[0]))
+    return pairs
+
+
+def maximum_changes(found: Iterable[Maximum], platforms: Sequence[Platform]) -> list[MaximumChange]:
+    """Every maximum against its reference's in the same setting."""
+    found = list(found)
+    emulated = {platform.name: platform.emulated for platform in platforms}
+    pairs = references(platforms)
+    changes = []
+    for maximum in found:
+        reference = pairs.get(maximum.platform)
+        if reference is None:
+            continue
+        candidates = [
+            other for other in found if other.platform == reference and other.setting == maximum.setting
+        ]
+        changes.append(_change(maximum, reference, candidates, emulated[maximum.platform]))
+    return changes
+
+
+def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulated: bool) -> MaximumChange:
+    same = [other for other in candidates if other.uut_context == maximum.uut_context]
+    change: Estimate | None = None
+    problem: str | None = None
+    if same:
+        ratio = paired_ratio(
+            by_block(maximum.cell.blocks, maximum.cell.received_mbps),
+            by_block(same[0].cell.blocks, same[0].cell.received_mbps),
+        )
+        if ratio:
+            change = estimate(ratio, _left_out(maximum.cell, same[0].cell)).map(lambda each: (each - 1) * 100)
+        else:
+            problem = f"no block has a usable trial of both {maximum.platform} and {reference}"
+    elif candidates:
+        problem = (
+            f"{maximum.platform} ran in the context '{maximum.uut_context}' and {reference} in "
+            f"'{candidates[0].uut_context}': no ratio is formed across the two"
+        )
+    else:
+        problem = f"{reference} has no usable trial here"
+    return MaximumChange(
+        platform=maximum.platform,
+        reference=reference,
+        setting=maximum.setting,
+        emulated=emulated,
+        maximum=maximum,
+        reference_maximum=same[0] if same else None,
+        change_percent=change,
+        bound=_bound(maximum, same[0]) if same else Bound.EXACT,
+        problem=problem,
+    )
+
+
+def _bound(maximum: Maximum, reference: Maximum) -> Bound:
+    if maximum.lower_bound and reference.lower_bound:
+        return Bound.HIDDEN
+    if reference.lower_bound:
+        return Bound.AT_LEAST
+    return Bound.AT_MOST if maximum.lower_bound else Bound.EXACT
+
+
+def load_costs(
+    cells: Iterable[Cell], delays: Iterable[Delay], platforms: Sequence[Platform]
+) -> list[LoadCost]:
+    """Delay and CPU added at each load that both the platform and its reference measured in one context."""
+    usable = [cell for cell in cells if cell.blocks]
+    emulated = {platform.name: platform.emulated for platform in platforms}
+    pairs = references(platforms)
+    by_place = {_place(cell.platform, cell): cell for cell in usable}
+    medians = {(delay.cell.key, delay.cell.uut_context): delay.p50_by_block_ns for delay in delays}
+    costs = []
+    for cell in usable:
+        reference = pairs.get(cell.platform)
+        other = by_place.get(_place(reference, cell)) if reference else None
+        if reference is None or other is None:
+            continue
+        delay = paired_difference(
+            medians.get((cell.key, cell.uut_context), {}), medians.get((other.key, other.uut_context), {})
+        )
+        cpu = paired_difference(
+            by_block(cell.blocks, cell.host_percent), by_block(other.blocks, other.host_percent)
+        )
+        left_out = _left_out(cell, other)
+        costs.append(
+            LoadCost(
+                platform=cell.platform,
+                reference=reference,
+                setting=cell.setting,
+                emulated=emulated[cell.platform],
+                intended_mbps=cell.intended_mbps,
+                added_delay_p50_ns=estimate(delay, left_out) if delay else None,
+                added_host_percent=estimate(cpu, left_out) if cpu else None,
+                carried_in_full=cell.carried_in_full and other.carried_in_full,
+            )
+        )
+    return costs
+
+
+def _place(platform: str, cell: Cell) -> tuple[str, Setting, str, str]:
+    return platform, cell.setting, load_label(cell.intended_mbps), cell.uut_context
+
+
+def _left_out(*cells: Cell) -> float:
+    """Share of trials left out over both sides of a comparison."""
+    recorded = sum(cell.recorded for cell in cells)
+    return sum(cell.invalid for cell in cells) / recorded if recorded else 0.0

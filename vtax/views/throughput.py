@@ -1,0 +1,124 @@
+"""Throughput by load, and the largest of it (schlosser2011, Fig. 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vtax.statistics import select_maximum
+from vtax.views.cells import Cell, Setting, by_block
+from vtax.views.estimate import Estimate, mean_estimate
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
+
+    `intended_mbps` is a stream's load, None for the flood. `generator_limited` tells that the generator's ceiling set the
+    offered load, `lower_bound` that nothing was lost there, so that the platform might carry more.
+    """
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    offered_mbps: Estimate
+    received_mbps: Estimate
+    loss_ratio: Estimate | None
+    stream_received_mbps: dict[int, Estimate]
+    generator_limited: bool
+    lower_bound: bool
+    carried_in_full: bool
+    marks: dict[str, int]
+    recorded: int
+    invalid: int
+    suspect: int
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The largest mean throughput over the loads, which need not be the one at the largest load.
+
+    The best of several noisy means is on average too high: the selection is not corrected for, and every view
+    says so. `generator_limited` and `lower_bound` are those of the cell that was selected.
+    """
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    received_mbps: Estimate
+    stream_received_mbps: dict[int, Estimate]
+    loss_ratio: Estimate | None
+    generator_limited: bool
+    lower_bound: bool
+    cell: Cell
+
+
+def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
+    """A row a cell with usable trials, in the order of `cells`."""
+    rows = []
+    for cell in cells:
+        if not cell.blocks:
+            continue
+        rows.append(
+            Throughput(
+                platform=cell.platform,
+                setting=cell.setting,
+                intended_mbps=cell.intended_mbps,
+                uut_context=cell.uut_context,
+                offered_mbps=mean_estimate(cell.offered_mbps, cell.left_out),
+                received_mbps=mean_estimate(cell.received_mbps, cell.left_out),
+                loss_ratio=_loss(cell),
+                stream_received_mbps=_streams(cell),
+                generator_limited=cell.generator_limited,
+                lower_bound=cell.lower_bound,
+                carried_in_full=cell.carried_in_full,
+                marks=cell.marks,
+                recorded=cell.recorded,
+                invalid=cell.invalid,
+                suspect=cell.suspect,
+            )
+        )
+    return rows
+
+
+def maxima(cells: Iterable[Cell]) -> list[Maximum]:
+    """The maximum of every platform, setting and context that has a usable trial."""
+    groups: dict[tuple[str, Setting, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.blocks:
+            groups.setdefault((cell.platform, cell.setting, cell.uut_context), []).append(cell)
+    return [_maximum(group) for group in groups.values()]
+
+
+def _maximum(cells: list[Cell]) -> Maximum:
+    by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
+    selected = select_maximum(by_load)
+    best = next(cell for cell in cells if selected and cell.key == selected.load)
+    return Maximum(
+        platform=best.platform,
+        setting=best.setting,
+        intended_mbps=best.intended_mbps,
+        uut_context=best.uut_context,
+        received_mbps=mean_estimate(best.received_mbps, best.left_out),
+        stream_received_mbps=_streams(best),
+        loss_ratio=_loss(best),
+        generator_limited=best.generator_limited,
+        lower_bound=best.lower_bound,
+        cell=best,
+    )
+
+
+def _loss(cell: Cell) -> Estimate | None:
+    known = [ratio for ratio in cell.loss_ratio if ratio is not None]
+    if not known:
+        return None
+    return mean_estimate(known, cell.left_out)
+
+
+def _streams(cell: Cell) -> dict[int, Estimate]:
+    return {
+        stream: mean_estimate(received, cell.left_out)
+        for stream, received in cell.stream_received_mbps.items()
+    }

@@ -1,0 +1,154 @@
+"""Plotly traces of estimates: a line or a row of bars a platform, intervals at the points, hollow where generator-limited."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.views import numbers
+from vtax.views.cells import load_phrase
+from vtax.views.estimate import Estimate
+from vtax.views.palette import Style
+
+Trace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Point:
+    """An estimate at a place on the x axis; `load` is what was intended there."""
+
+    x: float | str
+    estimate: Estimate
+    intended_mbps: float | None
+    hollow: bool
+    stream: int | None = None
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a measured value is drawn (times `scale`) and how the hover text says it."""
+
+    form: numbers.Format
+    unit: str
+    scale: float = 1.0
+
+
+MBPS_RECEIVED = Quantity(numbers.mbps, "Mbit/s received")
+PERCENT_LOST = Quantity(numbers.ratio_as_percent, "% lost", 100)
+
+
+def delay_quantity(label: str) -> Quantity:
+    """A delay quantile, drawn in µs."""
+    return Quantity(numbers.microseconds, f"µs, {label}", 1e-3)
+
+
+def diagonal(reach: float) -> Trace:
+    """The thin line on which all that is offered arrives."""
+    return {
+        "type": "scatter",
+        "x": [0, reach],
+        "y": [0, reach],
+        "mode": "lines",
+        "line": {"color": "rgba(128,128,128,0.55)", "width": 1},
+        "hoverinfo": "skip",
+    }
+
+
+def line(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
+    """A line with markers: dashed for an emulated platform, hollow markers where generator-limited."""
+    return {
+        **_scatter(platform, style, points, quantity),
+        "mode": "lines+markers",
+        "line": {"color": style.color, "dash": style.dash, "width": 1.6},
+    }
+
+
+def dodged_points(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
+    """Markers in a lane of their own beside those of other platforms."""
+    return {
+        **_scatter(platform, style, points, quantity),
+        "mode": "markers",
+        "offsetgroup": html.escape(platform),
+    }
+
+
+def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
+    """Bars: hatched for an emulated platform, without filling where generator-limited."""
+    return {
+        **_common(platform, points, quantity),
+        "type": "bar",
+        "offsetgroup": html.escape(platform),
+        "error_y": _error_bars(points, quantity, "rgba(128,128,128,1)"),
+        "textposition": "none",
+        "marker": {
+            "color": ["rgba(0,0,0,0)" if point.hollow else style.color for point in points],
+            "line": {"color": style.color, "width": 1.6},
+            "pattern": {
+                "shape": style.hatch,
+                "size": 6,
+                "solidity": 0.25,
+                "fgcolor": [style.color if point.hollow else "rgba(255,255,255,0.8)" for point in points],
+            },
+        },
+    }
+
+
+def _scatter(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
+    return {
+        **_common(platform, points, quantity),
+        "type": "scatter",
+        "error_y": _error_bars(points, quantity, style.color),
+        "marker": {
+            "symbol": [f"{style.symbol}-open" if point.hollow else style.symbol for point in points],
+            "color": style.color,
+            "size": 8,
+            "line": {"width": 1.6, "color": style.color},
+        },
+    }
+
+
+def _common(platform: str, points: Sequence[Point], quantity: Quantity) -> Trace:
+    return {
+        "name": html.escape(platform),
+        "x": [point.x for point in points],
+        "y": [point.estimate.value * quantity.scale for point in points],
+        "text": [_hover(platform, point, quantity) for point in points],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trace:
+    """Interval bars, none where no interval could be formed."""
+    up, down = [], []
+    for point in points:
+        found = point.estimate
+        up.append(0.0 if found.high is None else (found.high - found.value) * quantity.scale)
+        down.append(0.0 if found.low is None else (found.value - found.low) * quantity.scale)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": up,
+        "arrayminus": down,
+        "color": color,
+        "thickness": 1.2,
+        "width": 3,
+    }
+
+
+def _hover(platform: str, point: Point, quantity: Quantity) -> str:
+    found = point.estimate
+    stream = f", stream {point.stream}" if point.stream is not None else ""
+    interval = (
+        f"95% interval {numbers.interval(found, quantity.form)}" if found.has_interval else "no interval"
+    )
+    lines = [
+        f"<b>{html.escape(platform)}</b>{stream} at {load_phrase(point.intended_mbps)}",
+        f"{quantity.form(found.value)} {quantity.unit}",
+        interval,
+        f"n = {found.n}, left out {numbers.share(found.left_out)}",
+    ]
+    if point.hollow:
+        lines.append("generator-limited")
+    return "<br>".join(lines)

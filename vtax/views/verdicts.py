@@ -1,0 +1,77 @@
+"""Verdicts: how many trials can be used, why others cannot, and what was left out of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vtax.results import Result
+from vtax.views.cells import Cell, Setting
+
+VERDICTS = ("valid", "suspect", "invalid")
+
+
+@dataclass(frozen=True)
+class VerdictCount:
+    """Trials of a platform with one verdict and one reason (empty for a clean trial).
+
+    A trial with several reasons counts under each of them.
+    """
+
+    platform: str
+    verdict: str
+    reason: str
+    trials: int
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1."""
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    recorded: int
+    suspect: int
+    invalid: int
+    left_out: float
+    usable: bool
+
+
+def verdict_counts(result: Result) -> list[VerdictCount]:
+    """Trials by platform, verdict and reason."""
+    rows = result.query(
+        "SELECT platform, verdict, coalesce(reason, '') AS reason, count(*) AS trials FROM ("
+        "  SELECT platform, verdict, unnest(CASE WHEN coalesce(len(reasons), 0) = 0 THEN [NULL] ELSE reasons END)"
+        "    AS reason FROM trials"
+        ") GROUP BY ALL"
+    ).to_pylist()
+    rows.sort(
+        key=lambda row: (row["platform"], VERDICTS.index(row["verdict"]), -row["trials"], row["reason"])
+    )
+    return [VerdictCount(row["platform"], row["verdict"], row["reason"], row["trials"]) for row in rows]
+
+
+def verdict_totals(result: Result) -> dict[str, int]:
+    """Trials by verdict over the whole campaign; every verdict is named."""
+    rows = result.query("SELECT verdict, count(*) AS trials FROM trials GROUP BY verdict").to_pylist()
+    counted = {row["verdict"]: row["trials"] for row in rows}
+    return {verdict: counted.get(verdict, 0) for verdict in VERDICTS}
+
+
+def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
+    """A row a cell; one that ran in two contexts is usable if either has a usable trial."""
+    found: dict[str, CellVerdict] = {}
+    for cell in cells:
+        usable = bool(cell.blocks) or (cell.key in found and found[cell.key].usable)
+        found[cell.key] = CellVerdict(
+            platform=cell.platform,
+            setting=cell.setting,
+            intended_mbps=cell.intended_mbps,
+            recorded=cell.recorded,
+            suspect=cell.suspect,
+            invalid=cell.invalid,
+            left_out=cell.left_out,
+            usable=usable,
+        )
+    return list(found.values())
