@@ -36,6 +36,7 @@ def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Pro
         "vtax_version": vtax.__version__,
         "name": scenario.name,
         "scenario": scenario.resolved(),
+        "factors": list(cells[0].factors),
         "seed": seed,
         "created_at": started_at.isoformat(),
         "status": "running",

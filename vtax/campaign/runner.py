@@ -1,6 +1,7 @@
 """Carries out a campaign: blocks of plots of trials, each committed before the next begins."""
 
 import itertools
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path as Directory
@@ -15,7 +16,7 @@ from vtax.campaign.rows import headline, record
 from vtax.campaign.trial import measure
 from vtax.campaign.verdict import Verdict, judge
 from vtax.machine.agent import AgentError, AgentGone
-from vtax.machine.environment import host_environment
+from vtax.machine.environment import environment_columns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable
 from vtax.results import ResultWriter
@@ -150,7 +151,7 @@ class Campaign:
                 "hello_s": standing.hello_s,
                 "ready_s": standing.ready_s,
             }
-            environment = {"host": "local", **host_environment(), "versions": probe.facts}
+            environment = {"host": "local", "versions": json.dumps(probe.facts), **environment_columns()}
             self.writer.commit(record(measured, judgement, place, standing.sink_cost_ns, environment))
             self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
             if judgement.verdict is not Verdict.INVALID:

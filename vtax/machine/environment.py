@@ -24,6 +24,18 @@ def host_environment() -> dict[str, Any]:
     return facts
 
 
+def environment_columns() -> dict[str, str | None]:
+    """The environment as columns of a result's table `environment`: texts, structured ones as JSON."""
+    facts = host_environment()
+    return {
+        "kernel": facts["kernel"],
+        "mitigations": json.dumps(facts["mitigations"]),
+        "clocksource": facts["clocksource"],
+        "frequency_mhz": json.dumps(facts["frequency_mhz"]),
+        "hash": facts["hash"],
+    }
+
+
 def environment_hash(facts: dict[str, Any]) -> str:
     """A short hash of the facts that should stay; the frequency of the moment is not one."""
     stable = {name: value for name, value in facts.items() if name not in ("frequency_mhz", "hash")}

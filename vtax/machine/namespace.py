@@ -1,7 +1,8 @@
 """Network namespaces, entered with setns from a thread of their own.
 
 `ip netns exec` would remount /sys and hide cgroups and bpffs; setns in a short-lived thread changes nothing
-for the rest of the process, and what the thread mounts goes away with it.
+for the rest of the process, and what the thread mounts goes away with it. Libraries that fork to switch namespaces
+are avoided: a child of a process with threads and clean-up handlers is a second owner of everything.
 """
 
 import ctypes
@@ -11,14 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from pyroute2 import IPRoute, netns
+from pyroute2 import IPRoute
 
 T = TypeVar("T")
+
+NAMED = Path("/run/netns")
+"""Where `ip netns` looks for namespaces by name."""
 
 CLONE_FS = 0x00000200
 CLONE_NEWNS = 0x00020000
 CLONE_NEWNET = 0x40000000
+MS_BIND = 0x1000
 MS_REC = 0x4000
+MNT_DETACH = 2
 MS_PRIVATE = 1 << 18
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -35,23 +41,34 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.path = Path("/run/netns") / name
+        self.path = NAMED / name
 
     def create(self) -> None:
         """Create the namespace with IPv6 off and its loopback up, so that nothing in it chats."""
-        netns.create(self.name)
+        NAMED.mkdir(mode=0o755, parents=True, exist_ok=True)
+        self.path.touch(exist_ok=False)
+        _in_thread(f"creating {self.name}", self._unshare)
         self.run(_silence)
-        with self.netlink() as ip:
-            ip.link("set", index=1, state="up")
+        self.netlink(lambda ip: ip.link("set", index=1, state="up"))
 
     def remove(self) -> None:
         """Remove the name; the kernel frees the namespace with its last process."""
         if self.path.exists():
-            netns.remove(self.name)
+            _libc.umount2(bytes(self.path), MNT_DETACH)  # not mounted where creation broke off
+            self.path.unlink()
 
-    def netlink(self) -> IPRoute:
-        """An rtnetlink socket inside the namespace; close it after use."""
-        return IPRoute(netns=str(self.path))
+    def netlink(self, act: Callable[[IPRoute], T]) -> T:
+        """Run `act` with an rtnetlink socket inside the namespace, and return what it returns."""
+
+        def with_socket() -> T:
+            with IPRoute() as ip:
+                return act(ip)
+
+        return self.run(with_socket)
+
+    def bring_up(self, interface: str, **settings: object) -> None:
+        """Set an interface of the namespace up, with further link settings (mtu, master) if given."""
+        self.netlink(lambda ip: ip.link("set", index=index_of(ip, interface), state="up", **settings))
 
     def run(self, act: Callable[[], T], *, private_sysfs: bool = False) -> T:
         """Run `act` in a thread inside the namespace and return what it returns.
@@ -59,25 +76,46 @@ class Namespace:
         With `private_sysfs`, /sys/class/net shows the namespace's own interfaces: sysfs shows those of the
         namespace that mounted it, so the thread mounts one of its own.
         """
-        outcome: list[T] = []
-        failure: list[BaseException] = []
 
-        def inside() -> None:
-            try:
-                with self.path.open() as handle:
-                    _check(_libc.setns(handle.fileno(), CLONE_NEWNET), f"entering namespace {self.name}")
-                if private_sysfs:
-                    _mount_own_sysfs()
-                outcome.append(act())
-            except BaseException as error:
-                failure.append(error)
+        def inside() -> T:
+            with self.path.open() as handle:
+                _check(_libc.setns(handle.fileno(), CLONE_NEWNET), f"entering namespace {self.name}")
+            if private_sysfs:
+                _mount_own_sysfs()
+            return act()
 
-        thread = threading.Thread(target=inside, name=f"in {self.name}")
-        thread.start()
-        thread.join()
-        if failure:
-            raise failure[0]
-        return outcome[0]
+        return _in_thread(f"in {self.name}", inside)
+
+    def _unshare(self) -> None:
+        _check(_libc.unshare(CLONE_NEWNET), "unsharing the network namespace")
+        own = b"/proc/thread-self/ns/net"
+        _check(_libc.mount(own, bytes(self.path), None, MS_BIND, None), f"naming namespace {self.name}")
+
+
+def index_of(ip: IPRoute, interface: str) -> int:
+    """The index of an interface by name; raises OSError when there is none."""
+    found = ip.link_lookup(ifname=interface)
+    if not found:
+        raise OSError(f"no interface {interface}")
+    return int(found[0])
+
+
+def _in_thread(name: str, act: Callable[[], T]) -> T:
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(act())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name=name)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
 
 
 def _mount_own_sysfs() -> None:

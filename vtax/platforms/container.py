@@ -166,10 +166,9 @@ def tail(path: Path, lines: int = 10) -> str:
 
 
 def _join(host: Namespace, outside: str, guest: Namespace, inside: str, nic: GuestNic) -> None:
-    with host.netlink() as ip:
-        peer = {"ifname": inside, "net_ns_fd": str(guest.path), "address": nic.mac, "mtu": nic.mtu}
-        ip.link("add", ifname=outside, kind="veth", mtu=nic.mtu, peer=peer)
-        ip.link("set", index=ip.link_lookup(ifname=outside)[0], state="up")
+    peer = {"ifname": inside, "net_ns_fd": str(guest.path), "address": nic.mac, "mtu": nic.mtu}
+    host.netlink(lambda ip: ip.link("add", ifname=outside, kind="veth", mtu=nic.mtu, peer=peer))
+    host.bring_up(outside)
 
 
 def _runtime(name: str) -> str:

@@ -29,6 +29,5 @@ def open_tap(namespace: Namespace, name: str, mtu: int) -> int:
         return descriptor
 
     descriptor = namespace.run(act)
-    with namespace.netlink() as ip:
-        ip.link("set", index=ip.link_lookup(ifname=name)[0], mtu=mtu, state="up")
+    namespace.bring_up(name, mtu=mtu)
     return descriptor

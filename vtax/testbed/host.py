@@ -138,12 +138,12 @@ class Host:
 
     def interface_counters(self) -> dict[str, dict[str, int]]:
         """Frames received, sent and dropped by every interface of the host since it was made (rtnl_link_stats64)."""
-        with self.namespace.netlink() as ip:
-            return {
-                link.get_attr("IFLA_IFNAME"): _frames(link.get_attr("IFLA_STATS64"))
-                for link in ip.get_links()
-                if link.get_attr("IFLA_IFNAME") != "lo"
-            }
+        links = self.namespace.netlink(lambda ip: list(ip.get_links()))
+        return {
+            link.get_attr("IFLA_IFNAME"): _frames(link.get_attr("IFLA_STATS64"))
+            for link in links
+            if link.get_attr("IFLA_IFNAME") != "lo"
+        }
 
     def close(self) -> None:
         """Take down guests, agents, ports and the namespace; what is gone already is passed over."""

@@ -18,6 +18,15 @@ LIMIT_BYTES = 300_000
 
 ONE_QUEUE = {"num_tx_queues": 1, "num_rx_queues": 1}
 """A wire is one queue: frames keep their order, and one program at a time sees them."""
+SEGMENTATION = (
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-udp-segmentation",
+    "tx-generic-segmentation",
+)
+"""All of TCP's have to be off: a veth that can do any of them delivers in the sender's context (veth_xmit)."""
 
 
 @dataclass(frozen=True)
@@ -31,28 +40,19 @@ class LinkEnd:
 
 def make_link(source: LinkEnd, destination: LinkEnd, mtu: int) -> None:
     """Join two ends by a veth pair and bring both up. TSO is off, so that every frame crosses as itself."""
-    with source.namespace.netlink() as near:
-        near.link(
-            "add",
-            ifname=source.interface,
-            kind="veth",
-            address=source.mac,
-            mtu=mtu,
-            **ONE_QUEUE,
-            peer={
-                "ifname": destination.interface,
-                "net_ns_fd": str(destination.namespace.path),
-                "address": destination.mac,
-                "mtu": mtu,
-                **ONE_QUEUE,
-            },
-        )
+    peer = {
+        "ifname": destination.interface,
+        "net_ns_fd": str(destination.namespace.path),
+        "address": destination.mac,
+        "mtu": mtu,
+        **ONE_QUEUE,
+    }
+    pair = {"ifname": source.interface, "kind": "veth", "address": source.mac, "mtu": mtu, **ONE_QUEUE}
+    source.namespace.netlink(lambda ip: ip.link("add", **pair, peer=peer))
     for end in (source, destination):
-        for feature in ("tx-tcp-segmentation", "tx-udp-segmentation", "tx-generic-segmentation"):
+        for feature in SEGMENTATION:
             set_offload(end.namespace, end.interface, feature, False)
-        with end.namespace.netlink() as ip:
-            index = ip.link_lookup(ifname=end.interface)[0]
-            ip.link("set", index=index, state="up")
+        end.namespace.bring_up(end.interface)
 
 
 def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:

@@ -6,8 +6,10 @@ entries are static and nothing is learned or flooded, so that only the measured 
 
 from typing import Protocol
 
+from pyroute2 import IPRoute
 from pyroute2.netlink.rtnl import ndmsg
 
+from vtax.machine.namespace import index_of
 from vtax.testbed.link import LinkEnd
 
 PERMANENT = ndmsg.states["permanent"]
@@ -43,12 +45,9 @@ class BridgePort:
     def __init__(self, end: LinkEnd, name: str, far_mac: str) -> None:
         self.end = end
         self.name = name
-        with end.namespace.netlink() as ip:
-            ip.link(
-                "add", ifname=name, kind="bridge", br_stp_state=0, br_mcast_snooping=0, br_forward_delay=0
-            )
-            self._index = ip.link_lookup(ifname=name)[0]
-            ip.link("set", index=self._index, state="up")
+        quiet = {"br_stp_state": 0, "br_mcast_snooping": 0, "br_forward_delay": 0}
+        end.namespace.netlink(lambda ip: ip.link("add", ifname=name, kind="bridge", **quiet))
+        end.namespace.bring_up(name)
         self._join(end.interface, far_mac)
 
     def attach(self, interface: str, guest_mac: str) -> None:
@@ -57,15 +56,16 @@ class BridgePort:
 
     def close(self) -> None:
         """Delete the bridge; its members are set free by that."""
-        with self.end.namespace.netlink() as ip:
-            ip.link("del", index=self._index)
+        self.end.namespace.netlink(lambda ip: ip.link("del", index=index_of(ip, self.name)))
 
     def _join(self, interface: str, mac_behind: str) -> None:
-        with self.end.namespace.netlink() as ip:
-            member = ip.link_lookup(ifname=interface)[0]
-            ip.link("set", index=member, master=self._index)
+        def act(ip: IPRoute) -> None:
+            member = index_of(ip, interface)
+            ip.link("set", index=member, master=index_of(ip, self.name))
             ip.brport("set", index=member, learning=0, unicast_flood=0, mcast_flood=0, bcast_flood=0)
             ip.fdb("add", ifindex=member, lladdr=mac_behind, state=PERMANENT, flags=NTF_MASTER)
+
+        self.end.namespace.netlink(act)
 
 
 PORTS: dict[str, type[WirePort] | type[BridgePort]] = {"wire": WirePort, "bridge": BridgePort}
