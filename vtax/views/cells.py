@@ -7,17 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vtax.results import Result
+from vtax.results.schema import TRIALS
 
 GENERATOR_LIMITED = "generator-limited"
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
 
-_OWN_FACTORS = ("platform", "streams", "frame_bytes", "intended_mbps")
+_SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percent")
 
-# A trial's flows are summed over its streams; trials of one block (a repeated attempt) are averaged, so that a
-# block weighs the same in every mean and in every pair.
-_CELLS = """
-WITH flow AS (
+USABLE = (
+    """
+usable AS (
+    SELECT trial_id, cell, coalesce(uut_context, 'unknown') AS uut_context, block, marks
+    FROM trials WHERE verdict <> 'invalid'
+)
+"""
+    """The trials that enter means, as a common table expression. A cell's trials of one block (repeated
+attempts) are averaged by every query, so that a block weighs the same in each mean and each pair."""
+)
+
+_CELLS = f"""
+WITH {USABLE}, flow AS (
     SELECT trial_id, sum(offered_mbps) AS offered_mbps, sum(received_mbps) AS received_mbps,
            sum(frames_lost) / nullif(sum(frames_sent), 0) AS loss_ratio
     FROM flows WHERE role = 'victim' GROUP BY trial_id
@@ -27,29 +37,35 @@ WITH flow AS (
 ), blocks AS (
     SELECT cell, uut_context, block, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS received_mbps,
            avg(loss_ratio) AS loss_ratio, avg(host.percent) AS host_percent
-    FROM trials JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id)
-    WHERE verdict <> 'invalid' GROUP BY ALL
+    FROM usable JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) GROUP BY ALL
 )
 SELECT cell, uut_context, list(block ORDER BY block) AS blocks,
        list(offered_mbps ORDER BY block) AS offered_mbps, list(received_mbps ORDER BY block) AS received_mbps,
        list(loss_ratio ORDER BY block) AS loss_ratio, list(host_percent ORDER BY block) AS host_percent
 FROM blocks GROUP BY ALL
-"""
+"""  # noqa: S608, made of constants
 
-_STREAMS = """
-WITH blocks AS (
+_STREAMS = f"""
+WITH {USABLE}, blocks AS (
     SELECT cell, uut_context, stream, block, avg(received_mbps) AS received_mbps
-    FROM trials JOIN flows USING (trial_id)
-    WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL
+    FROM usable JOIN flows USING (trial_id) WHERE role = 'victim' GROUP BY ALL
 )
 SELECT cell, uut_context, stream, list(received_mbps ORDER BY block) AS received_mbps
 FROM blocks GROUP BY ALL ORDER BY stream
-"""
+"""  # noqa: S608, made of constants
 
-_MARKS = """
+_MARKS = f"""
+WITH {USABLE}
 SELECT cell, uut_context, mark, count(*) AS trials
-FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM trials WHERE verdict <> 'invalid')
-GROUP BY ALL ORDER BY mark
+FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) GROUP BY ALL ORDER BY mark
+"""  # noqa: S608, made of constants
+
+_RECORDED = """
+SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams,
+       any_value(frame_bytes) AS frame_bytes, any_value(intended_mbps) AS intended_mbps, count(*) AS recorded,
+       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
+       {further}
+FROM trials GROUP BY cell
 """
 
 
@@ -81,9 +97,10 @@ class Setting:
 class Cell:
     """A cell of the grid with what its trials measured. Lists run over the blocks with a usable trial.
 
-    `intended_mbps` is a stream's load and None for the flood (`max`). `offered_mbps`, `received_mbps` (layer 1)
-    and `loss_ratio` are accumulated over the streams; `host_percent` is the busy time of the unit under test's
-    CPUs (100 = one CPU), None where it was not read. `stream_received_mbps` has the same lists by stream.
+    `intended_mbps` is a stream's load and None for the flood (`max`). `offered_mbps`, `received_mbps` (layer
+    1) and `loss_ratio` are accumulated over the streams; `host_percent` is the busy time of the unit under
+    test's CPUs (100 = one CPU), None where it was not read. `stream_received_mbps` has the same lists by
+    stream.
     """
 
     key: str
@@ -151,62 +168,46 @@ def by_block(blocks: Sequence[int], values: Sequence[float | None]) -> dict[int,
     return {block: value for block, value in zip(blocks, values, strict=True) if value is not None}
 
 
-def further_factors(factors: tuple[str, ...]) -> tuple[str, ...]:
-    """The campaign's factors beyond platform, streams, frame_bytes and intended_mbps."""
-    return tuple(name for name in factors if name not in _OWN_FACTORS)
+def further_factors(result: Result) -> tuple[str, ...]:
+    """The campaign's factors beyond those that every trial has: `trials` has a text column for each."""
+    known = {column.name for column in TRIALS.columns}
+    return tuple(name for name in result.tables["trials"].schema.names if name not in known)
 
 
-def read_cells(result: Result, platforms: tuple[str, ...], factors: tuple[str, ...]) -> list[Cell]:
+def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, load.
 
     A cell whose trials ran in more than one `uut_context` comes once for each context, because no mean and no
     ratio is formed across the two.
     """
-    further = further_factors(factors)
+    further = further_factors(result)
     columns = "".join(f", any_value({_quoted(name)}) AS {_quoted(name)}" for name in further)
-    trials = result.query(
-        "SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams, "
-        "any_value(frame_bytes) AS frame_bytes, any_value(intended_mbps) AS intended_mbps, "
-        "any_value(uut_context) AS uut_context, count(*) AS recorded, "
-        "count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
-        f"{columns} FROM trials GROUP BY cell"
-    ).to_pylist()
-    measured: dict[str, list[dict[str, Any]]] = {}
+    series: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_CELLS).to_pylist():
-        measured.setdefault(row["cell"], []).append(row)
-    streams: dict[tuple[str, str], dict[int, tuple[float, ...]]] = {}
-    for row in result.query(_STREAMS).to_pylist():
-        by_stream = streams.setdefault((row["cell"], row["uut_context"]), {})
-        by_stream[row["stream"]] = tuple(row["received_mbps"])
-    marks: dict[tuple[str, str], dict[str, int]] = {}
-    for row in result.query(_MARKS).to_pylist():
-        marks.setdefault((row["cell"], row["uut_context"]), {})[row["mark"]] = row["trials"]
-
+        series.setdefault(row["cell"], []).append(row)
+    streams = _by_cell(result, _STREAMS, "stream", "received_mbps")
+    marks = _by_cell(result, _MARKS, "mark", "trials")
+    unmeasured: list[dict[str, Any]] = [{"uut_context": "unknown"}]
     cells = []
-    for trial in trials:
-        for row in measured.get(trial["cell"]) or [{"uut_context": trial["uut_context"]}]:
-            context = row["uut_context"]
+    for recorded in result.query(_RECORDED.format(further=columns)).to_pylist():
+        key = recorded["cell"]
+        levels = tuple((name, str(recorded[name])) for name in further)
+        for measured in series.get(key, unmeasured):
+            context = measured["uut_context"]
+            by_stream = streams.get((key, context), {})
             cells.append(
                 Cell(
-                    key=trial["cell"],
-                    platform=trial["platform"],
-                    setting=Setting(
-                        trial["frame_bytes"],
-                        trial["streams"],
-                        tuple((name, str(trial[name])) for name in further),
-                    ),
-                    intended_mbps=trial["intended_mbps"],
-                    uut_context=context or "unknown",
-                    recorded=trial["recorded"],
-                    invalid=trial["invalid"],
-                    suspect=trial["suspect"],
-                    marks=marks.get((trial["cell"], context), {}),
-                    blocks=tuple(row.get("blocks", ())),
-                    offered_mbps=tuple(row.get("offered_mbps", ())),
-                    received_mbps=tuple(row.get("received_mbps", ())),
-                    loss_ratio=tuple(row.get("loss_ratio", ())),
-                    host_percent=tuple(row.get("host_percent", ())),
-                    stream_received_mbps=streams.get((trial["cell"], context), {}),
+                    key=key,
+                    platform=recorded["platform"],
+                    setting=Setting(recorded["frame_bytes"], recorded["streams"], levels),
+                    intended_mbps=recorded["intended_mbps"],
+                    uut_context=context,
+                    recorded=recorded["recorded"],
+                    invalid=recorded["invalid"],
+                    suspect=recorded["suspect"],
+                    marks=marks.get((key, context), {}),
+                    stream_received_mbps={stream: tuple(values) for stream, values in by_stream.items()},
+                    **{name: tuple(measured.get(name, ())) for name in _SERIES},
                 )
             )
     rank = {name: position for position, name in enumerate(platforms)}
@@ -219,6 +220,13 @@ def read_cells(result: Result, platforms: tuple[str, ...], factors: tuple[str, .
             cell.uut_context,
         ),
     )
+
+
+def _by_cell(result: Result, sql: str, key: str, value: str) -> dict[tuple[str, str], dict[Any, Any]]:
+    found: dict[tuple[str, str], dict[Any, Any]] = {}
+    for row in result.query(sql).to_pylist():
+        found.setdefault((row["cell"], row["uut_context"]), {})[row[key]] = row[value]
+    return found
 
 
 def _quoted(name: str) -> str:

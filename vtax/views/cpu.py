@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vtax.results import Result
-from vtax.views.cells import Cell, Setting
+from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, mean_estimate
 
-# One row of a trial may name a component more than once (several hosts, several CPUs): summed before the mean.
-_CPU = """
-WITH trial AS (
+# A trial may name a component more than once (on several hosts): summed before the mean.
+_CPU = f"""
+WITH {USABLE}, trial AS (
     SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu GROUP BY ALL
 ), blocks AS (
     SELECT cell, uut_context, domain, component, block, avg(percent) AS percent
-    FROM trials JOIN trial USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL
+    FROM usable JOIN trial USING (trial_id) GROUP BY ALL
 )
 SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent
 FROM blocks WHERE percent IS NOT NULL GROUP BY ALL ORDER BY domain, component
-"""
+"""  # noqa: S608, made of constants
 
 OWNERS = {
     "host": "unit under test, all",

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 from vtax.results import Result
 from vtax.statistics import Distribution, decode, merge, quantile_interval
-from vtax.views.cells import Cell, Setting
+from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, estimate
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 # Probes are sent on schedule and each is timed by itself, so there is no coordinated omission to correct for.
-_HISTOGRAMS = """
+_HISTOGRAMS = f"""
+    WITH {USABLE}
     SELECT cell, uut_context, block, list(histogram) AS histograms
-    FROM trials JOIN latency USING (trial_id)
-    WHERE verdict <> 'invalid' AND kind = 'one-way' AND corrected IS NOT TRUE AND histogram IS NOT NULL
+    FROM usable JOIN latency USING (trial_id)
+    WHERE kind = 'one-way' AND corrected IS NOT TRUE AND histogram IS NOT NULL
     GROUP BY ALL ORDER BY block
-"""
+"""  # noqa: S608, made of constants
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Delay:
 class DelayPercentile:
     """A quantile of one-way delay at one load; `label` is p50, p90 or p99.
 
-    `samples` counts the probes of all repetitions. Its interval comes from a bootstrap over repetitions, which is
-    too narrow where they are few.
+    `samples` counts the probes of all repetitions. Its interval comes from a bootstrap over repetitions,
+    which is too narrow where they are few.
     """
 
     platform: str

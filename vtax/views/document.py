@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any
 
 from vtax.views.cells import Cell, Setting
-from vtax.views.estimate import Estimate
 from vtax.views.summary import Summary
 
 FORMAT_VERSION = 1
@@ -18,8 +15,8 @@ FORMAT_VERSION = 1
 def summary_document(summary: Summary) -> dict[str, Any]:
     """Everything the views show, as JSON values.
 
-    An estimate is {value, low, high, n, left_out}; low and high are null where no interval could be formed. The
-    unit is in the name that holds it. `intended_mbps` is null for the flood (`max`).
+    An estimate is {value, low, high, n, left_out}; low and high are null where no interval could be formed.
+    The unit is in the name that holds it. `intended_mbps` is null for the flood (`max`).
     """
     document: dict[str, Any] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
@@ -29,22 +26,13 @@ def summary_document(summary: Summary) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return {field.name: _json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Setting):
         return {"frame_bytes": value.frame_bytes, "streams": value.streams, "further": dict(value.further)}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: _json(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if field.type != Cell.__name__
-        }
-    if isinstance(value, Enum):
-        return value.value
+    if dataclasses.is_dataclass(value):
+        found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell)}
     if isinstance(value, Mapping):
         return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)

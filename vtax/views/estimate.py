@@ -12,9 +12,9 @@ from vtax.statistics import Interval, mean_interval
 class Estimate:
     """A value over repetitions; its unit is in the name of the field that holds it.
 
-    `low` and `high` bound the 95% interval and are None where none can be formed. `n` counts repetitions (pairs
-    for a paired comparison). `left_out` is the share of recorded trials, 0 to 1, that the verdict *invalid* kept
-    out of it.
+    `low` and `high` bound the 95% interval and are None where none can be formed. `n` counts repetitions
+    (pairs for a paired comparison). `left_out` is the share of recorded trials, 0 to 1, that the verdict
+    *invalid* kept out of it.
     """
 
     value: float

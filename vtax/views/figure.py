@@ -1,7 +1,7 @@
 """The registry of figures: a scenario names the ones it wants.
 
-A figure is a list of panels, each a Plotly figure of its own, so that a page can reflow them to a phone's width;
-legend and table belong to the whole figure. Adding one is a function with the `figure` decorator.
+A figure is a list of panels, each a Plotly figure of its own, so that a page can reflow them to a phone's
+width; legend and table belong to the whole figure. Adding one is a function with the `figure` decorator.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def draw_figures(summary: Summary) -> list[Figure]:
 
 
 def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
-    """A Plotly figure in the house style: no chart junk, transparent ground; ink and rules are the page's CSS."""
+    """A Plotly figure in the house style: no chart junk, transparent ground; ink and rules are the page's
+    CSS."""
     style: dict[str, Any] = {
         "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",

@@ -1,4 +1,4 @@
-"""Tables as text, laid out once for the terminal and the report: sections of rows, each number with its interval."""
+"""Tables as text, laid out once for terminal and report: each number with its interval."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One colour, symbol and line for a platform everywhere; safe for colour blindness.
 
 The hues are Okabe and Ito's without yellow (too pale on paper) and with grey in black's place, so that the
-reference reads as such on light and dark ground. Emulated platforms are told apart by a dashed line and hatching.
+reference reads as such on light and dark ground. Emulated platforms are told apart by a dashed line and
+hatching.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a result came from: scenario, platforms, seed, ceilings and environment, as campaign.json tells them."""
+"""Where a result came from: scenario, platforms, seed, ceilings and environment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Provenance:
     """What a reader needs to repeat a campaign, and to know how far it came.
 
     `platforms` stand in the scenario's order, those of one group together: native first, emulated last.
-    `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials that ran in it.
+    `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct
+    environment, with the number of trials that ran in it.
     """
 
     name: str
@@ -51,7 +52,6 @@ class Provenance:
     planned_trials: int
     recorded_trials: int
     platforms: tuple[Platform, ...]
-    factors: tuple[str, ...]
     labels: tuple[str, ...]
     testbed: dict[str, Any]
     hosts: dict[str, dict[str, Any]]
@@ -100,7 +100,6 @@ def read_provenance(result: Result) -> Provenance:
         planned_trials=cells_a_platform * measured * repetitions,
         recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
         platforms=platforms,
-        factors=tuple(factors),
         labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
         testbed=campaign.get("testbed") or {},
         hosts=hosts,

@@ -28,7 +28,8 @@ OPEN_ROWS = 24
 
 
 def write_report(result: Result) -> Path:
-    """Write `report.html` into the result's directory, replacing an older one in one step, and return its path."""
+    """Write `report.html` into the result's directory, replacing an older one in one step, and return its
+    path."""
     target = result.directory / "report.html"
     page = render(summarise(result))
     descriptor, temporary = tempfile.mkstemp(dir=result.directory, prefix=".report-", suffix=".html")
@@ -87,6 +88,7 @@ def render(summary: Summary) -> str:
         open_rows=OPEN_ROWS,
         plot_id=_plot_id,
         text=_text,
+        columns=_columns,
         spans=_spans,
         moment=_moment,
     )
@@ -115,6 +117,11 @@ def _script_json(value: Any) -> Markup:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704, every character that HTML could read is escaped
+
+
+def _columns(panels: int) -> int:
+    """How many panels stand side by side where there is room; an even four is better than three and one."""
+    return 2 if panels in (2, 4) else min(panels, 3)
 
 
 def _spans(sentence: str) -> list[tuple[str, bool]]:

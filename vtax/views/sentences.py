@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vtax.views import numbers
@@ -49,6 +49,9 @@ class Findings:
             [row for row in self.changes if is_meant(row)],
             [row for row in self.costs if is_meant(row)],
         )
+
+
+Wording = Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -104,18 +107,22 @@ def _change(change: MaximumChange) -> Clause:
         text = _by_sign(
             found,
             numbers.percent,
-            none=f"shows no difference from {reference} beyond ±{{}}% in the maximum of {frames}{_ceiling(change)}",
-            more=f"carries {{}}% more {frames} at its maximum than {reference}",
-            less=f"carries {bound}{{}}% fewer {frames} at its maximum than {reference}",
+            none=lambda most: (
+                f"shows no difference from {reference} beyond ±{most}% in the maximum of {frames}"
+            ),
+            more=lambda size: f"carries {size}% more {frames} at its maximum than {reference}",
+            less=lambda size: f"carries {bound}{size}% fewer {frames} at its maximum than {reference}",
         )
+        text += _ceiling(change)
     return Clause(text, (found,))
 
 
 def _ceiling(change: MaximumChange) -> str:
+    """Which side's maximum is only a lower bound."""
     if change.bound is Bound.EXACT:
         return ""
     limited = change.reference if change.bound is Bound.AT_LEAST else change.platform
-    return f", where {limited} ran into the generator's ceiling"
+    return f" while {limited} ran into the generator's ceiling"
 
 
 def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
@@ -132,40 +139,40 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
         text = _by_sign(
             delay,
             numbers.microseconds,
-            none="shows no difference beyond ±{} µs in the median one-way delay",
-            more="adds {} µs to the median one-way delay",
-            less="takes {} µs off the median one-way delay",
+            none=lambda most: f"shows no difference beyond ±{most} µs in the median one-way delay",
+            more=lambda size: f"adds {size} µs to the median one-way delay",
+            less=lambda size: f"takes {size} µs off the median one-way delay",
         )
         parts.append(Clause(text, (delay,)))
     if cpu := cost.added_host_percent:
         text = _by_sign(
             cpu,
             numbers.percent,
-            none="shows no difference beyond ±{}% of a CPU",
-            more="takes {}% of a CPU more",
-            less="takes {}% of a CPU less",
+            none=lambda most: f"shows no difference beyond ±{most}% of a CPU",
+            more=lambda size: f"takes {size}% of a CPU more",
+            less=lambda size: f"takes {size}% of a CPU less",
         )
         parts.append(Clause(text, (cpu,)))
     first = Clause(f"{where} {parts[0].text}", parts[0].estimates)
     return [first, *parts[1:]]
 
 
-def _by_sign(found: Estimate, form: numbers.Format, *, none: str, more: str, less: str) -> str:
-    """One of three wordings, filled in: the interval includes zero, or the value is above or below it."""
+def _by_sign(found: Estimate, form: numbers.Format, *, none: Wording, more: Wording, less: Wording) -> str:
+    """One of three wordings: the interval includes zero, or the value is above or below it."""
     if found.has_interval and found.includes(0.0):
-        return f"{none.format(form(_reach(found)))} {_bracket(found, form)}"
+        return f"{none(form(_reach(found)))} {_bracket(found, form)}"
     wording = more if found.value > 0 else less
-    return f"{wording.format(form(abs(found.value)))} {_bracket(_magnitude(found), form)}"
+    return f"{wording(form(abs(found.value)))} {_bracket(_magnitude(found), form)}"
 
 
 def _maximum(maximum: Maximum) -> Clause:
-    found, frames = maximum.received_mbps, _frames(maximum.setting)
-    bracket = _bracket(found, numbers.mbps)
+    found = maximum.received_mbps
+    amount = f"{numbers.mbps(found.value)} Mbit/s of {_frames(maximum.setting)}"
     if maximum.lower_bound:
-        text = f"carries at least {numbers.mbps(found.value)} Mbit/s of {frames}, the generator's ceiling {bracket}"
+        text = f"carries at least {amount}, the generator's ceiling"
     else:
-        text = f"carries {numbers.mbps(found.value)} Mbit/s of {frames} at its maximum {bracket}"
-    return Clause(text, (found,))
+        text = f"carries {amount} at its maximum"
+    return Clause(f"{text} {_bracket(found, numbers.mbps)}", (found,))
 
 
 def _median_delay(own: Findings) -> list[Clause]:

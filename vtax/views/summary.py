@@ -54,7 +54,7 @@ def summarise(result: Result) -> Summary:
     """Compute all view data. A campaign that has not measured anything yet gives empty lists and says so."""
     provenance = read_provenance(result)
     platforms = provenance.platforms
-    cells = read_cells(result, tuple(platform.name for platform in platforms), provenance.factors)
+    cells = read_cells(result, tuple(platform.name for platform in platforms))
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
     found = maxima(cells)

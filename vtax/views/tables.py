@@ -269,8 +269,8 @@ def delay_table(summary: Summary) -> Table:
     return Table(
         name="delay",
         title="One-way delay",
-        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap intervals over "
-        "repetitions (too narrow where they are few). A quantile q takes 10 / (1 − q) samples.",
+        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap intervals "
+        "over repetitions (too narrow where they are few). A quantile q takes 10 / (1 − q) samples.",
         columns=(
             Column("platform"),
             _LOAD,
@@ -320,7 +320,7 @@ def verdict_table(summary: Summary) -> Table:
     return Table(
         name="verdicts",
         title="Verdicts",
-        note="Suspect trials are in the means, invalid ones never. A trial with several reasons counts under each.",
+        note="Suspect trials are in the means, invalid ones never. Several reasons of a trial count each.",
         columns=(Column("platform"), Column("verdict"), Column("reason"), Column("trials", numeric=True)),
         sections=sections(
             summary.verdicts,

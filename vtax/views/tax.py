@@ -1,7 +1,7 @@
 """The tax: what a platform costs against its reference, paired within blocks.
 
-Platforms that are not emulated are compared with `raw`. Emulated ones are compared only with the first of their
-own group: an emulated CPU's cost is never a hypervisor's. No pair is formed across two `uut_context`s.
+Platforms that are not emulated are compared with `raw`. Emulated ones are compared only with the first of
+their own group: an emulated CPU's cost is never a hypervisor's. No pair is formed across two `uut_context`s.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Bound(StrEnum):
 class MaximumChange:
     """The change of the maximum accumulated throughput against the reference.
 
-    `change_percent` is negative where the platform carries less. `bound` says how to read it: `at least` where
-    the reference could have carried more, `at most` where the platform could, `hidden` where both ran into the
-    generator's ceiling, so that no cost can be seen. `problem` says why there is no change.
+    `change_percent` is negative where the platform carries less. `bound` says how to read it: `at least`
+    where the reference could have carried more, `at most` where the platform could, `hidden` where both ran
+    into the generator's ceiling, so that no cost can be seen. `problem` says why there is no change.
     """
 
     platform: str
@@ -54,9 +54,9 @@ class MaximumChange:
 class LoadCost:
     """What the same load costs more than on the reference.
 
-    `added_delay_p50_ns` is the added median one-way delay, `added_host_percent` the CPU time added on the unit
-    under test's CPUs in percentage points, 100 = one CPU. `carried_in_full` tells that both offered the load as
-    intended and delivered it; otherwise delay and CPU are those of an overload.
+    `added_delay_p50_ns` is the added median one-way delay, `added_host_percent` the CPU time added on the
+    unit under test's CPUs in percentage points, 100 = one CPU. `carried_in_full` tells that both offered the
+    load as intended and delivered it; otherwise delay and CPU are those of an overload.
     """
 
     platform: str

@@ -14,8 +14,9 @@ from vtax.views.estimate import Estimate, mean_estimate
 class Throughput:
     """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
 
-    `intended_mbps` is a stream's load, None for the flood. `generator_limited` tells that the generator's ceiling set the
-    offered load, `lower_bound` that nothing was lost there, so that the platform might carry more.
+    `intended_mbps` is a stream's load, None for the flood. `generator_limited` tells that the generator's
+    ceiling set the offered load, `lower_bound` that nothing was lost there, so that the platform might carry
+    more.
     """
 
     platform: str

@@ -1,4 +1,4 @@
-"""Plotly traces of estimates: a line or a row of bars a platform, intervals at the points, hollow where generator-limited."""
+"""Plotly traces of estimates: a line or bars a platform, with intervals, hollow where generator-limited."""
 
 from __future__ import annotations
 
@@ -87,6 +87,7 @@ def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantit
             "line": {"color": style.color, "width": 1.6},
             "pattern": {
                 "shape": style.hatch,
+                "fillmode": "overlay",
                 "size": 6,
                 "solidity": 0.25,
                 "fgcolor": [style.color if point.hollow else "rgba(255,255,255,0.8)" for point in points],

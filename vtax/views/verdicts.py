@@ -41,9 +41,9 @@ class CellVerdict:
 def verdict_counts(result: Result) -> list[VerdictCount]:
     """Trials by platform, verdict and reason."""
     rows = result.query(
-        "SELECT platform, verdict, coalesce(reason, '') AS reason, count(*) AS trials FROM ("
-        "  SELECT platform, verdict, unnest(CASE WHEN coalesce(len(reasons), 0) = 0 THEN [NULL] ELSE reasons END)"
-        "    AS reason FROM trials"
+        "SELECT platform, verdict, reason, count(*) AS trials FROM ("
+        "  SELECT platform, verdict, unnest(CASE WHEN len(reasons) > 0 THEN reasons ELSE [''] END) AS reason"
+        "  FROM trials"
         ") GROUP BY ALL"
     ).to_pylist()
     rows.sort(
