@@ -14,6 +14,7 @@ from tests.synthetic import make_result
 from vtax.campaign import Outcome, Progress
 from vtax.cli import main
 from vtax.scenario import Scenario
+from vtax.scenario.load import SCENARIOS
 
 Captured = pytest.CaptureFixture[str]
 
@@ -150,6 +151,15 @@ def test_a_file_is_refused_by_file_and_line(tmp_path: Path, campaign: Campaign, 
     path.write_text("name: own\nduration: 5\n")
     assert main(["run", str(path)]) == 2
     assert f'{path}:2: duration: unknown key "duration"; did you mean' in capsys.readouterr().err
+    assert campaign.scenarios == []
+
+
+def test_an_unknown_figure_starts_nothing(tmp_path: Path, campaign: Campaign, capsys: Captured) -> None:
+    path = tmp_path / "own.yaml"
+    quick = (SCENARIOS / "quick.yaml").read_text()
+    path.write_text(quick.replace("[throughput-by-load,", "[throughput-by-lod,"))
+    assert main(["run", str(path)]) == 2
+    assert f'{path}:18: figures: no figure "throughput-by-lod"' in capsys.readouterr().err
     assert campaign.scenarios == []
 
 

@@ -11,6 +11,7 @@ from vtax.scenario import ScenarioFile, TestbedSettings, Workload, load_scenario
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
 from vtax.scenario.schema import FRAME_BYTES_BEYOND_MTU, Source
+from vtax.views import figure_names
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
 PAGE = DOCUMENT.read_text()
@@ -58,6 +59,11 @@ WRITTEN = {
 )
 def test_every_key_stands_there_as_the_schema_has_it(title: str, model: type[BaseModel]) -> None:
     assert rows(section(title)) == [row(name, model) for name in model.model_fields]
+
+
+def test_every_figure_stands_there() -> None:
+    documented = [line.split("`")[1] for line in rows(section("`figures`"))]
+    assert sorted(documented) == figure_names()
 
 
 @pytest.mark.parametrize("model", [ScenarioFile, Workload, TestbedSettings])

@@ -41,7 +41,7 @@ def test_a_bar_on_a_terminal() -> None:
         "2/2",
         "left",
         f"now   {CELL}",
-        f"last  {CELL}: received 300.0",
+        f"last  received 300.0 of 1000.0 Mbit/s (suspect) {CELL}",
         "[no qemu]",
         "results/quick",
     ):

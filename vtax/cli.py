@@ -104,6 +104,7 @@ def run(
 
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
+    chosen.check_figures(views.figure_names())
     outcome = campaign.run(chosen, out=out, seed=seed, progress=progress_on(sys.stderr, plain=json))
     result = Result.open(outcome.directory)
     if json:

@@ -90,7 +90,7 @@ class BarProgress:
 
     def trial_finished(self, number: int, verdict: str, headline: str) -> None:
         """The last number; an invalid trial does not count, as it is repeated."""
-        self._last = f"{self._cell}: {headline} ({verdict})"
+        self._last = f"{headline} ({verdict}) {self._cell}"
         self._bar.advance(self._task, verdict != "invalid")
         self._draw()
 
