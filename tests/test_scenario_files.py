@@ -131,7 +131,6 @@ def changed(old: str, new: str) -> str:
             "platform: {vcpus: {a: 1}}",
             "own.yaml:9: platform.vcpus: a mapping is not a plain value",
         ),
-        ("figures: []", "figures: [throughput-by-lod]", 'did you mean "throughput-by-load"?'),
         (
             "figures: []",
             "source: {paper: x, section: 3.3}",
@@ -171,6 +170,14 @@ def test_errors_of_later_checks_point_into_the_file(tmp_path: Path) -> None:
     assert scenario.where("factors", "platform", 1).endswith("own.yaml:8")
     assert ":8: factors.platform: unknown" in str(scenario.error("platform", "rwa", "unknown"))
     assert ":11: platform.vcpus: too many" in str(scenario.error("vcpus", 8, "too many"))
+
+
+def test_an_unknown_figure(tmp_path: Path) -> None:
+    scenario = load_scenario(write(tmp_path, changed("figures: []", "figures: [throughput-by-lod]")))
+    with pytest.raises(
+        InputError, match=r'own\.yaml:9: figures: no figure .*did you mean "throughput-by-load"\?'
+    ):
+        scenario.check_figures(["throughput-by-load", "loss-by-load"])
 
 
 JSON_LIKE = st.recursive(

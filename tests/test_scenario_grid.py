@@ -144,6 +144,7 @@ def test_repetitions_and_duration() -> None:
             "--platform raw: platform is already set by --set platform",
         ),
         ({"platforms": ["raw", "raw"]}, "--platform raw,raw: factors.platform: raw is in the list twice"),
+        ({"platforms": [""]}, '--platform : factors.platform: "" is not the name of a platform preset'),
         ({"repetitions": 0}, "--repetitions 0: repetitions: 0 is too small"),
         ({"duration_s": 0.01}, "--duration 0.01: workload.duration_s: 0.01 is too small"),
         ({"duration_s": math.nan}, "--duration nan"),

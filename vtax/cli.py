@@ -104,20 +104,20 @@ def run(
 
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
+    chosen.check_figures(views.figure_names())
     outcome = campaign.run(chosen, out=out, seed=seed, progress=progress_on(sys.stderr, plain=json))
     result = Result.open(outcome.directory)
-    report_path = views.write_report(result)
     if json:
         document = {
             "directory": str(outcome.directory),
-            "report": str(report_path),
+            "report": str(views.write_report(result)),
             "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
             "summary": views.as_json(result),
         }
         print_json(document, sys.stdout)
     else:
         views.show(result, Console())
-        print(f"report: {report_path}")
+        print(f"report: {views.write_report(result)}")
     _say_unusable(outcome.unusable)
     return outcome.exit_status
 
@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         return _fail(str(error), BAD_INPUT)
     except TyperException as error:
-        return _fail(f"vtax: {error.format_message()} vtax --help tells more", error.exit_code)
+        return _fail(f"vtax: {error.format_message()} (see vtax --help)", error.exit_code)
     except Exception as error:
         if os.environ.get("VTAX_DEBUG") == "1":
             traceback.print_exc()

@@ -66,7 +66,7 @@ def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None
     rows = [list(row) for row in zip(*columns, strict=True)]
     match row_format:
         case RowFormat.JSON:
-            print_json([dict(zip(names, row, strict=True)) for row in rows], stream)
+            print_json([dict(zip(_distinct(names), row, strict=True)) for row in rows], stream)
         case RowFormat.CSV:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerows([names, *([_text(value) for value in row] for row in rows)])
@@ -97,25 +97,31 @@ def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], stream: Te
 
 def _plain(value: Any) -> Any:
     """A value of DuckDB as JSON has it: times in ISO 8601, durations in seconds, no NaN."""
+    plain = value
     match value:
-        case float():
-            return value if math.isfinite(value) else None
+        case float() if not math.isfinite(value):
+            plain = None
         case Decimal():
-            return int(value) if value == value.to_integral_value() else float(value)
+            plain = int(value) if value == value.to_integral_value() else float(value)
         case datetime() | date() | time():
-            return value.isoformat()
+            plain = value.isoformat()
         case timedelta():
-            return value.total_seconds()
+            plain = value.total_seconds()
         case bytes():
-            return value.hex()
+            plain = value.hex()
         case dict():
-            return {str(key): _plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_plain(inner) for inner in value]
-        case None | bool() | int() | str():
-            return value
-        case _:
-            return str(value)
+            plain = {str(key): _plain(inner) for key, inner in value.items()}
+        case list():
+            plain = [_plain(inner) for inner in value]
+    return plain
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Column names as keys of an object: a name that is there already gets its position, `a` then `a_2`."""
+    distinct: list[str] = []
+    for position, name in enumerate(names, start=1):
+        distinct.append(f"{name}_{position}" if name in distinct else name)
+    return distinct
 
 
 def _text(value: Any) -> str:

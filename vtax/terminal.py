@@ -72,14 +72,16 @@ class BarProgress:
 
     def campaign(self, name: str, trials: int, directory: Path) -> None:
         """The campaign begins: the bar appears."""
-        self._console.print(f"{name}: {trials} trials, results in {directory}", markup=False, soft_wrap=True)
+        self._console.print(
+            f"{name}: {trials} trials, results in {directory}", markup=False, highlight=False, soft_wrap=True
+        )
         self._bar.update(self._task, total=trials)
         self._live.start()
         self._draw()
 
     def note(self, text: str) -> None:
         """Something a user should know, above the bar."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def trial_started(self, number: int, cell_key: str) -> None:
         """The current cell."""
@@ -88,7 +90,7 @@ class BarProgress:
 
     def trial_finished(self, number: int, verdict: str, headline: str) -> None:
         """The last number; an invalid trial does not count, as it is repeated."""
-        self._last = f"{self._cell}: {headline} ({verdict})"
+        self._last = f"{headline} ({verdict}) {self._cell}"
         self._bar.advance(self._task, verdict != "invalid")
         self._draw()
 

@@ -161,5 +161,5 @@ def _check_values(document: Document, file: ScenarioFile, factor: Factor) -> Non
         if model := MODELS.get(factor.key.section):
             for _, problem in problems(model, _base(file)[factor.key.section] | {factor.key.name: value}):
                 raise document.error(loc, problem)
-        elif factor.key.section == "preset" and not isinstance(value, str):
+        elif factor.key.section == "preset" and (not value or not isinstance(value, str)):
             raise document.error(loc, f"{text(value)} is not the name of a platform preset")

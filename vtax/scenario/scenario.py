@@ -1,10 +1,11 @@
 """A scenario that has been checked: its file, its grid, and where each of its values came from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vtax.inputs import Document, InputError, validate
+from vtax.inputs import Document, InputError, advised, suggestion, validate
 from vtax.scenario.grid import Cell, Factor, expand, read_factors, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.overrides import apply_overrides
@@ -73,6 +74,15 @@ class Scenario:
         """
         document = apply_overrides(self._document, platforms or [], sets or [], repetitions, duration_s)
         return Scenario.from_document(document)
+
+    def check_figures(self, known: Sequence[str]) -> None:
+        """Refuse a figure that is not among `known`, those that views can draw."""
+        for index, name in enumerate(self.file.figures):
+            if name not in known:
+                problem = advised(
+                    f'no figure "{name}"', suggestion(name, known), f"allowed: {', '.join(known)}"
+                )
+                raise self._document.error(("figures", index), problem)
 
     def where(self, *loc: str | int) -> str:
         """Where the value at `loc` was given: `file:line`, or the option as it was typed."""
