@@ -94,8 +94,8 @@ def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) 
         members = told(far.namespace, "ip", "-d", "link", "show", "master", "port-in0")
         assert members.count("learning off flood off") == 2
         entries = told(far.namespace, "bridge", "fdb", "show", "br", "port-in0")
-        assert "02:00:00:00:00:01 dev in0 master port-in0 permanent" in entries
-        assert "02:00:00:00:00:03 dev tap0 master port-in0 permanent" in entries
+        assert "02:00:00:00:00:01 dev in0 master port-in0 static" in entries
+        assert "02:00:00:00:00:03 dev tap0 master port-in0 static" in entries
     finally:
         os.close(tap)
     port.close()

@@ -151,7 +151,7 @@ class PendingReply:
 def start_agent(name: str, *, netns: Path, cpus: list[int], log: Path) -> Agent:
     """Start an agent process in a network namespace, pinned to `cpus`; what it says to humans goes to `log`."""
     command = [str(agent_binary()), "--netns", str(netns), "--cpus", ",".join(map(str, cpus))]
-    with log.open("ab") as errors:
+    with log.open("wb") as errors:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, process_group=0
         )

@@ -88,7 +88,7 @@ class Kind:
         runtime, root = _runtime(config.runtime), plan.scratch / "containers"
         plan.record.add("container", name=namespace.name, runtime=runtime, root=str(root))
         log = plan.scratch / f"{plan.name}.log"
-        with log.open("ab") as errors:
+        with log.open("wb") as errors:
             process = subprocess.Popen(
                 [runtime, "--root", str(root), "run", "--bundle", str(bundle), namespace.name],
                 stdin=subprocess.PIPE,

@@ -123,7 +123,7 @@ class Kind:
             ]
             errors = plan.scratch / f"{plan.name}.log"
             begun = time.monotonic()
-            with errors.open("ab") as log:
+            with errors.open("wb") as log:
                 process = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE,

@@ -12,7 +12,8 @@ from pyroute2.netlink.rtnl import ndmsg
 from vtax.machine.namespace import index_of
 from vtax.testbed.link import LinkEnd
 
-PERMANENT = ndmsg.states["permanent"]
+STATIC = ndmsg.states["noarp"]
+"""An entry that leads to a member; a `permanent` one would lead to the host itself."""
 NTF_MASTER = ndmsg.flags["master"]
 
 
@@ -63,7 +64,7 @@ class BridgePort:
             member = index_of(ip, interface)
             ip.link("set", index=member, master=index_of(ip, self.name))
             ip.brport("set", index=member, learning=0, unicast_flood=0, mcast_flood=0, bcast_flood=0)
-            ip.fdb("add", ifindex=member, lladdr=mac_behind, state=PERMANENT, flags=NTF_MASTER)
+            ip.fdb("add", ifindex=member, lladdr=mac_behind, state=STATIC, flags=NTF_MASTER)
 
         self.end.namespace.netlink(act)
 
