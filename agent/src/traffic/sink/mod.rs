@@ -6,7 +6,8 @@
 mod attach;
 mod collect;
 mod cost;
-mod frame;
+mod delivery;
+pub(super) mod frame;
 mod histogram;
 mod program;
 #[cfg(test)]
@@ -21,7 +22,7 @@ use self::attach::Attached;
 use self::program::Armed;
 use self::wire::{ArmParams, CollectParams, CollectReply, OpenParams, OpenReply, OpenStream};
 use super::Error;
-use super::bpf::interface_index;
+use super::interface::Interface;
 
 /// Streams are numbered in seven bits of the frame; a reply holds eight histograms.
 const STREAMS_MAX: usize = 8;
@@ -48,9 +49,9 @@ impl Sink {
         check_pairs(params)?;
         let mut streams = Vec::new();
         for (position, pair) in params.streams.iter().enumerate() {
-            let index =
-                interface_index(&format!("streams[{position}].interface"), &pair.interface)?;
-            let attached = Attached::new(&pair.interface, index, params.attach)?;
+            let interface =
+                Interface::find(&format!("streams[{position}].interface"), &pair.interface)?;
+            let attached = Attached::new(&interface, params.attach)?;
             streams.push(Stream {
                 number: pair.stream,
                 attached,

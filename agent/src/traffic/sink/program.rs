@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use anyhow::Context;
 use libbpf_rs::OpenObject;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
+use super::delivery::{Delivery, await_running_programs};
 use super::histogram::DELAY_BUCKETS;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
@@ -36,11 +36,18 @@ pub(super) const LANE_EXTRA: usize = 1;
 pub(super) fn load(
     storage: &mut MaybeUninit<OpenObject>,
     mode: Mode,
+    delivery: Delivery,
 ) -> anyhow::Result<SinkSkel<'_>> {
     with_libbpf_log("the kernel refuses the sink's BPF program", || {
         let mut open = skeleton::SinkSkelBuilder::default().open(storage)?;
         open.progs.sink_tc.set_autoload(mode == Mode::Tc);
         open.progs.sink_xdp.set_autoload(mode != Mode::Tc);
+        let constants = open
+            .maps
+            .rodata_data
+            .as_deref_mut()
+            .expect("the program has constants");
+        constants.serialised = u8::from(delivery == Delivery::Serialised);
         open.load()
     })
 }
@@ -48,6 +55,7 @@ pub(super) fn load(
 /// What the program counts in, and the trial that it counts for.
 #[derive(Debug)]
 pub(super) struct Memory {
+    delivery: Delivery,
     state: Single<State>,
     window: Single<skeleton::types::window>,
     delays: Single<skeleton::types::histogram>,
@@ -63,8 +71,9 @@ pub(super) struct Armed {
 }
 
 impl Memory {
-    pub fn of(program: &SinkSkel<'_>) -> anyhow::Result<Self> {
+    pub fn of(program: &SinkSkel<'_>, delivery: Delivery) -> anyhow::Result<Self> {
         Ok(Self {
+            delivery,
             state: Single::locked(&program.maps.sink_state)?,
             window: Single::new(&program.maps.sink_window)?,
             delays: Single::new(&program.maps.sink_delays)?,
@@ -89,8 +98,11 @@ impl Memory {
 
     /// Zeroes everything; test frames are refused from here on.
     pub fn disarm(&self) -> anyhow::Result<()> {
-        // An unarmed program leaves the window and the histogram alone, so they stay zero.
-        self.state.zero().context("disarm")?;
+        self.state.zero()?;
+        // From the next frame on, the program leaves the window and the histogram alone.
+        if self.delivery == Delivery::Serialised {
+            await_running_programs()?;
+        }
         self.window.zero()?;
         self.delays.zero()
     }
