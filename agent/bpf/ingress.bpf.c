@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Drops everything that arrives at an interface and counts the test frames in it: the end of the line when a source's
- * ceiling is calibrated.
+ * Drops everything that arrives at an interface and counts the test frames in it: the end of the
+ * line when a source's ceiling is calibrated.
  */
 #include <linux/pkt_cls.h>
 #include "frame.h"
@@ -29,7 +29,8 @@ int ingress_drop(struct __sk_buff *skb)
 	if (!arrivals || !parse_test_skb(skb))
 		return TC_ACT_SHOT;
 
-	__u32 frames = skb->gso_segs > 1 ? skb->gso_segs : 1; /* a super-packet crosses a veth unsegmented */
+	/* A super-packet crosses a veth unsegmented. */
+	__u32 frames = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	arrivals->frames += frames;

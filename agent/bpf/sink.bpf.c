@@ -2,8 +2,9 @@
 /*
  * The sink of one stream: checks, counts and drops its test frames, and passes everything else.
  *
- * One body serves XDP (native and generic) and tc ingress. Where two CPUs may deliver to the interface at once, the state's
- * lock is held around it; that is most of what it costs, so the agent leaves it out where the kernel serialises delivery.
+ * One body serves XDP (native and generic) and tc ingress. Where two CPUs may deliver to the
+ * interface at once, it holds the state's lock. That costs as much as the counting itself, so the
+ * agent leaves it out where the kernel serialises delivery.
  */
 #include <stdbool.h>
 #include <linux/pkt_cls.h>
@@ -104,8 +105,8 @@ static __always_inline void count_arrival(struct lane *lane, __u32 sequence)
 }
 
 /*
- * Whether this sequence arrived before; if not, remembers it. A frame overtaken by WINDOW_FRAMES others can no longer be judged
- * and counts as no duplicate.
+ * Whether this sequence arrived before; if not, remembers it. A frame overtaken by WINDOW_FRAMES
+ * others can no longer be judged and counts as no duplicate.
  */
 static __always_inline bool is_duplicate(__u32 *arrived, __u32 sequence)
 {
@@ -127,8 +128,9 @@ static __always_inline void count_phase(struct state *state, const struct test_f
 		state->frames[phase]++;
 }
 
-static __always_inline void analyse(struct state *state, struct window *window, struct histogram *delays,
-				    const struct test_frame *frame, __u64 now_ns)
+static __always_inline void analyse(struct state *state, struct window *window,
+				    struct histogram *delays, const struct test_frame *frame,
+				    __u64 now_ns)
 {
 	bool extra = frame->stream & STREAM_FLAG_EXTRA_LANE;
 	struct lane *lane = &state->lanes[extra];
@@ -154,7 +156,10 @@ static __always_inline void analyse(struct state *state, struct window *window, 
 	}
 }
 
-/* Whether the frame is a test frame and has to be dropped. `frame_bytes` is 0 for a super-packet of several frames. */
+/*
+ * Whether the frame is a test frame and has to be dropped. `frame_bytes` is 0 for a super-packet of
+ * several frames.
+ */
 static __always_inline bool sink_frame(const struct test_frame *frame, __u32 frame_bytes)
 {
 	__u32 zero = 0;
@@ -208,8 +213,9 @@ int sink_tc(struct __sk_buff *skb)
 }
 
 /*
- * Never attached: BPF_PROG_TEST_RUN repeats it over one frame to learn what a frame costs. It numbers the frame anew on
- * each run, since a repeated sequence would take the shorter way of a duplicate.
+ * Never attached: BPF_PROG_TEST_RUN repeats it over one frame to learn what a frame costs. It
+ * numbers the frame anew on each run, since a repeated sequence would take the shorter way of a
+ * duplicate.
  */
 SEC("xdp")
 int sink_cost(struct xdp_md *context)

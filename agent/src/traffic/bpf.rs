@@ -16,7 +16,8 @@ thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs a libbpf operation; what libbpf had to say (the verifier's last lines above all) goes into the error.
+/// Runs a libbpf operation; what libbpf had to say (the verifier's last lines above all) goes into
+/// the error.
 pub(super) fn with_libbpf_log<T>(
     what: &str,
     operation: impl FnOnce() -> libbpf_rs::Result<T>,

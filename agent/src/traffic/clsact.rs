@@ -11,7 +11,8 @@ use nix::errno::Errno;
 use super::bpf::{check, with_libbpf_log};
 use super::interface::Interface;
 
-/// An attached classifier; dropping it detaches, and removes the clsact qdisc if attaching had to add it.
+/// An attached classifier; dropping it detaches, and removes the clsact qdisc if attaching had to
+/// add it.
 #[derive(Debug)]
 pub(super) struct IngressFilter {
     interface: Interface,
@@ -37,7 +38,8 @@ impl IngressFilter {
         this.added_clsact = with_libbpf_log(
             &format!("cannot add a clsact qdisc to {}", interface.name),
             || {
-                // SAFETY: hook and options are initialised and outlive the call; so in all calls below.
+                // SAFETY: hook and options are initialised and outlive the call; so in all calls
+                // below.
                 match unsafe { sys::bpf_tc_hook_create(&mut this.hook(sys::BPF_TC_INGRESS)) } {
                     result if result == -(Errno::EEXIST as i32) => Ok(false),
                     result => check(result).map(|_| true),

@@ -1,4 +1,5 @@
-//! Dropping everything at an interface's ingress, to learn how fast a source is when nothing lies behind the link.
+//! Dropping everything at an interface's ingress, to learn how fast a source is when nothing lies
+//! behind the link.
 
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;

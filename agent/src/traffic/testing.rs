@@ -17,7 +17,8 @@ pub(super) const SINK: &str = "snk0";
 
 /// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
 ///
-/// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens to the test.
+/// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens
+/// to the test.
 pub(super) fn in_namespace(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -1,6 +1,7 @@
 //! An XDP program at an interface, held by a BPF link.
 //!
-//! The kernel detaches when the link's last descriptor closes, so that a killed agent leaves nothing behind.
+//! The kernel detaches when the link's last descriptor closes, so that a killed agent leaves
+//! nothing behind.
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -9,7 +10,8 @@ use libbpf_rs::libbpf_sys as sys;
 use super::bpf::{check, with_libbpf_log};
 use super::interface::Interface;
 
-/// Where XDP runs: in the driver, or in the kernel's receive path with a socket buffer made already.
+/// Where XDP runs: in the driver, or in the kernel's receive path with a socket buffer made
+/// already.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum XdpMode {
     Native,
@@ -77,7 +79,8 @@ impl XdpLink {
         self.take_off()
     }
 
-    /// Closing alone would leave it attached for as long as a child between fork and exec has the descriptor.
+    /// Closing alone would leave it attached for as long as a child between fork and exec has the
+    /// descriptor.
     fn take_off(&self) -> anyhow::Result<()> {
         with_libbpf_log(
             &format!("cannot detach from {}", self.interface.name),

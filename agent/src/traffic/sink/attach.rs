@@ -18,6 +18,7 @@ use crate::traffic::xdp_link::{XdpLink, XdpMode};
 #[derive(Debug)]
 pub(super) struct Attached {
     pub mode: Mode,
+    pub delivery: Delivery,
     pub memory: Memory,
     pub cost_ns_per_frame: f64,
     program_id: u32,
@@ -52,7 +53,7 @@ impl Attached {
         let mut storage = MaybeUninit::uninit();
         let delivery = Delivery::to(&interface.name, mode);
         let loaded = program::load(&mut storage, mode, delivery)?;
-        let memory = Memory::of(&loaded, delivery)?;
+        let memory = Memory::of(&loaded)?;
         let cost_ns_per_frame = cost::ns_per_frame(&loaded, &memory)?;
         let program = match mode {
             Mode::Tc => ProgramHandle::try_from(&loaded.progs.sink_tc)?,
@@ -73,6 +74,7 @@ impl Attached {
         };
         Ok(Self {
             mode,
+            delivery,
             memory,
             cost_ns_per_frame,
             program_id: program.id(),

@@ -22,10 +22,13 @@ const ARMED: Armed = Armed {
     frame_bytes: FRAME_BYTES as u32,
 };
 
-/// Nanoseconds for a frame that is counted and whose delay is filed, by BPF_PROG_TEST_RUN. Leaves the memory zeroed.
+/// Nanoseconds for a frame that is counted and whose delay is filed, by BPF_PROG_TEST_RUN.
+///
+/// To be called before the program is attached. Leaves it disarmed.
 pub(super) fn ns_per_frame(program: &SinkSkel<'_>, memory: &Memory) -> anyhow::Result<f64> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     while rounds.len() < ROUNDS {
+        memory.disarm()?;
         memory.arm(ARMED)?;
         match run(program) {
             Ok(duration) => rounds.push(duration.as_nanos() as f64),
@@ -45,7 +48,7 @@ pub(super) fn ns_per_frame(program: &SinkSkel<'_>, memory: &Memory) -> anyhow::R
     Ok(rounds[ROUNDS / 2])
 }
 
-/// One round's mean time a frame.
+/// One round's mean time for a frame.
 fn run(program: &SinkSkel<'_>) -> libbpf_rs::Result<Duration> {
     let frame = TestFrame {
         trial: ARMED.trial,

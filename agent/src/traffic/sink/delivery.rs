@@ -20,8 +20,8 @@ pub(super) enum Delivery {
 }
 
 impl Delivery {
-    /// Native XDP runs in the NAPI context of the frame's queue, so a single queue is serialised. Generic XDP and tc run on
-    /// whatever CPU brings the frame.
+    /// Native XDP runs in the NAPI context of the frame's queue, so a single queue is serialised.
+    /// Generic XDP and tc run on whatever CPU brings the frame.
     pub fn to(interface: &str, mode: Mode) -> Self {
         let single_queue =
             mode == Mode::XdpNative && receive_queues(interface).is_ok_and(|queues| queues == 1);
@@ -37,8 +37,8 @@ impl Delivery {
 
 const GLOBAL: i32 = libc::MEMBARRIER_CMD_GLOBAL;
 
-/// Returns when every BPF program that was running has ended: the barrier waits for an RCU grace period, and programs run in
-/// read-side critical sections.
+/// Returns when every BPF program that was running has ended: the barrier waits for an RCU grace
+/// period, and programs run in read-side critical sections.
 pub(super) fn await_running_programs() -> anyhow::Result<()> {
     membarrier(GLOBAL)
         .map(drop)

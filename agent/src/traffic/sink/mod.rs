@@ -1,7 +1,8 @@
 //! The counting sink: a BPF program at the interface where a stream leaves the UUT.
 //!
-//! It checks, counts and drops test frames before the kernel sees them; nothing is copied to user space. Life of a sink:
-//! `open` attaches, `arm` zeroes and names the trial, `collect` waits for the last frames and reports, `close` detaches.
+//! It checks, counts and drops test frames before the kernel sees them; nothing is copied to user
+//! space. Life of a sink: `open` attaches, `arm` zeroes and names the trial, `collect` waits for
+//! the last frames and reports, `close` detaches.
 
 mod attach;
 mod collect;
@@ -19,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use self::attach::Attached;
+use self::delivery::{Delivery, await_running_programs};
 use self::program::Armed;
 use self::wire::{ArmParams, CollectParams, CollectReply, OpenParams, OpenReply, OpenStream};
 use super::Error;
@@ -76,7 +78,8 @@ impl Sink {
         ))
     }
 
-    /// Zeroes all counts; from here on, frames of this trial and length are counted, those of `phase` analysed.
+    /// Zeroes all counts; from here on, frames of this trial and length are counted, those of
+    /// `phase` analysed.
     pub fn arm(&mut self, params: &ArmParams) -> Result<(), Error> {
         if !FRAME_BYTES.contains(&params.frame_bytes) {
             let allowed = format!(
@@ -89,6 +92,16 @@ impl Sink {
         }
         self.armed = false;
         for stream in &self.streams {
+            stream.attached.memory.disarm()?;
+        }
+        if self
+            .streams
+            .iter()
+            .any(|stream| stream.attached.delivery == Delivery::Serialised)
+        {
+            await_running_programs()?; // elsewhere disarming waited, for the program's lock
+        }
+        for stream in &self.streams {
             stream.attached.memory.arm(Armed {
                 trial: params.trial,
                 stream: stream.number,
@@ -100,7 +113,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Waits for the last frames and reports. Setting `abort` ends the wait at once. Counting goes on until `arm` or `close`.
+    /// Waits for the last frames and reports. Setting `abort` ends the wait at once. Counting goes
+    /// on until `arm` or `close`.
     pub fn collect(
         &self,
         params: &CollectParams,

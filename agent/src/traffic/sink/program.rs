@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use libbpf_rs::OpenObject;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
-use super::delivery::{Delivery, await_running_programs};
+use super::delivery::Delivery;
 use super::histogram::DELAY_BUCKETS;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
@@ -32,7 +32,8 @@ pub(super) const PHASE_MEASURE: usize = 3;
 pub(super) const LANE_MAIN: usize = 0;
 pub(super) const LANE_EXTRA: usize = 1;
 
-/// Loads what an attachment of this mode runs, not what only the others do: the kernel may refuse those.
+/// Loads what an attachment of this mode runs, not what only the others do: the kernel may refuse
+/// those.
 pub(super) fn load(
     storage: &mut MaybeUninit<OpenObject>,
     mode: Mode,
@@ -55,7 +56,6 @@ pub(super) fn load(
 /// What the program counts in, and the trial that it counts for.
 #[derive(Debug)]
 pub(super) struct Memory {
-    delivery: Delivery,
     state: Single<State>,
     window: Single<skeleton::types::window>,
     delays: Single<skeleton::types::histogram>,
@@ -71,18 +71,24 @@ pub(super) struct Armed {
 }
 
 impl Memory {
-    pub fn of(program: &SinkSkel<'_>, delivery: Delivery) -> anyhow::Result<Self> {
+    pub fn of(program: &SinkSkel<'_>) -> anyhow::Result<Self> {
         Ok(Self {
-            delivery,
             state: Single::locked(&program.maps.sink_state)?,
             window: Single::new(&program.maps.sink_window)?,
             delays: Single::new(&program.maps.sink_delays)?,
         })
     }
 
-    /// Zeroes everything and counts for `armed` from here on.
+    /// Forgets what was counted; all test frames are refused from here on.
+    pub fn disarm(&self) -> anyhow::Result<()> {
+        self.state.zero()
+    }
+
+    /// Counts for `armed` from here on. To be called on a disarmed program, when no run of it is
+    /// left that began before: an unarmed program leaves window and histogram alone.
     pub fn arm(&self, armed: Armed) -> anyhow::Result<()> {
-        self.disarm()?;
+        self.window.zero()?;
+        self.delays.zero()?;
         let phase = match armed.phase {
             AnalysedPhase::Probe => PHASE_PROBE,
             AnalysedPhase::Measure => PHASE_MEASURE,
@@ -94,17 +100,6 @@ impl Memory {
             analysed_phase: phase as u8,
             ..State::default()
         })
-    }
-
-    /// Zeroes everything; test frames are refused from here on.
-    pub fn disarm(&self) -> anyhow::Result<()> {
-        self.state.zero()?;
-        // From the next frame on, the program leaves the window and the histogram alone.
-        if self.delivery == Delivery::Serialised {
-            await_running_programs()?;
-        }
-        self.window.zero()?;
-        self.delays.zero()
     }
 
     pub fn state(&self) -> anyhow::Result<State> {

@@ -14,7 +14,7 @@ use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::PHASE_WARMUP;
 use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc};
 
-const RUNNING: AtomicBool = AtomicBool::new(false);
+static RUNNING: AtomicBool = AtomicBool::new(false);
 
 fn params<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
