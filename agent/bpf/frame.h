@@ -20,7 +20,7 @@ enum phase { PHASE_NONE, PHASE_PROBE, PHASE_WARMUP, PHASE_MEASURE, PHASES };
 
 /*
  * 64 bytes, the smallest frame. Declared aligned so that clang loads whole fields where their
- * offsets allow it; the kernel's BPF accepts unaligned packets on this machine.
+ * offsets allow it; packets need not be, where loads may be unaligned (x86-64).
  */
 struct test_frame {
 	struct ethhdr ethernet;

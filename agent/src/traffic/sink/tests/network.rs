@@ -1,5 +1,6 @@
 //! Sinks on veth pairs, through the methods' own JSON.
 
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::traffic::Error;
 use crate::traffic::sink::Sink;
 use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::PHASE_WARMUP;
-use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc};
+use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc, wait_until};
 
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
@@ -194,6 +195,35 @@ fn a_dropped_sink_leaves_nothing_attached() {
         in_namespace(|| {
             drop(open(attach).unwrap());
             assert_nothing_attached();
+        });
+    }
+}
+
+/// The test runs itself once more as the process to be killed.
+#[test]
+fn a_killed_agent_leaves_no_xdp_attached() {
+    const HOLDS: &str = "VTAX_TEST_HOLDS_A_SINK";
+    if let Ok(attach) = std::env::var(HOLDS) {
+        let _sink = open(&attach).unwrap();
+        loop {
+            thread::park();
+        }
+    }
+    let runs_xdp = || ip(&["link", "show", SINK]).contains("xdp");
+    for attach in ["native", "generic"] {
+        in_namespace(|| {
+            let mut holder = Command::new(std::env::current_exe().unwrap())
+                .args([
+                    "--exact",
+                    "traffic::sink::tests::network::a_killed_agent_leaves_no_xdp_attached",
+                ])
+                .env(HOLDS, attach)
+                .spawn()
+                .unwrap();
+            wait_until(runs_xdp);
+            holder.kill().unwrap();
+            holder.wait().unwrap();
+            wait_until(|| !runs_xdp());
         });
     }
 }
