@@ -30,8 +30,8 @@ struct state {
 	struct bpf_spin_lock lock;
 	__u32 trial;
 	__u32 frame_bytes;
-	__u8 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
-	__u8 stream;
+	__u16 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
+	__u16 stream;
 	__u64 frames[PHASES]; /* the main lane's, duplicates included */
 	struct lane lanes[LANES];
 	__u64 first_ns; /* of the main lane */

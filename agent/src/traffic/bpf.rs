@@ -54,7 +54,7 @@ pub(super) fn check(result: i32) -> libbpf_rs::Result<i32> {
 /// A map value as clang laid it out.
 ///
 /// # Safety
-/// The type is `repr(C)`, has no references, and every bit pattern is one of its values.
+/// The type is `repr(C)` with integers only and no padding.
 pub(super) unsafe trait MapValue: Copy {}
 
 /// An array map with one entry.
@@ -104,7 +104,7 @@ impl<T: MapValue> Single<T> {
     }
 
     pub fn write(&self, value: &T) -> anyhow::Result<()> {
-        // SAFETY: a MapValue is plain memory; the kernel copies it.
+        // SAFETY: a MapValue has no padding, so all its bytes are initialised.
         let bytes =
             unsafe { slice::from_raw_parts(ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
         self.write_bytes(bytes)
@@ -125,7 +125,7 @@ impl<T: MapValue> Single<T> {
             bytes.len() >= size_of::<T>(),
             self.failed("find a whole value in")
         );
-        // SAFETY: long enough, and MapValue allows any bit pattern.
+        // SAFETY: long enough, and any bytes make a MapValue.
         Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
     }
 

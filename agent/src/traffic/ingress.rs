@@ -19,7 +19,7 @@ mod skeleton {
 
 use skeleton::types::arrivals as Arrivals;
 
-// SAFETY: laid out by the skeleton after the BPF program's own type; integers only.
+// SAFETY: laid out by the skeleton after the BPF program's own type: integers, without padding.
 unsafe impl MapValue for Arrivals {}
 
 /// `ingress.drop`.
@@ -121,6 +121,8 @@ fn dropped(interface: String, arrivals: &Single<Arrivals>) -> anyhow::Result<Dro
 
 #[cfg(test)]
 mod tests {
+    use std::mem::offset_of;
+
     use libbpf_rs::ProgramInput;
 
     use super::skeleton::types::__sk_buff;
@@ -215,13 +217,10 @@ mod tests {
             .unwrap()
             .load()
             .unwrap();
-        for gso_segs in [0, 1, 40] {
-            let context = __sk_buff {
-                gso_segs,
-                ..Default::default()
-            };
-            // SAFETY: a context is plain memory.
-            let mut context: [u8; size_of::<__sk_buff>()] = unsafe { std::mem::transmute(context) };
+        for gso_segs in [0u32, 1, 40] {
+            let mut context = [0; size_of::<__sk_buff>()];
+            context[offset_of!(__sk_buff, gso_segs)..][..4]
+                .copy_from_slice(&gso_segs.to_ne_bytes());
             let bytes = frame(0);
             let input = ProgramInput {
                 data_in: Some(&bytes),

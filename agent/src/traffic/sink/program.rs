@@ -18,7 +18,7 @@ pub(super) mod skeleton {
 pub(super) use skeleton::SinkSkel;
 pub(super) use skeleton::types::state as State;
 
-// SAFETY: laid out by the skeleton after the BPF program's own types; integers only.
+// SAFETY: laid out by the skeleton after the BPF program's own types: integers, without padding.
 unsafe impl MapValue for State {}
 unsafe impl MapValue for skeleton::types::window {}
 unsafe impl MapValue for skeleton::types::histogram {}
@@ -95,9 +95,9 @@ impl Memory {
         };
         self.state.write(&State {
             trial: armed.trial,
-            stream: armed.stream,
+            stream: armed.stream.into(),
             frame_bytes: armed.frame_bytes,
-            analysed_phase: phase as u8,
+            analysed_phase: phase as u16,
             ..State::default()
         })
     }

@@ -1,7 +1,12 @@
-//! Tests of the sink's program alone (`counting`) and of sinks on real interfaces (`network`).
+//! Tests of the sink's program alone, on a bench, and of sinks on real interfaces.
 
-mod counting;
+mod attachment;
+mod bench;
+mod delays;
+mod load;
 mod network;
+mod refusals;
+mod sequences;
 
 use super::cost::monotonic_ns;
 use super::frame::TestFrame;
