@@ -36,3 +36,11 @@ fn probe(sequence: u32) -> TestFrame {
         ..frame(sequence)
     }
 }
+
+/// A sink may be collected in one thread while another answers its control stream.
+#[test]
+fn a_sink_can_cross_threads() {
+    fn crosses<T: Send + Sync>() {}
+    crosses::<super::Sink>();
+    crosses::<crate::traffic::ingress::IngressDrop>();
+}
