@@ -49,14 +49,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Where clang finds the kernel's UAPI headers for this machine.
 ///
-/// For `-target bpf` clang leaves out the directory of the architecture's headers (`asm/types.h`), so we ask it where it
-/// looks when it compiles for the machine itself.
+/// For `-target bpf` clang leaves out the directory of the architecture's headers (`asm/types.h`),
+/// so we ask it where it looks when it compiles for the machine itself.
 fn system_include_directories(clang: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let answer = Command::new(clang)
         .args(["-v", "-E", "-x", "c", "/dev/null"])
         .output()
         .map_err(|error| {
-            format!("cannot run `{clang}`, which compiles the BPF programs: {error}. Install {PACKAGES}, or set CLANG.")
+            format!(
+                "cannot run `{clang}`, which compiles the BPF programs: {error}. \
+                 Install {PACKAGES}, or set CLANG."
+            )
         })?;
     let text = String::from_utf8_lossy(&answer.stderr);
     let directories: Vec<String> = text

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log-linear filing of delays: exactly below 256 ns, then 128 buckets to each power of two, up to 2^36 ns (69 s).
- * The agent's histogram.rs inverts it.
+ * Log-linear filing of delays: exactly below 256 ns, then 128 buckets to each power of two, up to
+ * 2^36 ns (69 s). The agent's histogram.rs inverts it.
  */
 #ifndef VTAX_DELAY_BUCKET_H
 #define VTAX_DELAY_BUCKET_H

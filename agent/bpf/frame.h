@@ -18,7 +18,10 @@ enum phase { PHASE_NONE, PHASE_PROBE, PHASE_WARMUP, PHASE_MEASURE, PHASES };
 #define PHASE_FLAG_PROBE 0x80 /* this frame's delay is to be taken */
 #define STREAM_FLAG_EXTRA_LANE 0x80 /* sent beside the flood, numbered by itself */
 
-/* 64 bytes, the smallest frame. Aligned so that clang loads whole fields where their offsets allow it. */
+/*
+ * 64 bytes, the smallest frame. Declared aligned so that clang loads whole fields where their
+ * offsets allow it; packets need not be, where loads may be unaligned (x86-64).
+ */
 struct test_frame {
 	struct ethhdr ethernet;
 	struct iphdr ip;
@@ -45,8 +48,9 @@ static __always_inline struct test_frame *parse_test_frame(void *data, const voi
 
 	if ((void *)(frame + 1) > end)
 		return NULL;
-	if (frame->ethernet.h_proto != bpf_htons(ETH_P_IP) || frame->ip.version != 4 || frame->ip.ihl != 5 ||
-	    frame->ip.protocol != IPPROTO_UDP || frame->magic != bpf_htonl(FRAME_MAGIC))
+	if (frame->ethernet.h_proto != bpf_htons(ETH_P_IP) || frame->ip.version != 4 ||
+	    frame->ip.ihl != 5 || frame->ip.protocol != IPPROTO_UDP ||
+	    frame->magic != bpf_htonl(FRAME_MAGIC))
 		return NULL;
 	if (frame_phase(frame) == PHASE_NONE || frame_phase(frame) >= PHASES)
 		return NULL;

@@ -2,9 +2,9 @@
 /*
  * The sink of one stream: checks, counts and drops its test frames, and passes everything else.
  *
- * One body serves XDP (native and generic) and tc ingress. Only native XDP on a one-queue interface is serialised by the
- * kernel; elsewhere two CPUs may deliver to an interface at once, so the body always holds the state's lock. Uncontended
- * it costs a few nanoseconds, and user space gets consistent copies of the state by the same lock.
+ * One body serves XDP (native and generic) and tc ingress. Where two CPUs may deliver to the
+ * interface at once, it holds the state's lock. That costs as much as the counting itself, so the
+ * agent leaves it out where the kernel serialises delivery.
  */
 #include <stdbool.h>
 #include <linux/pkt_cls.h>
@@ -30,8 +30,8 @@ struct state {
 	struct bpf_spin_lock lock;
 	__u32 trial;
 	__u32 frame_bytes;
-	__u8 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
-	__u8 stream;
+	__u16 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
+	__u16 stream;
 	__u64 frames[PHASES]; /* the main lane's, duplicates included */
 	struct lane lanes[LANES];
 	__u64 first_ns; /* of the main lane */
@@ -55,6 +55,8 @@ struct histogram {
 	__u64 buckets[DELAY_BUCKETS];
 };
 
+const volatile __u8 serialised; /* set before loading */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -76,6 +78,18 @@ struct {
 	__type(value, struct histogram);
 } sink_delays SEC(".maps");
 
+static __always_inline void lock(struct state *state)
+{
+	if (!serialised)
+		bpf_spin_lock(&state->lock);
+}
+
+static __always_inline void unlock(struct state *state)
+{
+	if (!serialised)
+		bpf_spin_unlock(&state->lock);
+}
+
 static __always_inline void count_arrival(struct lane *lane, __u32 sequence)
 {
 	lane->received++;
@@ -91,8 +105,8 @@ static __always_inline void count_arrival(struct lane *lane, __u32 sequence)
 }
 
 /*
- * Whether this sequence arrived before; if not, remembers it. A frame overtaken by WINDOW_FRAMES others can no longer be judged
- * and counts as no duplicate.
+ * Whether this sequence arrived before; if not, remembers it. A frame overtaken by WINDOW_FRAMES
+ * others can no longer be judged and counts as no duplicate.
  */
 static __always_inline bool is_duplicate(__u32 *arrived, __u32 sequence)
 {
@@ -114,8 +128,9 @@ static __always_inline void count_phase(struct state *state, const struct test_f
 		state->frames[phase]++;
 }
 
-static __always_inline void analyse(struct state *state, struct window *window, struct histogram *delays,
-				    const struct test_frame *frame, __u64 now_ns)
+static __always_inline void analyse(struct state *state, struct window *window,
+				    struct histogram *delays, const struct test_frame *frame,
+				    __u64 now_ns)
 {
 	bool extra = frame->stream & STREAM_FLAG_EXTRA_LANE;
 	struct lane *lane = &state->lanes[extra];
@@ -141,7 +156,10 @@ static __always_inline void analyse(struct state *state, struct window *window, 
 	}
 }
 
-/* Whether the frame is a test frame and has to be dropped. `frame_bytes` is 0 for a super-packet of several frames. */
+/*
+ * Whether the frame is a test frame and has to be dropped. `frame_bytes` is 0 for a super-packet of
+ * several frames.
+ */
 static __always_inline bool sink_frame(const struct test_frame *frame, __u32 frame_bytes)
 {
 	__u32 zero = 0;
@@ -152,15 +170,15 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 	if (!state || !window || !delays)
 		return false;
 	if (!frame) {
-		bpf_spin_lock(&state->lock);
+		lock(state);
 		state->foreign++;
-		bpf_spin_unlock(&state->lock);
+		unlock(state);
 		return false;
 	}
 
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	bpf_spin_lock(&state->lock);
+	lock(state);
 	if (state->analysed_phase == PHASE_NONE || bpf_ntohl(frame->trial) != state->trial) {
 		state->refused_trial++;
 	} else if ((frame->stream & ~STREAM_FLAG_EXTRA_LANE) != state->stream) {
@@ -173,7 +191,7 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 		if (frame_phase(frame) == state->analysed_phase)
 			analyse(state, window, delays, frame, now_ns);
 	}
-	bpf_spin_unlock(&state->lock);
+	unlock(state);
 	return true;
 }
 
@@ -195,8 +213,9 @@ int sink_tc(struct __sk_buff *skb)
 }
 
 /*
- * Never attached: BPF_PROG_TEST_RUN repeats it over one frame to learn what a frame costs. It numbers the frame anew on
- * each run, since a repeated sequence would take the shorter way of a duplicate.
+ * Never attached: BPF_PROG_TEST_RUN repeats it over one frame to learn what a frame costs. It
+ * numbers the frame anew on each run, since a repeated sequence would take the shorter way of a
+ * duplicate.
  */
 SEC("xdp")
 int sink_cost(struct xdp_md *context)

@@ -1,4 +1,4 @@
-//! What all BPF users here share: libbpf's messages in our errors, maps with one entry, interfaces by name.
+//! What all BPF users here share: libbpf's messages in our errors, and maps with one entry.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -8,9 +8,6 @@ use std::sync::Once;
 
 use anyhow::{Context, anyhow};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut, PrintLevel, set_print};
-use nix::net::if_::if_nametoindex;
-
-use super::Error;
 
 /// The verifier's verdict stands at the end of its log; the rest is the way there.
 const LOG_LINES_KEPT: usize = 12;
@@ -19,7 +16,8 @@ thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs a libbpf operation; what libbpf had to say (the verifier's last lines above all) goes into the error.
+/// Runs a libbpf operation; what libbpf had to say (the verifier's last lines above all) goes into
+/// the error.
 pub(super) fn with_libbpf_log<T>(
     what: &str,
     operation: impl FnOnce() -> libbpf_rs::Result<T>,
@@ -53,25 +51,10 @@ pub(super) fn check(result: i32) -> libbpf_rs::Result<i32> {
     }
 }
 
-/// The index of a network interface in this thread's network namespace.
-pub(super) fn interface_index(field: &str, name: &str) -> Result<i32, Error> {
-    if_nametoindex(name)
-        .map(|index| index as i32)
-        .map_err(|errno| {
-            Error::params(
-                field,
-                format!(
-                    "no interface `{name}` in the agent's network namespace ({})",
-                    errno.desc()
-                ),
-            )
-        })
-}
-
 /// A map value as clang laid it out.
 ///
 /// # Safety
-/// The type is `repr(C)`, has no references, and every bit pattern is one of its values.
+/// The type is `repr(C)` with integers only and no padding.
 pub(super) unsafe trait MapValue: Copy {}
 
 /// An array map with one entry.
@@ -82,50 +65,46 @@ pub(super) struct Single<T> {
     value: PhantomData<T>,
 }
 
+/// The key of the only entry.
+const KEY: [u8; 4] = [0; 4];
+
 impl<T: MapValue> Single<T> {
     pub fn new(map: &MapMut<'_>) -> anyhow::Result<Self> {
         Self::with_flags(map, MapFlags::ANY)
     }
 
-    /// For a value that begins with a `bpf_spin_lock`: reads and writes hold it, so that both are atomic.
+    /// For a value that begins with a `bpf_spin_lock`: reads and writes hold it.
     pub fn locked(map: &MapMut<'_>) -> anyhow::Result<Self> {
         Self::with_flags(map, MapFlags::LOCK)
     }
 
     fn with_flags(map: &MapMut<'_>, flags: MapFlags) -> anyhow::Result<Self> {
-        let map = MapHandle::try_from(map).context("BPF map")?;
-        anyhow::ensure!(
-            map.value_size() as usize == size_of::<T>(),
-            "BPF map {:?} holds {} bytes, this agent expects {}: rebuild it",
-            map.name(),
-            map.value_size(),
-            size_of::<T>()
-        );
         Ok(Self {
-            map,
+            map: MapHandle::try_from(map).context("BPF map")?,
             flags,
             value: PhantomData,
         })
     }
 
     pub fn read(&self) -> anyhow::Result<T> {
-        let bytes = self
-            .map
-            .lookup(&0u32.to_ne_bytes(), self.flags)
-            .with_context(|| format!("cannot read BPF map {:?}", self.map.name()))?
-            .context("an array map has all its entries")?;
-        anyhow::ensure!(
-            bytes.len() >= size_of::<T>(),
-            "BPF map {:?} gave {} bytes",
-            self.map.name(),
-            bytes.len()
-        );
-        // SAFETY: long enough, and MapValue allows any bit pattern.
-        Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
+        let entry = self.map.lookup(&KEY, self.flags);
+        let bytes = entry
+            .with_context(|| self.failed("read"))?
+            .with_context(|| self.failed("find an entry in"))?;
+        self.value(&bytes)
+    }
+
+    /// The value of each CPU, for a per-CPU array.
+    pub fn read_per_cpu(&self) -> anyhow::Result<Vec<T>> {
+        let entry = self.map.lookup_percpu(&KEY, self.flags);
+        let cpus = entry
+            .with_context(|| self.failed("read"))?
+            .with_context(|| self.failed("find an entry in"))?;
+        cpus.iter().map(|bytes| self.value(bytes)).collect()
     }
 
     pub fn write(&self, value: &T) -> anyhow::Result<()> {
-        // SAFETY: a MapValue is plain memory; the kernel copies it.
+        // SAFETY: a MapValue has no padding, so all its bytes are initialised.
         let bytes =
             unsafe { slice::from_raw_parts(ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
         self.write_bytes(bytes)
@@ -137,7 +116,20 @@ impl<T: MapValue> Single<T> {
 
     fn write_bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.map
-            .update(&0u32.to_ne_bytes(), bytes, self.flags)
-            .with_context(|| format!("cannot write BPF map {:?}", self.map.name()))
+            .update(&KEY, bytes, self.flags)
+            .with_context(|| self.failed("write"))
+    }
+
+    fn value(&self, bytes: &[u8]) -> anyhow::Result<T> {
+        anyhow::ensure!(
+            bytes.len() >= size_of::<T>(),
+            self.failed("find a whole value in")
+        );
+        // SAFETY: long enough, and any bytes make a MapValue.
+        Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
+    }
+
+    fn failed(&self, what: &str) -> String {
+        format!("cannot {what} BPF map {:?}", self.map.name())
     }
 }

@@ -1,4 +1,5 @@
-//! Dropping everything at an interface's ingress, to learn how fast a source is when nothing lies behind the link.
+//! Dropping everything at an interface's ingress, to learn how fast a source is when nothing lies
+//! behind the link.
 
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
@@ -7,8 +8,9 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::bpf::{MapValue, Single, interface_index, with_libbpf_log};
+use super::bpf::{MapValue, Single, with_libbpf_log};
 use super::clsact::IngressFilter;
+use super::interface::Interface;
 
 mod skeleton {
     #![allow(clippy::all, dead_code)]
@@ -17,7 +19,7 @@ mod skeleton {
 
 use skeleton::types::arrivals as Arrivals;
 
-// SAFETY: laid out by the skeleton after the BPF program's own type; integers only.
+// SAFETY: laid out by the skeleton after the BPF program's own type: integers, without padding.
 unsafe impl MapValue for Arrivals {}
 
 /// `ingress.drop`.
@@ -63,16 +65,12 @@ impl IngressDrop {
             return Err(Error::params("interfaces", "names no interface"));
         }
         let mut interfaces: Vec<Dropping> = Vec::new();
-        for (position, interface) in params.interfaces.iter().enumerate() {
+        for (position, name) in params.interfaces.iter().enumerate() {
             let field = format!("interfaces[{position}]");
-            if interfaces.iter().any(|other| other.interface == *interface) {
-                return Err(Error::params(
-                    field,
-                    format!("`{interface}` is named twice"),
-                ));
+            if interfaces.iter().any(|other| other.interface == *name) {
+                return Err(Error::params(field, format!("`{name}` is named twice")));
             }
-            let index = interface_index(&field, interface)?;
-            interfaces.push(Dropping::attach(interface, index)?);
+            interfaces.push(Dropping::attach(&Interface::find(&field, name)?)?);
         }
         Ok(Self { interfaces })
     }
@@ -87,7 +85,7 @@ impl IngressDrop {
 }
 
 impl Dropping {
-    fn attach(interface: &str, index: i32) -> anyhow::Result<Self> {
+    fn attach(interface: &Interface) -> anyhow::Result<Self> {
         let mut storage = MaybeUninit::uninit();
         let program = with_libbpf_log("the kernel refuses the ingress drop's BPF program", || {
             skeleton::IngressSkelBuilder::default()
@@ -95,20 +93,159 @@ impl Dropping {
                 .load()
         })?;
         Ok(Self {
-            interface: interface.to_owned(),
-            arrivals: Single::locked(&program.maps.ingress_arrivals)?,
-            filter: IngressFilter::attach(interface, index, program.progs.ingress_drop.as_fd())?,
+            interface: interface.name.clone(),
+            arrivals: Single::new(&program.maps.ingress_arrivals)?,
+            filter: IngressFilter::attach(interface, program.progs.ingress_drop.as_fd())?,
         })
     }
 
     fn release(self) -> anyhow::Result<DroppedAtInterface> {
         self.filter.detach()?;
-        let arrivals = self.arrivals.read()?;
-        Ok(DroppedAtInterface {
-            interface: self.interface,
-            frames: arrivals.frames,
-            first_ns: (arrivals.frames > 0).then_some(arrivals.first_ns),
-            last_ns: (arrivals.frames > 0).then_some(arrivals.last_ns),
+        dropped(self.interface, &self.arrivals)
+    }
+}
+
+fn dropped(interface: String, arrivals: &Single<Arrivals>) -> anyhow::Result<DroppedAtInterface> {
+    let cpus: Vec<_> = arrivals
+        .read_per_cpu()?
+        .into_iter()
+        .filter(|cpu| cpu.frames > 0)
+        .collect();
+    Ok(DroppedAtInterface {
+        interface,
+        frames: cpus.iter().map(|cpu| cpu.frames).sum(),
+        first_ns: cpus.iter().map(|cpu| cpu.first_ns).min(),
+        last_ns: cpus.iter().map(|cpu| cpu.last_ns).max(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use libbpf_rs::ProgramInput;
+
+    use super::skeleton::types::__sk_buff;
+    use super::*;
+    use crate::traffic::sink::frame::TestFrame;
+    use crate::traffic::testing::{SINK, Sender, in_namespace, tc, wait_until};
+
+    const TC_ACT_SHOT: u32 = 2;
+
+    fn frame(sequence: u32) -> Vec<u8> {
+        TestFrame {
+            trial: 1,
+            phase: 3,
+            stream: 0,
+            sequence,
+            time_ns: 1,
+        }
+        .to_bytes(64)
+    }
+
+    fn dropping() -> IngressDrop {
+        IngressDrop::open(&DropParams {
+            interfaces: vec![SINK.into()],
         })
+        .unwrap()
+    }
+
+    #[test]
+    fn everything_is_dropped_and_test_frames_are_counted() {
+        in_namespace(|| {
+            let sender = Sender::new();
+            let ingress = dropping();
+            sender.send(&[0xff; 64]);
+            (0..100).for_each(|sequence| sender.send(&frame(sequence)));
+            // The kernel may deliver them later, from its softirq thread.
+            wait_until(|| {
+                dropped(SINK.into(), &ingress.interfaces[0].arrivals)
+                    .unwrap()
+                    .frames
+                    >= 100
+            });
+            let reply = ingress.release().unwrap();
+            let dropped = &reply.interfaces[0];
+            assert_eq!((dropped.interface.as_str(), dropped.frames), (SINK, 100));
+            assert!(dropped.first_ns.is_some() && dropped.first_ns < dropped.last_ns);
+            assert!(!tc(&["qdisc", "show", "dev", SINK]).contains("clsact"));
+        });
+    }
+
+    #[test]
+    fn nothing_arrived_gives_no_times() {
+        in_namespace(|| {
+            let dropped = dropping().release().unwrap().interfaces.remove(0);
+            assert_eq!(
+                (dropped.frames, dropped.first_ns, dropped.last_ns),
+                (0, None, None)
+            );
+        });
+    }
+
+    #[test]
+    fn a_foreign_clsact_stays() {
+        in_namespace(|| {
+            tc(&["qdisc", "add", "dev", SINK, "clsact"]);
+            dropping().release().unwrap();
+            drop(dropping());
+            assert!(tc(&["qdisc", "show", "dev", SINK]).contains("clsact"));
+            assert_eq!(tc(&["filter", "show", "dev", SINK, "ingress"]), "");
+        });
+    }
+
+    #[test]
+    fn an_absent_interface_is_named_and_nothing_is_dropped() {
+        in_namespace(|| {
+            let params = DropParams {
+                interfaces: vec![SINK.into(), "absent0".into()],
+            };
+            let error = IngressDrop::open(&params).unwrap_err().to_string();
+            assert!(
+                error.starts_with("interfaces[1]: no interface `absent0`"),
+                "{error}"
+            );
+            assert!(!tc(&["qdisc", "show", "dev", SINK]).contains("clsact"));
+        });
+    }
+
+    #[test]
+    fn each_segment_of_a_super_packet_counts() {
+        let mut storage = MaybeUninit::uninit();
+        let program = skeleton::IngressSkelBuilder::default()
+            .open(&mut storage)
+            .unwrap()
+            .load()
+            .unwrap();
+        for gso_segs in [0u32, 1, 40] {
+            let mut context = [0; size_of::<__sk_buff>()];
+            context[offset_of!(__sk_buff, gso_segs)..][..4]
+                .copy_from_slice(&gso_segs.to_ne_bytes());
+            let bytes = frame(0);
+            let input = ProgramInput {
+                data_in: Some(&bytes),
+                context_in: Some(&mut context),
+                ..Default::default()
+            };
+            assert_eq!(
+                program
+                    .progs
+                    .ingress_drop
+                    .test_run(input)
+                    .unwrap()
+                    .return_value,
+                TC_ACT_SHOT
+            );
+        }
+        let arrivals: Single<Arrivals> = Single::new(&program.maps.ingress_arrivals).unwrap();
+        assert_eq!(
+            arrivals
+                .read_per_cpu()
+                .unwrap()
+                .iter()
+                .map(|cpu| cpu.frames)
+                .sum::<u64>(),
+            42
+        );
     }
 }

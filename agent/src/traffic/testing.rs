@@ -7,6 +7,7 @@ use std::panic::resume_unwind;
 use std::process::Command;
 use std::ptr;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
@@ -16,7 +17,8 @@ pub(super) const SINK: &str = "snk0";
 
 /// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
 ///
-/// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens to the test.
+/// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens
+/// to the test.
 pub(super) fn in_namespace(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -32,6 +34,15 @@ pub(super) fn in_namespace(test: impl FnOnce() + Send) {
             resume_unwind(panic);
         }
     });
+}
+
+/// Waits for what happens soon; fails the test when it does not.
+pub(super) fn wait_until(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited ten seconds in vain");
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Runs ip(8) in this thread's namespace and gives its output.

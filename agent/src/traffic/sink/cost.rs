@@ -1,59 +1,73 @@
 //! What the sink's program costs, so that it can be charged to the sink and not to the UUT.
 
+use std::time::Duration;
+
 use anyhow::Context;
-use libbpf_rs::ProgramInput;
+use libbpf_rs::{ErrorKind, ProgramInput};
 use nix::time::{ClockId, clock_gettime};
 
 use super::frame::{FLAG_PROBE, TestFrame};
 use super::program::{Armed, LANE_MAIN, Memory, PHASE_MEASURE, SinkSkel};
 use super::wire::AnalysedPhase;
 
-/// A millisecond a round, and a median that one preemption does not move.
+/// A few milliseconds a round, and a median that one preemption does not move.
 const FRAMES_PER_ROUND: u32 = 20_000;
 const ROUNDS: usize = 5;
 const FRAME_BYTES: usize = 64;
 
-/// Nanoseconds for a frame that is counted and whose delay is filed, by BPF_PROG_TEST_RUN. Leaves the memory zeroed.
+const ARMED: Armed = Armed {
+    trial: 1,
+    stream: 0,
+    phase: AnalysedPhase::Measure,
+    frame_bytes: FRAME_BYTES as u32,
+};
+
+/// Nanoseconds for a frame that is counted and whose delay is filed, by BPF_PROG_TEST_RUN.
+///
+/// To be called before the program is attached. Leaves it disarmed.
 pub(super) fn ns_per_frame(program: &SinkSkel<'_>, memory: &Memory) -> anyhow::Result<f64> {
-    let armed = Armed {
-        trial: 1,
-        stream: 0,
-        phase: AnalysedPhase::Measure,
-        frame_bytes: FRAME_BYTES as u32,
-    };
-    let mut rounds = [0.0; ROUNDS];
-    for round in &mut rounds {
-        memory.arm(armed)?;
-        let frame = TestFrame {
-            trial: armed.trial,
-            phase: PHASE_MEASURE as u8 | FLAG_PROBE,
-            stream: armed.stream,
-            sequence: 0,
-            time_ns: monotonic_ns()?,
+    let mut rounds = Vec::with_capacity(ROUNDS);
+    while rounds.len() < ROUNDS {
+        memory.disarm()?;
+        memory.arm(ARMED)?;
+        match run(program) {
+            Ok(duration) => rounds.push(duration.as_nanos() as f64),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => {
+                return Err(error).context("cannot run the sink's program by BPF_PROG_TEST_RUN");
+            }
         }
-        .to_bytes(FRAME_BYTES);
-        let run = program
-            .progs
-            .sink_cost
-            .test_run(ProgramInput {
-                data_in: Some(&frame),
-                repeat: FRAMES_PER_ROUND,
-                ..Default::default()
-            })
-            .context("BPF_PROG_TEST_RUN of the sink's program")?;
         let received = memory.state()?.lanes[LANE_MAIN].received;
         anyhow::ensure!(
             received == u64::from(FRAMES_PER_ROUND),
             "the sink's program counted {received} of {FRAMES_PER_ROUND} frames in BPF_PROG_TEST_RUN"
         );
-        *round = run.duration.as_nanos() as f64;
     }
     memory.disarm()?;
     rounds.sort_by(f64::total_cmp);
     Ok(rounds[ROUNDS / 2])
 }
 
-pub(super) fn monotonic_ns() -> anyhow::Result<u64> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
-    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+/// One round's mean time for a frame.
+fn run(program: &SinkSkel<'_>) -> libbpf_rs::Result<Duration> {
+    let frame = TestFrame {
+        trial: ARMED.trial,
+        phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+        stream: ARMED.stream,
+        sequence: 0,
+        time_ns: monotonic_ns(),
+    };
+    let bytes = frame.to_bytes(FRAME_BYTES);
+    let input = ProgramInput {
+        data_in: Some(&bytes),
+        repeat: FRAMES_PER_ROUND,
+        ..Default::default()
+    };
+    Ok(program.progs.sink_cost.test_run(input)?.duration)
+}
+
+/// The clock of the frames' send times.
+pub(super) fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has CLOCK_MONOTONIC");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }

@@ -59,7 +59,8 @@ fn quantile(delays: &Histogram<u64>, permille: u64) -> Option<u64> {
     supported.then(|| delays.value_at_quantile(permille as f64 / 1000.0))
 }
 
-/// HdrHistogram's V2 encoding with three significant figures; with fewer where a message could not hold it.
+/// HdrHistogram's V2 encoding with three significant figures; with fewer where a message could not
+/// hold it.
 ///
 /// Two figures make HdrHistogram's buckets the same as ours, so the first step down loses nothing.
 fn encode(buckets: &[u64; DELAY_BUCKETS]) -> anyhow::Result<String> {
@@ -144,7 +145,8 @@ mod tests {
             proptest!(|(bits in 0..DELAY_BITS, noise in any::<u64>())| {
                 let delay_ns = (1 << bits) | (noise & ((1 << bits) - 1));
                 let middle_ns = bucket_middle_ns(bucket_of(delay_ns));
-                prop_assert!(relative_error(delay_ns, middle_ns) < 0.004, "{delay_ns} found as {middle_ns}");
+                let error = relative_error(delay_ns, middle_ns);
+                prop_assert!(error < 0.004, "{delay_ns} found as {middle_ns}");
             });
         });
     }
@@ -232,7 +234,9 @@ mod tests {
         }
 
         #[test]
-        fn the_worst_histogram_fits_its_share_of_a_message(seed in prop::array::uniform32(1..1u64 << 40)) {
+        fn the_worst_histogram_fits_its_share_of_a_message(
+            seed in prop::array::uniform32(1..1u64 << 40)
+        ) {
             let mut buckets = [0; DELAY_BUCKETS];
             for (bucket, count) in buckets.iter_mut().enumerate() {
                 *count = seed[bucket % 32].rotate_left(bucket as u32) >> 20;

@@ -1,12 +1,14 @@
 //! The counting sink: a BPF program at the interface where a stream leaves the UUT.
 //!
-//! It checks, counts and drops test frames before the kernel sees them; nothing is copied to user space. Life of a sink:
-//! `open` attaches, `arm` zeroes and names the trial, `collect` waits for the last frames and reports, `close` detaches.
+//! It checks, counts and drops test frames before the kernel sees them; nothing is copied to user
+//! space. Life of a sink: `open` attaches, `arm` zeroes and names the trial, `collect` waits for
+//! the last frames and reports, `close` detaches.
 
 mod attach;
 mod collect;
 mod cost;
-mod frame;
+mod delivery;
+pub(super) mod frame;
 mod histogram;
 mod program;
 #[cfg(test)]
@@ -18,10 +20,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use self::attach::Attached;
+use self::delivery::{Delivery, await_running_programs};
 use self::program::Armed;
 use self::wire::{ArmParams, CollectParams, CollectReply, OpenParams, OpenReply, OpenStream};
 use super::Error;
-use super::bpf::interface_index;
+use super::interface::Interface;
 
 /// Streams are numbered in seven bits of the frame; a reply holds eight histograms.
 const STREAMS_MAX: usize = 8;
@@ -48,9 +51,9 @@ impl Sink {
         check_pairs(params)?;
         let mut streams = Vec::new();
         for (position, pair) in params.streams.iter().enumerate() {
-            let index =
-                interface_index(&format!("streams[{position}].interface"), &pair.interface)?;
-            let attached = Attached::new(&pair.interface, index, params.attach)?;
+            let interface =
+                Interface::find(&format!("streams[{position}].interface"), &pair.interface)?;
+            let attached = Attached::new(&interface, params.attach)?;
             streams.push(Stream {
                 number: pair.stream,
                 attached,
@@ -75,7 +78,8 @@ impl Sink {
         ))
     }
 
-    /// Zeroes all counts; from here on, frames of this trial and length are counted, those of `phase` analysed.
+    /// Zeroes all counts; from here on, frames of this trial and length are counted, those of
+    /// `phase` analysed.
     pub fn arm(&mut self, params: &ArmParams) -> Result<(), Error> {
         if !FRAME_BYTES.contains(&params.frame_bytes) {
             let allowed = format!(
@@ -88,6 +92,16 @@ impl Sink {
         }
         self.armed = false;
         for stream in &self.streams {
+            stream.attached.memory.disarm()?;
+        }
+        if self
+            .streams
+            .iter()
+            .any(|stream| stream.attached.delivery == Delivery::Serialised)
+        {
+            await_running_programs()?; // elsewhere disarming waited, for the program's lock
+        }
+        for stream in &self.streams {
             stream.attached.memory.arm(Armed {
                 trial: params.trial,
                 stream: stream.number,
@@ -99,7 +113,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Waits for the last frames and reports. Setting `abort` ends the wait at once. Counting goes on until `arm` or `close`.
+    /// Waits for the last frames and reports. Setting `abort` ends the wait at once. Counting goes
+    /// on until `arm` or `close`.
     pub fn collect(
         &self,
         params: &CollectParams,

@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use anyhow::Context;
 use libbpf_rs::OpenObject;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
+use super::delivery::Delivery;
 use super::histogram::DELAY_BUCKETS;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
@@ -18,7 +18,7 @@ pub(super) mod skeleton {
 pub(super) use skeleton::SinkSkel;
 pub(super) use skeleton::types::state as State;
 
-// SAFETY: laid out by the skeleton after the BPF program's own types; integers only.
+// SAFETY: laid out by the skeleton after the BPF program's own types: integers, without padding.
 unsafe impl MapValue for State {}
 unsafe impl MapValue for skeleton::types::window {}
 unsafe impl MapValue for skeleton::types::histogram {}
@@ -32,15 +32,23 @@ pub(super) const PHASE_MEASURE: usize = 3;
 pub(super) const LANE_MAIN: usize = 0;
 pub(super) const LANE_EXTRA: usize = 1;
 
-/// Loads what an attachment of this mode runs, not what only the others do: the kernel may refuse those.
+/// Loads what an attachment of this mode runs, not what only the others do: the kernel may refuse
+/// those.
 pub(super) fn load(
     storage: &mut MaybeUninit<OpenObject>,
     mode: Mode,
+    delivery: Delivery,
 ) -> anyhow::Result<SinkSkel<'_>> {
     with_libbpf_log("the kernel refuses the sink's BPF program", || {
         let mut open = skeleton::SinkSkelBuilder::default().open(storage)?;
         open.progs.sink_tc.set_autoload(mode == Mode::Tc);
         open.progs.sink_xdp.set_autoload(mode != Mode::Tc);
+        let constants = open
+            .maps
+            .rodata_data
+            .as_deref_mut()
+            .expect("the program has constants");
+        constants.serialised = u8::from(delivery == Delivery::Serialised);
         open.load()
     })
 }
@@ -71,28 +79,27 @@ impl Memory {
         })
     }
 
-    /// Zeroes everything and counts for `armed` from here on.
+    /// Forgets what was counted; all test frames are refused from here on.
+    pub fn disarm(&self) -> anyhow::Result<()> {
+        self.state.zero()
+    }
+
+    /// Counts for `armed` from here on. To be called on a disarmed program, when no run of it is
+    /// left that began before: an unarmed program leaves window and histogram alone.
     pub fn arm(&self, armed: Armed) -> anyhow::Result<()> {
-        self.disarm()?;
+        self.window.zero()?;
+        self.delays.zero()?;
         let phase = match armed.phase {
             AnalysedPhase::Probe => PHASE_PROBE,
             AnalysedPhase::Measure => PHASE_MEASURE,
         };
         self.state.write(&State {
             trial: armed.trial,
-            stream: armed.stream,
+            stream: armed.stream.into(),
             frame_bytes: armed.frame_bytes,
-            analysed_phase: phase as u8,
+            analysed_phase: phase as u16,
             ..State::default()
         })
-    }
-
-    /// Zeroes everything; test frames are refused from here on.
-    pub fn disarm(&self) -> anyhow::Result<()> {
-        // An unarmed program leaves the window and the histogram alone, so they stay zero.
-        self.state.zero().context("disarm")?;
-        self.window.zero()?;
-        self.delays.zero()
     }
 
     pub fn state(&self) -> anyhow::Result<State> {

@@ -1,7 +1,12 @@
-//! Tests of the sink's program alone (`counting`) and of sinks on real interfaces (`network`).
+//! Tests of the sink's program alone, on a bench, and of sinks on real interfaces.
 
-mod counting;
+mod attachment;
+mod bench;
+mod delays;
+mod load;
 mod network;
+mod refusals;
+mod sequences;
 
 use super::cost::monotonic_ns;
 use super::frame::TestFrame;
@@ -14,7 +19,7 @@ const EXTRA_LANE: u8 = 0x80;
 
 /// A frame that an armed sink counts.
 fn frame(sequence: u32) -> TestFrame {
-    let time_ns = monotonic_ns().unwrap();
+    let time_ns = monotonic_ns();
     TestFrame {
         trial: TRIAL,
         phase: PHASE_MEASURE as u8,
@@ -30,4 +35,12 @@ fn probe(sequence: u32) -> TestFrame {
         stream: STREAM | EXTRA_LANE,
         ..frame(sequence)
     }
+}
+
+/// A sink may be collected in one thread while another answers its control stream.
+#[test]
+fn a_sink_can_cross_threads() {
+    fn crosses<T: Send + Sync>() {}
+    crosses::<super::Sink>();
+    crosses::<crate::traffic::ingress::IngressDrop>();
 }

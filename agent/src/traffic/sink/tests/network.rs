@@ -14,19 +14,19 @@ use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::PHASE_WARMUP;
 use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc};
 
-const RUNNING: AtomicBool = AtomicBool::new(false);
+static RUNNING: AtomicBool = AtomicBool::new(false);
 
-fn params<T: DeserializeOwned>(json: Value) -> T {
+pub(super) fn params<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
 
-fn open(attach: &str) -> Result<(Sink, Value), Error> {
+pub(super) fn open(attach: &str) -> Result<(Sink, Value), Error> {
     let streams = json!([{"stream": STREAM, "interface": SINK}]);
     let (sink, reply) = Sink::open(&params(json!({"streams": streams, "attach": attach})))?;
     Ok((sink, serde_json::to_value(reply).unwrap()))
 }
 
-fn arm(sink: &mut Sink, frame_bytes: usize) {
+pub(super) fn arm(sink: &mut Sink, frame_bytes: usize) {
     sink.arm(&params(
         json!({"trial": TRIAL, "phase": "measure", "frame_bytes": frame_bytes}),
     ))
@@ -34,7 +34,7 @@ fn arm(sink: &mut Sink, frame_bytes: usize) {
 }
 
 /// The reply, and in it the only stream.
-fn collect(sink: &Sink, frames: u64) -> (Value, Value) {
+pub(super) fn collect(sink: &Sink, frames: u64) -> (Value, Value) {
     let expected = json!([{"stream": STREAM, "frames": frames}]);
     let asked = params(json!({"expected": expected, "quiet_ms": 100, "limit_ms": 5000}));
     let reply = serde_json::to_value(sink.collect(&asked, &RUNNING).unwrap()).unwrap();
@@ -136,7 +136,7 @@ fn counts_a_mixed_load(attach: &str, attached: &str) {
     });
 }
 
-fn assert_nothing_attached() {
+pub(super) fn assert_nothing_attached() {
     let link = ip(&["-details", "link", "show", SINK]);
     assert!(!link.contains("xdp"), "{link}");
     let qdiscs = tc(&["qdisc", "show", "dev", SINK]);
@@ -161,97 +161,6 @@ fn tc_counts_a_mixed_load() {
 #[test]
 fn auto_prefers_native_xdp() {
     counts_a_mixed_load("auto", "xdp-native");
-}
-
-#[test]
-fn auto_takes_generic_xdp_where_frames_are_too_long_for_native() {
-    in_namespace(|| {
-        for interface in [SOURCE, SINK] {
-            ip(&["link", "set", interface, "mtu", "9000"]);
-        }
-        let refusal = open("native").unwrap_err().to_string();
-        assert!(
-            refusal.contains("native XDP") && refusal.contains(SINK),
-            "{refusal}"
-        );
-
-        let (mut sink, opened) = open("auto").unwrap();
-        assert_eq!(opened["streams"][0]["attached"], "xdp-generic");
-        arm(&mut sink, 9014);
-        let sender = Sender::new();
-        (0..5).for_each(|sequence| sender.send(&frame(sequence).to_bytes(9014)));
-        let (reply, stream) = collect(&sink, 5);
-        assert_eq!(
-            (&reply["ended"], &stream["received"]),
-            (&json!("complete"), &json!(5))
-        );
-    });
-}
-
-#[test]
-fn a_dropped_sink_leaves_nothing_attached() {
-    for attach in ["native", "generic", "tc"] {
-        in_namespace(|| {
-            drop(open(attach).unwrap());
-            assert_nothing_attached();
-        });
-    }
-}
-
-#[test]
-fn a_foreign_clsact_stays() {
-    in_namespace(|| {
-        tc(&["qdisc", "add", "dev", SINK, "clsact"]);
-        open("tc").unwrap().0.close().unwrap();
-        assert!(tc(&["qdisc", "show", "dev", SINK]).contains("clsact"));
-        assert_eq!(tc(&["filter", "show", "dev", SINK, "ingress"]), "");
-    });
-}
-
-#[test]
-fn a_sink_whose_program_was_taken_away_says_so() {
-    for attach in ["native", "generic", "tc"] {
-        in_namespace(|| {
-            let (mut sink, _) = open(attach).unwrap();
-            arm(&mut sink, FRAME_BYTES);
-            assert_eq!(collect(&sink, 0).1["attached"], true);
-            if attach == "tc" {
-                tc(&["qdisc", "del", "dev", SINK, "clsact"]);
-            } else {
-                ip(&["link", "del", SINK]);
-            }
-            assert_eq!(collect(&sink, 0).1["attached"], false, "{attach}");
-            sink.close().unwrap();
-        });
-    }
-}
-
-#[test]
-fn an_interface_takes_one_sink() {
-    in_namespace(|| {
-        let (_sink, _) = open("native").unwrap();
-        let refusal = open("native").unwrap_err().to_string();
-        assert!(
-            refusal.contains(SINK) && refusal.contains("busy"),
-            "{refusal}"
-        );
-    });
-}
-
-#[test]
-fn a_failed_open_detaches_what_it_attached() {
-    in_namespace(|| {
-        let streams =
-            json!([{"stream": 0, "interface": SINK}, {"stream": 1, "interface": "absent0"}]);
-        let error = Sink::open(&params(json!({"streams": streams, "attach": "auto"})))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("streams[1].interface: no interface `absent0`"),
-            "{error}"
-        );
-        assert_nothing_attached();
-    });
 }
 
 #[test]

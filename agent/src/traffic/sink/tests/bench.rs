@@ -1,0 +1,99 @@
+//! The BPF program on hand-made frames, by BPF_PROG_TEST_RUN.
+
+use std::mem::MaybeUninit;
+
+use libbpf_rs::{ProgramInput, ProgramOutput};
+
+use super::*;
+use crate::traffic::sink::delivery::Delivery;
+use crate::traffic::sink::program::skeleton::types::lane as Lane;
+use crate::traffic::sink::program::*;
+use crate::traffic::sink::wire::{AnalysedPhase, Mode};
+
+const XDP_DROP: u32 = 1;
+const XDP_PASS: u32 = 2;
+const TC_ACT_OK: u32 = 0;
+pub(super) const TC_ACT_SHOT: u32 = 2;
+
+pub(super) const ARMED: Armed = Armed {
+    trial: TRIAL,
+    stream: STREAM,
+    phase: AnalysedPhase::Measure,
+    frame_bytes: FRAME_BYTES as u32,
+};
+
+/// A loaded, armed and unattached sink.
+pub(super) struct Bench<'a> {
+    pub program: &'a SinkSkel<'a>,
+    pub memory: Memory,
+    pub mode: Mode,
+}
+
+/// Runs `test` on the programs of each mode, without a lock and with one.
+pub(super) fn on_all_programs(test: impl Fn(&Bench<'_>)) {
+    let programs = [
+        (Mode::XdpNative, Delivery::Serialised),
+        (Mode::XdpGeneric, Delivery::Concurrent),
+        (Mode::Tc, Delivery::Concurrent),
+    ];
+    for (mode, delivery) in programs {
+        let mut storage = MaybeUninit::uninit();
+        let program =
+            load(&mut storage, mode, delivery).expect("these tests run BPF programs and need root");
+        let memory = Memory::of(&program).unwrap();
+        memory.arm(ARMED).unwrap();
+        test(&Bench {
+            program: &program,
+            memory,
+            mode,
+        });
+    }
+}
+
+impl Bench<'_> {
+    /// Whether the program drops the frame.
+    pub fn drops(&self, frame: &[u8]) -> bool {
+        let input = ProgramInput {
+            data_in: Some(frame),
+            ..Default::default()
+        };
+        let verdict = |output: libbpf_rs::Result<ProgramOutput<'_>>| output.unwrap().return_value;
+        let (verdict, drop, pass) = match self.mode {
+            Mode::Tc => (
+                verdict(self.program.progs.sink_tc.test_run(input)),
+                TC_ACT_SHOT,
+                TC_ACT_OK,
+            ),
+            _ => (
+                verdict(self.program.progs.sink_xdp.test_run(input)),
+                XDP_DROP,
+                XDP_PASS,
+            ),
+        };
+        assert!(
+            verdict == drop || verdict == pass,
+            "{:?} verdict {verdict}",
+            self.mode
+        );
+        verdict == drop
+    }
+
+    pub fn receive(&self, frame: TestFrame) {
+        assert!(self.drops(&frame.to_bytes(FRAME_BYTES)));
+    }
+
+    pub fn receive_all(&self, sequences: impl IntoIterator<Item = u32>) -> Lane {
+        for sequence in sequences {
+            self.receive(frame(sequence));
+        }
+        self.main()
+    }
+
+    pub fn main(&self) -> Lane {
+        self.memory.state().unwrap().lanes[LANE_MAIN]
+    }
+
+    pub fn delay_count(&self) -> u64 {
+        self.memory.delays().unwrap().iter().sum()
+    }
+}

@@ -1,0 +1,72 @@
+//! Which frames give a delay, and where it is filed.
+
+use super::bench::*;
+use super::*;
+use crate::traffic::sink::frame::FLAG_PROBE;
+use crate::traffic::sink::histogram::bucket_middle_ns;
+use crate::traffic::sink::program::{Armed, PHASE_PROBE};
+use crate::traffic::sink::wire::AnalysedPhase;
+
+#[test]
+fn delays_are_taken_from_flagged_frames() {
+    on_all_programs(|sink| {
+        let flagged = PHASE_MEASURE as u8 | FLAG_PROBE;
+        sink.receive_all(0..5);
+        assert_eq!(sink.delay_count(), 0);
+        let sent = monotonic_ns() - 1_000_000_000;
+        sink.receive(TestFrame {
+            phase: flagged,
+            time_ns: sent,
+            ..frame(5)
+        });
+        let delay_ns = sink.memory.state().unwrap().last_ns - sent;
+        sink.receive(TestFrame {
+            phase: flagged,
+            ..frame(5)
+        });
+
+        let delays = sink.memory.delays().unwrap();
+        let filed: Vec<usize> = (0..delays.len())
+            .filter(|&bucket| delays[bucket] > 0)
+            .collect();
+        assert_eq!((filed.len(), sink.delay_count()), (1, 1));
+        let error_ns = bucket_middle_ns(filed[0]).abs_diff(delay_ns);
+        assert!(
+            (error_ns as f64) < 0.004 * delay_ns as f64,
+            "{delay_ns} ns is filed {error_ns} ns off"
+        );
+    });
+}
+
+#[test]
+fn every_frame_of_the_probe_phase_gives_a_delay() {
+    on_all_programs(|sink| {
+        sink.memory
+            .arm(Armed {
+                phase: AnalysedPhase::Probe,
+                ..ARMED
+            })
+            .unwrap();
+        for sequence in 0..200 {
+            sink.receive(TestFrame {
+                phase: PHASE_PROBE as u8,
+                ..frame(sequence)
+            });
+        }
+        assert_eq!((sink.main().longest_run, sink.delay_count()), (200, 200));
+    });
+}
+
+#[test]
+fn a_send_time_in_the_future_is_no_delay() {
+    on_all_programs(|sink| {
+        let phase = PHASE_MEASURE as u8 | FLAG_PROBE;
+        let time_ns = monotonic_ns() + 1_000_000_000;
+        sink.receive(TestFrame {
+            phase,
+            time_ns,
+            ..frame(0)
+        });
+        assert_eq!(sink.memory.delays().unwrap()[0], 1);
+    });
+}
