@@ -4,7 +4,7 @@ It goes to disk through the real ResultWriter. Each platform forwards up to a ca
 the rest, delay grows towards that capacity, and values scatter by block and by trial, from a fixed seed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
+from vtax import units
 from vtax.results import ResultWriter, TrialRecord
 
-OVERHEAD_BYTES = 24
-HEADER_BYTES = 42
 FLOOD_CEILING_FPS = 1_250_000.0
 DURATION_S = 10.0
 
@@ -59,7 +58,7 @@ def make_result(
     """
     rng = np.random.default_rng(seed)
     cells = list(product(platforms, streams, frame_bytes, loads))
-    factors = {
+    factors: dict[str, list[Any]] = {
         "platform": list(platforms),
         "streams": list(streams),
         "frame_bytes": list(frame_bytes),
@@ -102,20 +101,14 @@ class Cell:
         size = f"streams={self.streams} frame_bytes={self.frame_bytes}"
         return f"platform={self.platform} {size} intended_mbps={load}"
 
-    def mbps(self, fps: float) -> float:
-        return fps * 8 * (self.frame_bytes + OVERHEAD_BYTES) / 1e6
-
-    def fps(self, mbps: float) -> float:
-        return mbps * 1e6 / (8 * (self.frame_bytes + OVERHEAD_BYTES))
-
     def record(
         self, place: dict[str, Any], verdict: str, drift: float, rng: np.random.Generator
     ) -> TrialRecord:
         """One trial of this cell; `drift` is what its block does to the platform."""
         model = MODELS[self.platform]
         flood = self.intended_mbps is None
-        intended_fps = None if self.intended_mbps is None else self.fps(self.intended_mbps)
-        ceiling_fps = min(FLOOD_CEILING_FPS, self.streams * self.fps(1000.0))
+        intended_fps = None if self.intended_mbps is None else units.fps(self.intended_mbps, self.frame_bytes)
+        ceiling_fps = min(FLOOD_CEILING_FPS, self.streams * units.fps(1000.0, self.frame_bytes))
         offered_fps = min(ceiling_fps / self.streams, intended_fps or ceiling_fps) * rng.normal(1.0, 0.0005)
         capacity_fps = model.capacity_fps * drift * rng.normal(1.0, 0.01) / self.streams
         received_fps = min(offered_fps, capacity_fps)
@@ -214,12 +207,12 @@ class Cell:
             "role": "victim",
             "stream": stream,
             "intended_mbps": self.intended_mbps,
-            "offered_mbps": self.mbps(offered_fps),
-            "received_mbps": self.mbps(received_fps),
+            "offered_mbps": units.mbps(offered_fps, self.frame_bytes),
+            "received_mbps": units.mbps(received_fps, self.frame_bytes),
             "intended_fps": intended_fps,
             "offered_fps": offered_fps,
             "received_fps": received_fps,
-            "goodput_mbps": received_fps * 8 * (self.frame_bytes - HEADER_BYTES) / 1e6,
+            "goodput_mbps": units.goodput_mbps(received_fps, self.frame_bytes),
             "frames_sent": sent,
             "frames_received": received,
             "frames_lost": sent - received,
@@ -256,7 +249,7 @@ def _reasons(verdict: str) -> list[str]:
     }[verdict]
 
 
-def _campaign(factors: dict[str, list[Any]], repetitions: int, seed: int) -> dict[str, Any]:
+def _campaign(factors: Mapping[str, list[Any]], repetitions: int, seed: int) -> dict[str, Any]:
     return {
         "vtax_version": "0.1.0",
         "name": "synthetic",
@@ -264,7 +257,7 @@ def _campaign(factors: dict[str, list[Any]], repetitions: int, seed: int) -> dic
             "name": "synthetic",
             "title": "A made-up campaign",
             "question": "What do views make of it?",
-            "factors": factors,
+            "factors": dict(factors),
             "repetitions": repetitions,
             "figures": ["throughput-by-load", "maximum-by-streams"],
         },

@@ -66,6 +66,11 @@ def test_what_is_no_quantile_is_refused(q: float) -> None:
         samples_needed(q)
 
 
+def test_a_quantile_between_two_samples_is_the_upper_one() -> None:
+    assert exact(list(range(1, 22))).quantile(0.5) == 11
+    assert exact(list(range(1, 102))).quantile(0.9) == 91
+
+
 def test_no_or_empty_repetitions_have_no_quantile() -> None:
     empty = decode(HdrHistogram(1, 1000, 3).encode().decode())
     assert empty.samples == 0
@@ -109,7 +114,8 @@ def test_a_quantile_interval_covers(n: int, share: float) -> None:
     covered = []
     for _ in range(200):
         medians_ns = 20_000 * rng.lognormal(0, 0.05, n)
-        repetitions = [exact(rng.lognormal(np.log(m), 0.3, 500).astype(int).tolist()) for m in medians_ns]
+        drawn = (rng.lognormal(np.log(median), 0.3, 500) for median in medians_ns)
+        repetitions = [exact((delays // 100 * 100).astype(int).tolist()) for delays in drawn]
         found = quantile_interval(repetitions, 0.5)
         assert found is not None
         assert found.low is not None
