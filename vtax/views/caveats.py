@@ -58,8 +58,8 @@ def _incomplete(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             f"Campaign is {provenance.status}",
-            f"{provenance.recorded_trials} trials are recorded, {provenance.planned_trials} are planned. Cells "
-            "that are missing here are not measured yet.",
+            f"{provenance.recorded_trials} trials are recorded, {provenance.planned_trials} are planned. "
+            "Cells that are missing here are not measured yet.",
         )
     ]
 
@@ -105,8 +105,8 @@ def _shared_core(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             "Shared cores",
-            "This machine has fewer CPUs than the layout asks for, so that host and guest share a core and what "
-            "one takes the other lacks. Compare platforms here, and take no absolute value for another "
+            "This machine has fewer CPUs than the layout asks for, so that host and guest share a core and "
+            "what one takes the other lacks. Compare platforms here, and take no absolute value for another "
             "machine's.",
         )
     ]
@@ -119,8 +119,8 @@ def _generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{_cells(len(limited))} at the generator's ceiling",
-            "There the generator, not the platform, set the load: drawn hollow. Where nothing is lost either, "
-            "the value is a lower bound of what the platform can carry: marked ≥.",
+            "There the generator, not the platform, set the load: drawn hollow. Where nothing is lost "
+            "either, the value is a lower bound of what the platform can carry: marked ≥.",
         )
     ]
 

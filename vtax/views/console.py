@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vtax.views import tables
+from vtax.views import tables, tax_tables
 from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.summary import Summary
 
@@ -27,10 +27,10 @@ def print_summary(summary: Summary, console: Console) -> None:
         tables.delay_table(summary),
         tables.maximum_table(summary),
         tables.left_out_table(summary),
-        tables.tax_of_maximum(summary),
-        tables.tax_by_load(summary),
-        tables.tax_of_maximum(summary, emulated=True),
-        tables.tax_by_load(summary, emulated=True),
+        tax_tables.tax_of_maximum(summary),
+        tax_tables.tax_by_load(summary),
+        tax_tables.tax_of_maximum(summary, emulated=True),
+        tax_tables.tax_by_load(summary, emulated=True),
     ):
         _print_table(table, page)
     caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]

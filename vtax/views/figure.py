@@ -91,8 +91,7 @@ def draw_figures(summary: Summary) -> list[Figure]:
 
 
 def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
-    """A Plotly figure in the house style: no chart junk, transparent ground; ink and rules are the page's
-    CSS."""
+    """A Plotly figure in the house style: quiet, on transparent ground; the page's CSS gives the ink."""
     style: dict[str, Any] = {
         "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",

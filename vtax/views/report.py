@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from vtax.results import Result
-from vtax.views import tables
+from vtax.views import tables, tax_tables
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
@@ -28,8 +28,7 @@ OPEN_ROWS = 24
 
 
 def write_report(result: Result) -> Path:
-    """Write `report.html` into the result's directory, replacing an older one in one step, and return its
-    path."""
+    """Write `report.html` into the result's directory, replacing an older one in one step; its path."""
     target = result.directory / "report.html"
     page = render(summarise(result))
     descriptor, temporary = tempfile.mkstemp(dir=result.directory, prefix=".report-", suffix=".html")
@@ -61,12 +60,12 @@ def render(summary: Summary) -> str:
         origin=summary.provenance,
         style=styles(summary.platforms),
         tax=_filled(
-            tables.tax_of_maximum(summary),
-            tables.tax_by_load(summary),
+            tax_tables.tax_of_maximum(summary),
+            tax_tables.tax_by_load(summary),
         ),
         emulated_tax=_filled(
-            tables.tax_of_maximum(summary, emulated=True),
-            tables.tax_by_load(summary, emulated=True),
+            tax_tables.tax_of_maximum(summary, emulated=True),
+            tax_tables.tax_by_load(summary, emulated=True),
         ),
         details=_filled(
             tables.stream_table(summary),

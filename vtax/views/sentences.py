@@ -186,8 +186,8 @@ def _median_delay(own: Findings) -> list[Clause]:
     overload = "" if full else ", which it does not carry in full"
     found = row.delay_ns
     text = (
-        f"delays the median frame by {numbers.microseconds(found.value)} µs at {load_phrase(row.intended_mbps)}"
-        f"{overload} {_bracket(found, numbers.microseconds)}"
+        f"delays the median frame by {numbers.microseconds(found.value)} µs "
+        f"at {load_phrase(row.intended_mbps)}{overload} {_bracket(found, numbers.microseconds)}"
     )
     return [Clause(text, (found,))]
 

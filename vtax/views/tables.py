@@ -1,4 +1,4 @@
-"""The tables people read: tax, maxima, throughput, delay, CPU, verdicts."""
+"""The tables people read: maxima, throughput, delay, CPU, verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, cou
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
-from vtax.views.tax import EMULATED_LABEL, Bound, LoadCost, MaximumChange
 from vtax.views.throughput import Maximum, Throughput
 
 SELECTION_NOT_CORRECTED = "Largest mean over the loads; selection not corrected."
@@ -24,9 +23,9 @@ LEGEND = (
 
 EMULATED_HEADING = "emulated CPU"
 
-_N = Column("n", numeric=True)
-_LEFT_OUT = Column("left out", numeric=True)
-_LOAD = Column("load", "Mbit/s")
+N = Column("n", numeric=True)
+LEFT_OUT = Column("left out", numeric=True)
+LOAD = Column("load", "Mbit/s")
 
 
 class _Measured(Protocol):
@@ -48,94 +47,6 @@ def _heading(summary: Summary, row: _Measured) -> str:
     """A section's title; emulated platforms have sections of their own."""
     group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
     return f"{row.setting.label}{group}"
-
-
-def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
-    """The change of the maximum against the reference, for one of the two groups."""
-    changes = [change for change in summary.changes if change.emulated is emulated]
-    return Table(
-        name="tax-maximum-emulated" if emulated else "tax-maximum",
-        title=f"Maximum throughput against {_reference(changes)}",
-        note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {SELECTION_NOT_CORRECTED}",
-        columns=(
-            Column("platform"),
-            Column("change", "%", numeric=True),
-            _N,
-            _LEFT_OUT,
-            Column("maximum", "Mbit/s", numeric=True),
-            Column("reference's", "Mbit/s", numeric=True),
-            Column("reads as"),
-        ),
-        sections=sections(changes, lambda change: change.setting.label, _change_row),
-    )
-
-
-def _change_row(change: MaximumChange) -> Sequence[Cell]:
-    own, other, found = change.maximum, change.reference_maximum, change.change_percent
-    hidden = change.bound is Bound.HIDDEN
-    return (
-        change.platform,
-        Number("hidden") if hidden else ranged(found, numbers.signed(numbers.percent)),
-        count(found),
-        left_out(found.left_out if found else own.received_mbps.left_out),
-        mean(own.received_mbps, numbers.mbps, own.lower_bound),
-        mean(other.received_mbps, numbers.mbps, other.lower_bound) if other else Number(UNKNOWN),
-        change.problem or _reading(change),
-    )
-
-
-def _reading(change: MaximumChange) -> str:
-    found = change.change_percent
-    if change.bound is Bound.HIDDEN:
-        return "both at the ceiling"
-    if found is None or not found.has_interval:
-        return "no interval"
-    if found.includes(0.0):
-        return "no difference found"
-    if change.bound is Bound.EXACT:
-        return "carries less" if found.value < 0 else "carries more"
-    return f"{change.bound} this cost"
-
-
-def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
-    """Delay and CPU added at each load against the reference, for one of the two groups."""
-    costs = [cost for cost in summary.costs if cost.emulated is emulated]
-    return Table(
-        name="tax-load-emulated" if emulated else "tax-load",
-        title=f"Delay and CPU added against {_reference(costs)}",
-        note=(f"{EMULATED_LABEL}. " if emulated else "")
-        + "Same load, paired within blocks. Delay is the median one-way delay; CPU is the host's total in "
-        "percentage points, 100 = one CPU. Overload: not both carried it in full.",
-        columns=(
-            Column("platform"),
-            _LOAD,
-            Column("delay added", "µs", numeric=True),
-            _N,
-            Column("CPU added", "points", numeric=True),
-            _N,
-            _LEFT_OUT,
-            Column(""),
-        ),
-        sections=sections(costs, lambda cost: cost.setting.label, _cost_row),
-    )
-
-
-def _cost_row(cost: LoadCost) -> Sequence[Cell]:
-    known = cost.added_delay_p50_ns or cost.added_host_percent
-    return (
-        cost.platform,
-        load_label(cost.intended_mbps),
-        ranged(cost.added_delay_p50_ns, numbers.signed(numbers.microseconds)),
-        count(cost.added_delay_p50_ns),
-        ranged(cost.added_host_percent, numbers.signed(numbers.percent)),
-        count(cost.added_host_percent),
-        left_out(known.left_out) if known else Number(UNKNOWN),
-        "" if cost.carried_in_full else "flood" if cost.intended_mbps is None else "overload",
-    )
-
-
-def _reference(rows: Iterable[MaximumChange | LoadCost]) -> str:
-    return next((row.reference for row in rows), "the reference")
 
 
 def maximum_table(summary: Summary) -> Table:
@@ -173,8 +84,8 @@ def maximum_table(summary: Summary) -> Table:
             Column("at load", "Mbit/s"),
             Column("received", "Mbit/s", numeric=True),
             Column("loss", "%", numeric=True),
-            _N,
-            _LEFT_OUT,
+            N,
+            LEFT_OUT,
         ),
         sections=tuple(Section(title, tuple(lines)) for title, lines in grouped.items()),
     )
@@ -201,12 +112,12 @@ def throughput_table(summary: Summary) -> Table:
         note="Accumulated over the streams; the load is a stream's.",
         columns=(
             Column("platform"),
-            _LOAD,
+            LOAD,
             Column("offered", "Mbit/s", numeric=True),
             Column("received", "Mbit/s", numeric=True),
             Column("loss", "%", numeric=True),
-            _N,
-            _LEFT_OUT,
+            N,
+            LEFT_OUT,
             Column("marks"),
         ),
         sections=sections(_by_setting(summary.throughput), lambda found: _heading(summary, found), row),
@@ -227,11 +138,11 @@ def stream_table(summary: Summary) -> Table:
         note="",
         columns=(
             Column("platform"),
-            _LOAD,
+            LOAD,
             Column("stream"),
             Column("received", "Mbit/s", numeric=True),
-            _N,
-            _LEFT_OUT,
+            N,
+            LEFT_OUT,
         ),
         sections=sections(
             rows,
@@ -269,14 +180,14 @@ def delay_table(summary: Summary) -> Table:
     return Table(
         name="delay",
         title="One-way delay",
-        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap intervals "
-        "over repetitions (too narrow where they are few). A quantile q takes 10 / (1 − q) samples.",
+        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap "
+        "intervals over repetitions (too narrow where they are few). Quantile q takes 10 / (1 − q) samples.",
         columns=(
             Column("platform"),
-            _LOAD,
+            LOAD,
             *(Column(label, "µs", numeric=True) for label in QUANTILES),
-            _N,
-            _LEFT_OUT,
+            N,
+            LEFT_OUT,
         ),
         sections=sections(
             by_cell.values(), lambda quantiles: _heading(summary, next(iter(quantiles.values()))), row
@@ -292,12 +203,12 @@ def cpu_table(summary: Summary) -> Table:
         note="Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
         columns=(
             Column("platform"),
-            _LOAD,
+            LOAD,
             Column("whose"),
             Column("component"),
             Column("CPU", "%", numeric=True),
-            _N,
-            _LEFT_OUT,
+            N,
+            LEFT_OUT,
         ),
         sections=sections(
             _by_setting(summary.cpu),
@@ -338,11 +249,11 @@ def left_out_table(summary: Summary) -> Table:
         note="Cells that are not listed have valid trials only.",
         columns=(
             Column("platform"),
-            _LOAD,
+            LOAD,
             Column("recorded", numeric=True),
             Column("suspect", numeric=True),
             Column("invalid", numeric=True),
-            _LEFT_OUT,
+            LEFT_OUT,
             Column(""),
         ),
         sections=sections(

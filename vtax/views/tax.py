@@ -76,8 +76,8 @@ def references(platforms: Sequence[Platform]) -> dict[str, str]:
         platform.name for platform in platforms if not platform.emulated and not platform.skipped_reason
     ]
     pairs = {name: RAW for name in native if name != RAW}
-    if emulated:
-        pairs.update(dict.fromkeys(emulated[1:], emulated[0]))
+    for name in emulated[1:]:
+        pairs[name] = emulated[0]
     return pairs
 
 

@@ -14,6 +14,9 @@ from vtax.views.palette import Style
 
 Trace = dict[str, Any]
 
+_HOLLOW = "rgba(0,0,0,0)"
+_HATCH = "rgba(255,255,255,0.85)"
+
 
 @dataclass(frozen=True)
 class Point:
@@ -76,6 +79,7 @@ def dodged_points(platform: str, style: Style, points: Sequence[Point], quantity
 
 def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
     """Bars: hatched for an emulated platform, without filling where generator-limited."""
+    grounds = [_HOLLOW if point.hollow else style.color for point in points]
     return {
         **_common(platform, points, quantity),
         "type": "bar",
@@ -83,14 +87,14 @@ def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantit
         "error_y": _error_bars(points, quantity, "rgba(128,128,128,1)"),
         "textposition": "none",
         "marker": {
-            "color": ["rgba(0,0,0,0)" if point.hollow else style.color for point in points],
+            "color": grounds,
             "line": {"color": style.color, "width": 1.6},
             "pattern": {
                 "shape": style.hatch,
-                "fillmode": "overlay",
                 "size": 6,
                 "solidity": 0.25,
-                "fgcolor": [style.color if point.hollow else "rgba(255,255,255,0.8)" for point in points],
+                "bgcolor": grounds,
+                "fgcolor": [style.color if point.hollow else _HATCH for point in points],
             },
         },
     }

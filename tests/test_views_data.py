@@ -1,0 +1,205 @@
+"""View data against numbers computed by hand."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.handmade import Made, blocks, make
+from vtax.views.estimate import Estimate
+from vtax.views.summary import summarise
+from vtax.views.tax import Bound
+
+T_2 = 4.302652729911275  # Student's t, 97.5%, two degrees of freedom
+LIMITED = ("generator-limited",)
+
+
+def interval(estimate: Estimate | None) -> tuple[float, float | None, float | None, int]:
+    assert estimate is not None
+    return estimate.value, estimate.low, estimate.high, estimate.n
+
+
+def test_throughput_is_summed_over_streams_and_averaged_over_blocks(tmp_path: Path) -> None:
+    summary = summarise(make(tmp_path / "r", blocks([90, 80, 100], offered_mbps=100, streams=2)))
+    (row,) = summary.throughput
+    half_width = T_2 * 20 / math.sqrt(3)
+    assert interval(row.received_mbps) == pytest.approx((180, 180 - half_width, 180 + half_width, 3))
+    assert interval(row.offered_mbps) == pytest.approx((200, 200, 200, 3))
+    assert row.loss_ratio is not None
+    assert row.loss_ratio.value == pytest.approx(0.1)
+    assert {stream: each.value for stream, each in row.stream_received_mbps.items()} == pytest.approx(
+        {0: 90, 1: 90}
+    )
+
+
+def test_invalid_trials_are_left_out_and_suspect_ones_are_not(tmp_path: Path) -> None:
+    trials = [
+        *blocks([100, 100, 100]),
+        Made(block=1, received_mbps=1, verdict="invalid", reasons=("clock",)),
+        Made(block=3, received_mbps=60, verdict="suspect", reasons=("late",)),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    (row,) = summary.throughput
+    assert (row.received_mbps.value, row.received_mbps.n) == pytest.approx((90, 4))
+    assert row.received_mbps.left_out == pytest.approx(1 / 5)
+    assert (row.recorded, row.invalid, row.suspect) == (5, 1, 1)
+    assert summary.verdict_totals == {"valid": 3, "suspect": 1, "invalid": 1}
+    assert {(count.verdict, count.reason, count.trials) for count in summary.verdicts} == {
+        ("valid", "", 3),
+        ("suspect", "late", 1),
+        ("invalid", "clock", 1),
+    }
+
+
+def test_two_usable_attempts_of_a_block_count_as_one_repetition(tmp_path: Path) -> None:
+    trials = [*blocks([100, 100]), Made(block=1, received_mbps=50, offered_mbps=100)]
+    (row,) = summarise(make(tmp_path / "r", trials)).throughput
+    assert (row.received_mbps.value, row.received_mbps.n) == pytest.approx((87.5, 2))
+
+
+def test_one_repetition_has_no_interval(tmp_path: Path) -> None:
+    (row,) = summarise(make(tmp_path / "r", [Made()])).throughput
+    assert interval(row.received_mbps) == (100, None, None, 1)
+
+
+def test_the_maximum_is_the_largest_mean_and_not_the_one_at_the_flood(tmp_path: Path) -> None:
+    trials = [
+        *blocks([300, 310], intended_mbps=400, offered_mbps=400),
+        *blocks([200, 210], intended_mbps=None, offered_mbps=900, marks=LIMITED),
+    ]
+    (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
+    assert (maximum.intended_mbps, maximum.received_mbps.value) == pytest.approx((400, 305))
+    assert not maximum.lower_bound
+
+
+def test_a_generator_limited_maximum_is_a_lower_bound_unless_frames_are_lost(tmp_path: Path) -> None:
+    trials = [
+        *blocks([900, 900], intended_mbps=None, offered_mbps=900, marks=LIMITED),
+        *blocks([400, 400], intended_mbps=None, offered_mbps=900, marks=LIMITED, platform="container"),
+    ]
+    raw, container = summarise(make(tmp_path / "r", trials)).maxima
+    assert (raw.generator_limited, raw.lower_bound) == (True, True)
+    assert (container.generator_limited, container.lower_bound) == (True, False)
+
+
+def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> None:
+    trials = [
+        *blocks([500, 600, 800], offered_mbps=1000, intended_mbps=1000),
+        *blocks([400, 540, 680], offered_mbps=1000, intended_mbps=1000, platform="container"),
+    ]
+    (change,) = summarise(make(tmp_path / "r", trials)).changes
+    logarithms = [math.log(0.8), math.log(0.9), math.log(0.85)]
+    mean = sum(logarithms) / 3
+    spread = math.sqrt(sum((each - mean) ** 2 for each in logarithms) / 2)
+    bounds = [mean - T_2 * spread / math.sqrt(3), mean + T_2 * spread / math.sqrt(3)]
+    expected = tuple((math.exp(each) - 1) * 100 for each in (mean, *bounds))
+    assert interval(change.change_percent) == pytest.approx((*expected, 3))
+    assert (change.platform, change.reference, change.bound) == ("container", "raw", Bound.EXACT)
+
+
+@pytest.mark.parametrize(
+    ("raw", "container", "bound"),
+    [
+        (900, 900, Bound.HIDDEN),
+        (900, 400, Bound.AT_LEAST),
+        (500, 900, Bound.AT_MOST),
+        (500, 400, Bound.EXACT),
+    ],
+)
+def test_what_the_ceiling_lets_a_change_say(
+    tmp_path: Path, raw: float, container: float, bound: Bound
+) -> None:
+    flood = {"offered_mbps": 900, "intended_mbps": None, "marks": LIMITED}
+    trials = [*blocks([raw, raw], **flood), *blocks([container, container], **flood, platform="container")]
+    (change,) = summarise(make(tmp_path / "r", trials)).changes
+    assert change.bound is bound
+
+
+def test_delay_and_cpu_are_compared_at_the_same_load(tmp_path: Path) -> None:
+    trials = [
+        Made(
+            platform=platform,
+            block=block,
+            intended_mbps=load,
+            delay_ns=delay + 10 * block,
+            host_percent=cpu + block,
+        )
+        for platform, load, delay, cpu in [
+            ("raw", 100.0, 1000, 10.0),
+            ("raw", 400.0, 1100, 20.0),
+            ("container", 100.0, 1500, 14.0),
+            ("container", 200.0, 1600, 15.0),
+            ("container", 400.0, 1900, 30.0),
+        ]
+        for block in range(3)
+    ]
+    costs = summarise(make(tmp_path / "r", trials)).costs
+    assert [cost.intended_mbps for cost in costs] == [100, 400]
+    assert interval(costs[0].added_delay_p50_ns) == pytest.approx((500, 500, 500, 3))
+    assert interval(costs[1].added_delay_p50_ns) == pytest.approx((800, 800, 800, 3))
+    assert interval(costs[1].added_host_percent) == pytest.approx((10, 10, 10, 3))
+    assert all(cost.carried_in_full for cost in costs)
+
+
+def test_blocks_without_a_partner_are_not_paired(tmp_path: Path) -> None:
+    trials = [*blocks([100, 100, 100]), *blocks([90, 90], platform="container", offered_mbps=100)]
+    (change,) = summarise(make(tmp_path / "r", trials)).changes
+    assert change.change_percent is not None
+    assert change.change_percent.n == 2
+
+
+def test_no_ratio_is_formed_across_contexts(tmp_path: Path) -> None:
+    trials = [*blocks([100, 100], uut_context="sender"), *blocks([90, 90], platform="container")]
+    summary = summarise(make(tmp_path / "r", trials))
+    (change,) = summary.changes
+    assert change.change_percent is None
+    assert "'own'" in str(change.problem)
+    assert "'sender'" in str(change.problem)
+    assert summary.costs == []
+
+
+def test_emulated_platforms_are_compared_only_with_the_first_of_their_group(tmp_path: Path) -> None:
+    trials = [
+        *blocks([100, 100]),
+        *blocks([50, 50], platform="qemu-virtio", emulated=True),
+        *blocks([20, 20], platform="qemu-e1000", emulated=True),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    assert [(change.platform, change.reference) for change in summary.changes] == [
+        ("qemu-e1000", "qemu-virtio")
+    ]
+    assert [(cost.platform, cost.reference) for cost in summary.costs] == [("qemu-e1000", "qemu-virtio")]
+
+
+def test_quantiles_take_enough_samples(tmp_path: Path) -> None:
+    trials = [Made(block=block, samples=60) for block in range(3)]
+    rows = summarise(make(tmp_path / "r", trials)).percentiles
+    assert [(row.label, row.samples) for row in rows] == [("p50", 180), ("p90", 180)]
+    assert rows[0].delay_ns.value == pytest.approx(5000, rel=1e-3)
+
+
+def test_cells_that_differ_in_a_further_factor_are_not_pooled(tmp_path: Path) -> None:
+    trials = [
+        *blocks([100, 100], further=(("cap_mbps", "100"),)),
+        *blocks([50, 50], offered_mbps=50, further=(("cap_mbps", "50"),)),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    assert {row.setting.further: row.received_mbps.value for row in summary.throughput} == {
+        (("cap_mbps", "100"),): 100,
+        (("cap_mbps", "50"),): 50,
+    }
+    assert summary.throughput[0].setting.label == "64-byte frames, 1 stream, cap_mbps = 100"
+
+
+def test_the_sinks_cost_is_named_as_the_sinks(tmp_path: Path) -> None:
+    use = summarise(make(tmp_path / "r", [Made()])).cpu
+    assert [(each.domain, each.percent.value) for each in use] == [("host", 20.0), ("sink", 1.5)]
+
+
+def test_a_cell_without_a_usable_trial_is_named_with_its_reason(tmp_path: Path) -> None:
+    trials = [Made(), Made(platform="container", verdict="invalid", reasons=("the sink was detached",))]
+    summary = summarise(make(tmp_path / "r", trials))
+    assert [row.platform for row in summary.throughput] == ["raw"]
+    (caveat,) = [each for each in summary.caveats if "without a usable trial" in each.subject]
+    assert "container, 64-byte frames, 1 stream, 100 Mbit/s" in caveat.text
+    assert "the sink was detached" in caveat.text

@@ -1,0 +1,178 @@
+"""What people and programs get: terminal, JSON, report, figures; whole, half-done and hostile results."""
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects
+import pytest
+from rich.console import Console
+
+from tests.handmade import Made, blocks, make
+from tests.synthetic import make_result
+from vtax import views
+from vtax.inputs import InputError
+from vtax.results import Result
+from vtax.views.figures import draw_figures
+from vtax.views.palette import styles
+from vtax.views.summary import summarise
+
+HOSTILE = "</script><img src=x onerror=alert(1)>[red]{{7*7}}"
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    directory = tmp_path_factory.mktemp("views") / "synthetic"
+    make_result(directory, frame_bytes=(64, 1500), loads=(100.0, 1000.0, None))
+    return Result.open(directory)
+
+
+def shown(result: Result, width: int = 100) -> str:
+    buffer = io.StringIO()
+    views.show(result, Console(file=buffer, width=width))
+    return buffer.getvalue()
+
+
+def visible(page: str) -> str:
+    """The report without its scripts."""
+    return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_terminal_is_filled_to_at_most_a_hundred_columns(synthetic: Result, width: int) -> None:
+    text = shown(synthetic, width)
+    assert max(len(line) for line in text.splitlines()) <= min(width, 100)
+    assert "…" not in text
+
+
+def test_the_terminal_ends_with_a_sentence_a_platform(synthetic: Result) -> None:
+    answer = shown(synthetic).split("What it costs")[1]
+    for platform in (
+        "raw carries",
+        "container carries",
+        "qemu-virtio (emulated CPU)",
+        "qemu-e1000 (emulated CPU)",
+    ):
+        assert platform in answer
+
+
+def test_a_row_shows_value_interval_n_and_share_left_out(tmp_path: Path) -> None:
+    trials = [*blocks([90, 80, 100]), Made(verdict="invalid", reasons=("clock",))]
+    text = shown(make(tmp_path / "r", trials))
+    (row,) = [
+        line for line in text.splitlines() if line.startswith("raw ") and "10.00" in line and "25%" in line
+    ][:1]
+    assert re.split(r"\s{2,}", row.strip()) == [
+        "raw",
+        "100",
+        "100.0 ±0.0",
+        "90.0 ±24.8",
+        "10.00 ±24.84",
+        "3",
+        "25%",
+    ]
+
+
+def test_json_carries_every_estimate_with_interval_n_and_share(synthetic: Result) -> None:
+    document = json.loads(json.dumps(views.as_json(synthetic), allow_nan=False))
+    assert {"provenance", "throughput", "maxima", "percentiles", "changes", "costs", "sentences"} <= set(
+        document
+    )
+    first = document["throughput"][0]
+    assert set(first["received_mbps"]) == {"value", "low", "high", "n", "left_out"}
+    assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}}
+    assert {change["bound"] for change in document["changes"]} <= {"exact", "at least", "at most", "hidden"}
+
+
+def test_figures_are_valid_and_a_platform_looks_the_same_everywhere(synthetic: Result) -> None:
+    summary = summarise(synthetic)
+    style = styles(summary.platforms)
+    figures = draw_figures(summary)
+    assert [figure.name for figure in figures][:2] == ["throughput-by-load", "maximum-by-streams"]
+    for figure in figures:
+        assert figure.table.size
+        for panel in figure.panels:
+            for trace in plotly.graph_objects.Figure(panel.plot).data:
+                if trace.name:
+                    color = trace.error_y.color if trace.type == "scatter" else trace.marker.line.color
+                    assert color == style[trace.name].color
+                if trace.name and trace.type == "scatter" and "lines" in trace.mode:
+                    assert trace.line.dash == ("dash" if summary.emulated(trace.name) else "solid")
+
+
+def test_generator_limited_points_are_hollow(tmp_path: Path) -> None:
+    trials = [
+        *blocks([100, 100]),
+        *blocks([900, 900], offered_mbps=900, intended_mbps=None, marks=("generator-limited",)),
+    ]
+    figure = draw_figures(summarise(make(tmp_path / "r", trials)))[0]
+    assert list(figure.panels[0].plot.data[1].marker.symbol) == ["circle", "circle-open"]
+
+
+def test_an_unknown_figure_is_refused_by_name(tmp_path: Path) -> None:
+    result = make(tmp_path / "r", [Made()], scenario={"figures": ["throughput-by-lode"]})
+    with pytest.raises(InputError, match=r"'throughput-by-lode'.*throughput-by-load"):
+        views.write_report(result)
+    assert not (result.directory / "report.html").exists()
+
+
+def test_the_report_replaces_an_older_one_and_leaves_nothing_else(synthetic: Result) -> None:
+    (synthetic.directory / "report.html").write_text("old", encoding="utf-8")
+    before = set(synthetic.directory.iterdir())
+    page = views.write_report(synthetic).read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert set(synthetic.directory.iterdir()) == before
+
+
+def test_the_report_names_no_other_resource(synthetic: Result) -> None:
+    page = visible(views.write_report(synthetic).read_text(encoding="utf-8"))
+    assert "http:" not in page
+    assert "https:" not in page
+    assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["data:,"]
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_names_from_a_result_are_escaped(tmp_path: Path) -> None:
+    trials = [
+        *blocks([90, 80], platform=HOSTILE, further=(("cap_mbps", HOSTILE),)),
+        Made(HOSTILE, 2, verdict="invalid", reasons=(HOSTILE,), further=(("cap_mbps", HOSTILE),)),
+    ]
+    scenario = {"title": HOSTILE, "question": HOSTILE}
+    result = make(tmp_path / "r", trials, scenario=scenario, command=["vtax", "run", HOSTILE])
+    page = views.write_report(result).read_text(encoding="utf-8")
+    assert "<img" not in visible(page)
+    assert "49" not in re.findall(r"<h1>(.*?)</h1>", page)[0]
+    assert page.count("</script>") == 3
+    plots = page.split('id="plots">')[1].split("</script>")[0]
+    assert "<" not in plots
+    names = [trace.get("name", "") for plot in json.loads(plots).values() for trace in plot["data"]]
+    assert names
+    assert not [name for name in names if "<" in name]
+    assert "[red]" in shown(result)
+
+
+@pytest.mark.parametrize("status", ["running", "interrupted", "failed"])
+def test_a_campaign_without_trials_is_shown_as_such(tmp_path: Path, status: str) -> None:
+    factors = {"platform": ["raw", "container"], "frame_bytes": [64, 1500]}
+    described: dict[str, Any] = {"raw": {"kind": "raw"}, "container": {"kind": "container"}}
+    scenario = {"factors": factors, "repetitions": 3}
+    result = make(tmp_path / "r", [], status=status, platforms=described, scenario=scenario)
+    text = shown(result)
+    assert "No usable trial is recorded yet" in text
+    assert f"Campaign is {status}: 0 trials are recorded, 12 are planned" in text
+    page = views.write_report(result).read_text(encoding="utf-8")
+    assert "No usable trial is recorded yet" in page
+    assert "<figure" not in page
+    json.dumps(views.as_json(result), allow_nan=False)
+
+
+def test_half_a_block_is_shown_with_what_there_is(tmp_path: Path) -> None:
+    trials = [Made("raw"), Made("raw", frame_bytes=1500), Made("container", received_mbps=80)]
+    result = make(tmp_path / "r", trials, status="running")
+    text = " ".join(shown(result).split())
+    assert "container carries 20.0% fewer 64-byte frames at its maximum than raw (n = 1, no interval)" in text
+    assert "3 cells with n=1" in text
+    assert "Campaign is running" in views.write_report(result).read_text(encoding="utf-8")

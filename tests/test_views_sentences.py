@@ -1,0 +1,119 @@
+"""The answer in words, for each thing that can be found."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.handmade import Made, blocks, make
+from vtax.views.sentences import Sentence
+from vtax.views.summary import summarise
+
+FLOOD: dict[str, Any] = {"offered_mbps": 900, "intended_mbps": None, "marks": ("generator-limited",)}
+
+
+def say(directory: Path, trials: list[Made], **campaign: Any) -> dict[str, Sentence]:
+    found = summarise(make(directory / "r", trials, **campaign)).sentences
+    return {sentence.platform: sentence for sentence in found}
+
+
+def test_a_clear_cost_is_said_with_its_interval(tmp_path: Path) -> None:
+    trials = [
+        *blocks([800, 810, 820], offered_mbps=1000, intended_mbps=1000),
+        *blocks([400, 404, 411], offered_mbps=1000, intended_mbps=1000, platform="container"),
+    ]
+    text = say(tmp_path, trials)["container"].text
+    assert text.startswith("carries 50.0% fewer 64-byte frames at its maximum than raw (95% interval 49.")
+    assert "n = 3)" in text
+    assert text.endswith("no trial left out.")
+
+
+def test_an_interval_around_zero_is_no_difference_found_and_never_equality(tmp_path: Path) -> None:
+    trials = [
+        *blocks([500, 520, 480], offered_mbps=1000, intended_mbps=1000),
+        *blocks([490, 530, 485], offered_mbps=1000, intended_mbps=1000, platform="container"),
+    ]
+    text = say(tmp_path, trials)["container"].text
+    assert text.startswith("shows no difference from raw beyond ±")
+    assert "fewer" not in text
+    assert "equal" not in text
+
+
+def test_two_maxima_at_the_ceiling_hide_the_cost(tmp_path: Path) -> None:
+    trials = [*blocks([900, 899], **FLOOD), *blocks([899, 899], **FLOOD, platform="container")]
+    text = say(tmp_path, trials)["container"].text
+    assert "ran into the generator's ceiling with 64-byte frames, as did raw" in text
+    assert "no throughput cost can be seen: at least 899.0 Mbit/s" in text
+    assert "no difference from raw" not in text
+
+
+def test_a_reference_at_the_ceiling_makes_the_cost_a_lower_bound(tmp_path: Path) -> None:
+    trials = [*blocks([900, 900], **FLOOD), *blocks([450, 451], **FLOOD, platform="container")]
+    text = say(tmp_path, trials)["container"].text
+    assert text.startswith(
+        "carries at least 49.9% fewer 64-byte frames at its maximum than raw (95% interval"
+    )
+    assert "while raw ran into the generator's ceiling" in text
+
+
+def test_one_repetition_has_no_interval(tmp_path: Path) -> None:
+    trials = [*blocks([800], offered_mbps=1000), *blocks([400], offered_mbps=1000, platform="container")]
+    text = say(tmp_path, trials)["container"].text
+    assert text.startswith("carries 50.0% fewer 64-byte frames at its maximum than raw (n = 1, no interval)")
+
+
+def test_delay_and_cpu_are_those_of_the_highest_load_that_both_carried(tmp_path: Path) -> None:
+    trials = [
+        Made(platform, block, received, load, load, delay_ns=delay + 10 * block, host_percent=cpu + block)
+        for platform, load, received, delay, cpu in [
+            ("raw", 100.0, 100.0, 2_000, 10.0),
+            ("raw", 400.0, 400.0, 2_000, 20.0),
+            ("raw", 800.0, 800.0, 2_000, 40.0),
+            ("container", 100.0, 100.0, 3_000, 15.0),
+            ("container", 400.0, 400.0, 4_000, 30.0),
+            ("container", 800.0, 500.0, 90_000, 90.0),
+        ]
+        for block in range(3)
+    ]
+    text = say(tmp_path, trials)["container"].text
+    assert "at 400 Mbit/s adds 2.00 µs to the median one-way delay (95% interval" in text
+    assert "takes 10.0% of a CPU more (95% interval 10.0 to 10.0, n = 3)" in text
+
+
+def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+    trials = [
+        *blocks([800, 800, 800], offered_mbps=1000),
+        *blocks([400, 400, 400], offered_mbps=1000, platform="container"),
+        Made("container", 0, verdict="invalid", reasons=("clock",)),
+    ]
+    assert say(tmp_path, trials)["container"].text.endswith("; 14% of these trials left out as invalid.")
+
+
+def test_emulated_platforms_get_absolute_values_and_the_relation_within_their_group(tmp_path: Path) -> None:
+    trials = [
+        *blocks([800, 801], offered_mbps=1000),
+        *blocks([50, 51], offered_mbps=100, platform="qemu-virtio", emulated=True),
+        *blocks([25, 25.5], offered_mbps=100, platform="qemu-e1000", emulated=True),
+    ]
+    found = say(tmp_path, trials)
+    first, second = found["qemu-virtio"], found["qemu-e1000"]
+    assert (first.group, second.group) == ("emulated", "emulated")
+    assert first.text.startswith("carries 50.5 Mbit/s of 64-byte frames at its maximum (95% interval")
+    assert second.text.startswith("carries 25.2 Mbit/s of 64-byte frames")
+    assert "carries 50.0% fewer 64-byte frames at its maximum than qemu-virtio" in second.text
+    assert "raw" not in first.text + second.text
+
+
+def test_without_raw_no_cost_is_given(tmp_path: Path) -> None:
+    text = say(tmp_path, blocks([400, 400], offered_mbps=1000, platform="container"))["container"].text
+    assert text.startswith("carries 400.0 Mbit/s of 64-byte frames at its maximum")
+    assert "cannot be compared with raw: raw has no usable trial here" in text
+
+
+@pytest.mark.parametrize("remedy", ["apt-get install runc", None])
+def test_a_skipped_platform_is_said_with_reason_and_remedy(tmp_path: Path, remedy: str | None) -> None:
+    skipped = {"skipped": {"reason": "runc is not installed", "remedy": remedy}}
+    sentence = say(tmp_path, [Made()], platforms={"raw": {}, "container": skipped})["container"]
+    assert sentence.group == "skipped"
+    assert sentence.text.startswith("was skipped: runc is not installed")
+    assert remedy is None or remedy in sentence.text

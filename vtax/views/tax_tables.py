@@ -1,0 +1,102 @@
+"""The tax as tables: against raw, and within the emulated group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vtax.views import numbers
+from vtax.views.cells import load_label
+from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
+from vtax.views.layout import mean_number as mean
+from vtax.views.layout import ranged_number as ranged
+from vtax.views.summary import Summary
+from vtax.views.tables import LEFT_OUT, LOAD, SELECTION_NOT_CORRECTED, N
+from vtax.views.tax import EMULATED_LABEL, Bound, LoadCost, MaximumChange
+
+
+def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
+    """The change of the maximum against the reference, for one of the two groups."""
+    changes = [change for change in summary.changes if change.emulated is emulated]
+    return Table(
+        name="tax-maximum-emulated" if emulated else "tax-maximum",
+        title=f"Maximum throughput against {_reference(changes)}",
+        note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {SELECTION_NOT_CORRECTED}",
+        columns=(
+            Column("platform"),
+            Column("change", "%", numeric=True),
+            N,
+            LEFT_OUT,
+            Column("maximum", "Mbit/s", numeric=True),
+            Column("reference's", "Mbit/s", numeric=True),
+            Column("reads as"),
+        ),
+        sections=sections(changes, lambda change: change.setting.label, _change_row),
+    )
+
+
+def _change_row(change: MaximumChange) -> Sequence[Cell]:
+    own, other, found = change.maximum, change.reference_maximum, change.change_percent
+    hidden = change.bound is Bound.HIDDEN
+    return (
+        change.platform,
+        Number("hidden") if hidden else ranged(found, numbers.signed(numbers.percent)),
+        count(found),
+        left_out(found.left_out if found else own.received_mbps.left_out),
+        mean(own.received_mbps, numbers.mbps, own.lower_bound),
+        mean(other.received_mbps, numbers.mbps, other.lower_bound) if other else Number(UNKNOWN),
+        change.problem or _reading(change),
+    )
+
+
+def _reading(change: MaximumChange) -> str:
+    found = change.change_percent
+    if change.bound is Bound.HIDDEN:
+        return "both at the ceiling"
+    if found is None or not found.has_interval:
+        return "no interval"
+    if found.includes(0.0):
+        return "no difference found"
+    if change.bound is Bound.EXACT:
+        return "carries less" if found.value < 0 else "carries more"
+    return f"{change.bound} this cost"
+
+
+def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
+    """Delay and CPU added at each load against the reference, for one of the two groups."""
+    costs = [cost for cost in summary.costs if cost.emulated is emulated]
+    return Table(
+        name="tax-load-emulated" if emulated else "tax-load",
+        title=f"Delay and CPU added against {_reference(costs)}",
+        note=(f"{EMULATED_LABEL}. " if emulated else "")
+        + "Same load, paired within blocks. Delay is the median one-way delay; CPU is the host's total in "
+        "percentage points, 100 = one CPU. Overload: not both carried it in full.",
+        columns=(
+            Column("platform"),
+            LOAD,
+            Column("delay added", "µs", numeric=True),
+            N,
+            Column("CPU added", "points", numeric=True),
+            N,
+            LEFT_OUT,
+            Column(""),
+        ),
+        sections=sections(costs, lambda cost: cost.setting.label, _cost_row),
+    )
+
+
+def _cost_row(cost: LoadCost) -> Sequence[Cell]:
+    known = cost.added_delay_p50_ns or cost.added_host_percent
+    return (
+        cost.platform,
+        load_label(cost.intended_mbps),
+        ranged(cost.added_delay_p50_ns, numbers.signed(numbers.microseconds)),
+        count(cost.added_delay_p50_ns),
+        ranged(cost.added_host_percent, numbers.signed(numbers.percent)),
+        count(cost.added_host_percent),
+        left_out(known.left_out) if known else Number(UNKNOWN),
+        "" if cost.carried_in_full else "flood" if cost.intended_mbps is None else "overload",
+    )
+
+
+def _reference(rows: Iterable[MaximumChange | LoadCost]) -> str:
+    return next((row.reference for row in rows), "the reference")
