@@ -88,18 +88,20 @@ def test_the_worst_cause_decides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offered_fps", "ceiling_fps", "mark"),
+    ("stops", "mark"),
     [
-        (700_000, 710_000, "generator-limited"),
-        (500_000, 710_000, "backpressured"),
+        (0, "generator-limited"),
+        (700_000 // 600, "generator-limited"),
+        (700_000 // 256, "backpressured"),
+        (700_000 // 64, "backpressured"),
     ],
 )
 @pytest.mark.parametrize("intended_mbps", [1000.0, None])
-def test_what_kept_the_load_down_is_marked(
-    offered_fps: float, ceiling_fps: float, mark: str, intended_mbps: float | None
-) -> None:
+def test_what_kept_the_load_down_is_marked(stops: int, mark: str, intended_mbps: float | None) -> None:
     cell = make_cell(frame_bytes=64, intended_mbps=intended_mbps)
-    judgement = judge(make_measured(cell, offered_fps=offered_fps), ceiling_fps, 1000)
+    measured = make_measured(cell, offered_fps=700_000)
+    measured.interfaces[1]["source/src0"]["held_back"] = stops  # type: ignore[index]
+    judgement = judge(measured, CEILING, 1000)
     assert judgement.marks == (mark,)
     assert judgement.verdict is Verdict.VALID
 

@@ -67,7 +67,10 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "threads": {"ingress in0": {"run_ns": 700 * sent * work.streams, "wait_ns": 0}},
     }
     measured.cpu = (before, after)
-    measured.interfaces = ({"uut/in0": _frames(0)}, {"uut/in0": _frames(sent)})
+    measured.interfaces = (
+        {"source/src0": _frames(0, 0), "uut/in0": _frames(0, 0)},
+        {"source/src0": _frames(0, sent), "uut/in0": _frames(sent, 0)},
+    )
     measured.wall_s = 1.5
     return measured
 
@@ -113,5 +116,5 @@ def _sunk(stream: int, received: int) -> dict[str, Any]:
     }
 
 
-def _frames(count: int) -> dict[str, int]:
-    return {"received": count, "sent": 0, "dropped": 0}
+def _frames(received: int, sent: int) -> dict[str, int]:
+    return {"received": received, "sent": sent, "dropped": 0, "held_back": 0}

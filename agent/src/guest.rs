@@ -82,7 +82,9 @@ struct NicReply {
 /// Loads drivers, waits for the NICs, sets them up, and returns when every one of them has a carrier.
 pub fn configure(params: Params) -> anyhow::Result<Reply> {
     init::load_modules(&params.modules)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let (connection, handle, _) =
             rtnetlink::new_connection().context("opening a netlink socket")?;
@@ -99,7 +101,13 @@ async fn configure_all(handle: &Handle, params: &Params) -> anyhow::Result<Reply
         set_up(handle, index, &interface, nic)
             .await
             .with_context(|| format!("setting up {interface} ({})", nic.mac))?;
-        nics.push((index, NicReply { mac: nic.mac.to_string(), interface }));
+        nics.push((
+            index,
+            NicReply {
+                mac: nic.mac.to_string(),
+                interface,
+            },
+        ));
     }
     if params.forward {
         set("net/ipv4/ip_forward", "1")?;
@@ -107,10 +115,17 @@ async fn configure_all(handle: &Handle, params: &Params) -> anyhow::Result<Reply
     for (index, nic) in &nics {
         wait_for_carrier(handle, *index, &nic.interface).await?;
     }
-    Ok(Reply { nics: nics.into_iter().map(|(_, nic)| nic).collect() })
+    Ok(Reply {
+        nics: nics.into_iter().map(|(_, nic)| nic).collect(),
+    })
 }
 
-async fn set_up(handle: &Handle, index: u32, interface: &str, nic: &NicParams) -> anyhow::Result<()> {
+async fn set_up(
+    handle: &Handle,
+    index: u32,
+    interface: &str,
+    nic: &NicParams,
+) -> anyhow::Result<()> {
     let ipv4 = format!("net/ipv4/conf/{interface}");
     set(&format!("{ipv4}/rp_filter"), "0")?;
     set(&format!("{ipv4}/send_redirects"), "0")?;
@@ -121,9 +136,17 @@ async fn set_up(handle: &Handle, index: u32, interface: &str, nic: &NicParams) -
         set(&ipv6, "1")?;
     }
     let link = LinkUnspec::new_with_index(index).mtu(nic.mtu).up().build();
-    handle.link().set(link).execute().await.context("mtu and up")?;
+    handle
+        .link()
+        .set(link)
+        .execute()
+        .await
+        .context("mtu and up")?;
     let Prefix { address, length } = nic.address;
-    let added = handle.address().add(index, address.into(), length).replace();
+    let added = handle
+        .address()
+        .add(index, address.into(), length)
+        .replace();
     added.execute().await.context("address")?;
     for neighbour in &nic.neighbours {
         let added = handle
@@ -172,25 +195,36 @@ async fn wait_for_carrier(handle: &Handle, index: u32, interface: &str) -> anyho
 
 async fn link(handle: &Handle, index: u32) -> anyhow::Result<LinkMessage> {
     let mut links = handle.link().get().match_index(index).execute();
-    links.try_next().await?.ok_or_else(|| anyhow!("interface {index} is gone"))
+    links
+        .try_next()
+        .await?
+        .ok_or_else(|| anyhow!("interface {index} is gone"))
 }
 
 fn has_address(link: &LinkMessage, mac: Mac) -> bool {
-    let is_it = |attribute: &LinkAttribute| matches!(attribute, LinkAttribute::Address(a) if *a == mac.0);
+    let is_it =
+        |attribute: &LinkAttribute| matches!(attribute, LinkAttribute::Address(a) if *a == mac.0);
     link.attributes.iter().any(is_it)
 }
 
 fn has_carrier(link: &LinkMessage) -> bool {
-    let operates =
-        |attribute: &LinkAttribute| matches!(attribute, LinkAttribute::OperState(State::Up | State::Unknown));
+    let operates = |attribute: &LinkAttribute| {
+        matches!(
+            attribute,
+            LinkAttribute::OperState(State::Up | State::Unknown)
+        )
+    };
     link.attributes.iter().any(operates)
 }
 
 fn name(link: &LinkMessage) -> String {
-    let names = link.attributes.iter().find_map(|attribute| match attribute {
-        LinkAttribute::IfName(name) => Some(name.clone()),
-        _ => None,
-    });
+    let names = link
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            LinkAttribute::IfName(name) => Some(name.clone()),
+            _ => None,
+        });
     names.unwrap_or_default()
 }
 
@@ -206,9 +240,18 @@ mod tests {
     #[test]
     fn a_prefix_is_read_or_refused() {
         let prefix = |text: &str| Prefix::try_from(text.to_owned());
-        let expected = Prefix { address: Ipv4Addr::new(198, 18, 0, 1), length: 24 };
+        let expected = Prefix {
+            address: Ipv4Addr::new(198, 18, 0, 1),
+            length: 24,
+        };
         assert_eq!(prefix("198.18.0.1/24"), Ok(expected));
-        for wrong in ["198.18.0.1", "198.18.0.1/33", "198.18.0/24", "/24", "::1/64"] {
+        for wrong in [
+            "198.18.0.1",
+            "198.18.0.1/33",
+            "198.18.0/24",
+            "/24",
+            "::1/64",
+        ] {
             assert!(prefix(wrong).is_err(), "{wrong}");
         }
     }

@@ -65,8 +65,14 @@ fn serve_on_port() -> anyhow::Result<()> {
 
 fn mount_system() -> anyhow::Result<()> {
     for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
-        mount(Some(kind), target, Some(kind), MsFlags::empty(), None::<&str>)
-            .with_context(|| format!("mounting {target}"))?;
+        mount(
+            Some(kind),
+            target,
+            Some(kind),
+            MsFlags::empty(),
+            None::<&str>,
+        )
+        .with_context(|| format!("mounting {target}"))?;
     }
     Ok(())
 }
@@ -118,7 +124,9 @@ fn find_port(class: &Path) -> Option<PathBuf> {
 fn host_is_there(port: &File) -> anyhow::Result<bool> {
     let mut polled = [PollFd::new(port.as_fd(), PollFlags::POLLIN)];
     poll(&mut polled, PollTimeout::ZERO).context("polling the control port")?;
-    let hung_up = polled[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP));
+    let hung_up = polled[0]
+        .revents()
+        .is_some_and(|events| events.contains(PollFlags::POLLHUP));
     Ok(!hung_up)
 }
 
@@ -141,6 +149,11 @@ mod tests {
     #[test]
     fn modules_are_not_loaded_into_somebody_elses_kernel() {
         assert!(load_modules(&[]).is_ok());
-        assert!(load_modules(&["e1000".to_owned()]).unwrap_err().to_string().contains("guests only"));
+        assert!(
+            load_modules(&["e1000".to_owned()])
+                .unwrap_err()
+                .to_string()
+                .contains("guests only")
+        );
     }
 }

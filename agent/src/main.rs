@@ -72,7 +72,9 @@ fn read_options(mut parser: lexopt::Parser) -> anyhow::Result<Options> {
             Long("netns") => options.netns = Some(parser.value()?.into()),
             Long("cpus") => options.cpus = read_cpus(&parser.value()?.string()?)?,
             Long("help") => options.print = Some(USAGE.to_owned()),
-            Long("version") => options.print = Some(format!("vtax-agent {}\n", env!("CARGO_PKG_VERSION"))),
+            Long("version") => {
+                options.print = Some(format!("vtax-agent {}\n", env!("CARGO_PKG_VERSION")))
+            }
             other => bail!("{}\n{USAGE}", other.unexpected()),
         }
     }
@@ -81,7 +83,10 @@ fn read_options(mut parser: lexopt::Parser) -> anyhow::Result<Options> {
 
 fn read_cpus(list: &str) -> anyhow::Result<Vec<usize>> {
     list.split(',')
-        .map(|cpu| cpu.parse().with_context(|| format!("--cpus {list}: {cpu:?} is no CPU number")))
+        .map(|cpu| {
+            cpu.parse()
+                .with_context(|| format!("--cpus {list}: {cpu:?} is no CPU number"))
+        })
         .collect()
 }
 
@@ -99,8 +104,16 @@ mod tests {
 
     #[test]
     fn wrong_options_are_refused() {
-        for wrong in [&["--cpus", "0,x"][..], &["--port", "1"], &["extra"], &["--netns"]] {
-            assert!(read_options(lexopt::Parser::from_args(wrong)).is_err(), "{wrong:?}");
+        for wrong in [
+            &["--cpus", "0,x"][..],
+            &["--port", "1"],
+            &["extra"],
+            &["--netns"],
+        ] {
+            assert!(
+                read_options(lexopt::Parser::from_args(wrong)).is_err(),
+                "{wrong:?}"
+            );
         }
     }
 }

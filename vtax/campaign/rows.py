@@ -17,7 +17,7 @@ def record(
     sink_cost_ns: float,
     environment: dict[str, Any],
 ) -> TrialRecord:
-    """All rows of a trial. `position` holds the columns of `trials` that place it: block, attempt, ceiling and so on."""
+    """All rows of a trial. `position` holds the columns of `trials` that place it (block, ceiling ...)."""
     work = measured.cell.workload
     complete = measured.failure is None
     window_s = measured.window_s if complete else None

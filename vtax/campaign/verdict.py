@@ -13,8 +13,9 @@ from vtax.units import fps
 
 OFFERED_TOLERANCE = 0.005
 """Offered load this much below intended counts as below."""
-CEILING_TOLERANCE = 1.02
-"""An offered load times this that reaches the source's ceiling is the source's own limit."""
+HELD_BACK_FRAMES = 512
+"""A queue that found the far ring full at least once in so many frames was held back: a full ring of 256 takes 64 to
+256 frames from one such stop to the next."""
 LINK_TOLERANCE = 0.98
 """A ceiling above this share of the link's rate is the link's limit, not the source's."""
 WAIT_SUSPECT, WAIT_INVALID = 0.02, 0.10
@@ -84,6 +85,19 @@ def offered_fps(measured: Measured) -> float:
     return _sent(measured) / measured.window_s
 
 
+def held_back(measured: Measured) -> bool:
+    """Whether the UUT's ingress, being full, held the source back (layer-2 flow control) for much of the run."""
+    if measured.interfaces is None:
+        return False
+    before, after = measured.interfaces
+    stops, frames = 0, 0
+    for name, counters in after.items():
+        if name.startswith("source/"):
+            stops += counters["held_back"] - before[name]["held_back"]
+            frames += counters["sent"] - before[name]["sent"]
+    return stops * HELD_BACK_FRAMES > frames
+
+
 def _sent(measured: Measured) -> int:
     return sum(int(measured.phase(stream)["frames_sent"]) for stream in measured.source["streams"])
 
@@ -95,7 +109,7 @@ def _marks(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> I
         intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
         if offered >= (1 - OFFERED_TOLERANCE) * intended:
             return
-    if offered * CEILING_TOLERANCE < ceiling_fps:
+    if held_back(measured):
         yield "backpressured"
     elif link_mbps is not None and ceiling_fps >= LINK_TOLERANCE * work.streams * fps(
         link_mbps, work.frame_bytes

@@ -86,7 +86,9 @@ TRIALS: Final = Table(
         Column("wall_s", DOUBLE, "s", "wall time of the whole trial"),
         Column("overhead_s", DOUBLE, "s", "of it, neither warm-up, measurement nor drain"),
         Column("hello_s", DOUBLE, "s", "from the guest's start to its agent's hello"),
-        Column("ready_s", DOUBLE, "s", "from the guest's start to a path that carries frames on every stream"),
+        Column(
+            "ready_s", DOUBLE, "s", "from the guest's start to a path that carries frames on every stream"
+        ),
         Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
         Column("marks", STRINGS, "", "on a valid trial: generator-limited, link-limited, backpressured"),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),

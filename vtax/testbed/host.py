@@ -7,6 +7,8 @@ with no other difference to its callers.
 import contextlib
 from typing import Any
 
+from pyroute2 import IPRoute
+
 from vtax.machine.agent import Agent, AgentError, AgentGone, PendingReply, start_agent
 from vtax.machine.cpu import sample_cpus, thread_time
 from vtax.machine.environment import host_environment
@@ -137,10 +139,21 @@ class Host:
         }
 
     def interface_counters(self) -> dict[str, dict[str, int]]:
-        """Frames received, sent and dropped by every interface of the host since it was made (rtnl_link_stats64)."""
-        links = self.namespace.netlink(lambda ip: list(ip.get_links()))
+        """Totals of every interface: frames received, sent, dropped (rtnl_link_stats64), and `held_back`.
+
+        `held_back` counts how often its queue found that the far ring had no room (requeues of the root qdisc).
+        """
+
+        def read(ip: IPRoute) -> tuple[list[Any], list[Any]]:
+            return list(ip.get_links()), list(ip.get_qdiscs())
+
+        links, qdiscs = self.namespace.netlink(read)
+        requeues = {qdisc["index"]: _requeues(qdisc) for qdisc in qdiscs}
         return {
-            link.get_attr("IFLA_IFNAME"): _frames(link.get_attr("IFLA_STATS64"))
+            link.get_attr("IFLA_IFNAME"): {
+                **_frames(link.get_attr("IFLA_STATS64")),
+                "held_back": requeues.get(link["index"], 0),
+            }
             for link in links
             if link.get_attr("IFLA_IFNAME") != "lo"
         }
@@ -169,6 +182,12 @@ def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, ti
         total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0})
         total["run_ns"] += times.run_ns
         total["wait_ns"] += times.wait_ns
+
+
+def _requeues(qdisc: Any) -> int:
+    statistics = qdisc.get_attr("TCA_STATS2")
+    queue = statistics.get_attr("TCA_STATS_QUEUE") if statistics else None
+    return int(queue["requeues"]) if queue else 0
 
 
 def _frames(stats: dict[str, int]) -> dict[str, int]:

@@ -15,22 +15,14 @@ CARRIED_IN_FULL_LOSS_RATIO = 0.005
 
 _SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percent")
 
-<<<<<<< HEAD
-=======
 # The trials that enter means. Every query averages a cell's trials of one block (repeated attempts), so that
 # a block weighs the same in each mean and each pair.
->>>>>>> views
 USABLE = """
 usable AS (
     SELECT trial_id, cell, coalesce(uut_context, 'unknown') AS uut_context, block, marks
     FROM trials WHERE verdict <> 'invalid'
 )
 """
-<<<<<<< HEAD
-"""The trials that enter means, as a common table expression. A cell's trials of one block (repeated
-attempts) are averaged by every query, so that a block weighs the same in each mean and each pair."""
-=======
->>>>>>> views
 
 _CELLS = f"""
 WITH {USABLE}, flow AS (

@@ -133,12 +133,18 @@ mod tests {
         assert_eq!(code(r#"{"id":1,"method":"ping"}"#), -32600);
         assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), -32600);
         assert_eq!(code(r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":3}"#), -32602);
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":3}"#),
+            -32602
+        );
     }
 
     #[test]
     fn an_error_keeps_the_requests_id() {
-        assert_eq!(parse(br#"{"id":"a","method":"ping"}"#).unwrap_err().0, json!("a"));
+        assert_eq!(
+            parse(br#"{"id":"a","method":"ping"}"#).unwrap_err().0,
+            json!("a")
+        );
     }
 
     proptest! {

@@ -36,12 +36,14 @@ pub fn method(name: &str) -> Option<Method> {
             Ok(json!({}))
         }),
         "guest.configure" => Quick(|_, params| told(&guest::configure(read_params(params)?)?)),
-        "source.open" => Quick(|agent, params| {
-            agent.source.put(Source::open(read_params(params)?)?)
-        }),
+        "source.open" => {
+            Quick(|agent, params| agent.source.put(Source::open(read_params(params)?)?))
+        }
         "source.run" => Long(|agent, params| {
             let params = read_params(params)?;
-            agent.source.using("source", |source, abort| told(&source.run(&params, abort)?))
+            agent
+                .source
+                .using("source", |source, abort| told(&source.run(&params, abort)?))
         }),
         "source.close" => Quick(|agent, _| agent.source.take("source").map(|_| json!({}))),
         "sink.open" => Quick(|agent, params| {
@@ -51,20 +53,26 @@ pub fn method(name: &str) -> Option<Method> {
         }),
         "sink.arm" => Quick(|agent, params| {
             let params = read_params(params)?;
-            agent.sink.using("sink", |sink, _| Ok(sink.arm(&params).map(|()| json!({}))?))
+            agent.sink.using("sink", |sink, _| {
+                Ok(sink.arm(&params).map(|()| json!({}))?)
+            })
         }),
         "sink.collect" => Long(|agent, params| {
             let params = read_params(params)?;
-            agent.sink.using("sink", |sink, abort| told(&sink.collect(&params, abort)?))
+            agent
+                .sink
+                .using("sink", |sink, abort| told(&sink.collect(&params, abort)?))
         }),
         "sink.close" => Quick(|agent, _| {
             agent.sink.take("sink")?.close()?;
             Ok(json!({}))
         }),
-        "ingress.drop" => Quick(|agent, params| {
-            agent.ingress.put(IngressDrop::open(&read_params(params)?)?)
-        }),
-        "ingress.release" => Quick(|agent, _| told(&agent.ingress.take("ingress drop")?.release()?)),
+        "ingress.drop" => {
+            Quick(|agent, params| agent.ingress.put(IngressDrop::open(&read_params(params)?)?))
+        }
+        "ingress.release" => {
+            Quick(|agent, _| told(&agent.ingress.take("ingress drop")?.release()?))
+        }
         "shutdown" => Shutdown,
         _ => return None,
     })
@@ -133,9 +141,9 @@ impl<T> Slot<T> {
         match self.thing.try_lock() {
             Ok(thing) => Ok(thing),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                Err(RpcError::failed("busy with an earlier call; wait for its reply or abort it"))
-            }
+            Err(TryLockError::WouldBlock) => Err(RpcError::failed(
+                "busy with an earlier call; wait for its reply or abort it",
+            )),
         }
     }
 

@@ -49,7 +49,10 @@ fn hello() -> Value {
         .map(|uts| uts.release().to_string_lossy().into_owned())
         .unwrap_or_default();
     let uptime = read("/proc/uptime");
-    let uptime_s = uptime.split(' ').next().and_then(|text| text.parse::<f64>().ok());
+    let uptime_s = uptime
+        .split(' ')
+        .next()
+        .and_then(|text| text.parse::<f64>().ok());
     let params = json!({
         "protocol": PROTOCOL,
         "version": env!("CARGO_PKG_VERSION"),
@@ -62,7 +65,11 @@ fn hello() -> Value {
 
 /// Answers one line; true when it asked to shut down.
 fn answer(agent: &Arc<Agent>, output: &Arc<Output>, line: &[u8]) -> bool {
-    let Request { id, method: name, params } = match parse(line) {
+    let Request {
+        id,
+        method: name,
+        params,
+    } = match parse(line) {
         Ok(request) => request,
         Err((id, error)) => {
             output.send(&reply(id, Err(error)));

@@ -43,7 +43,11 @@ pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
         let used = newline.map_or(available.len(), |at| at + 1);
         input.consume(used);
         if newline.is_some() {
-            return Ok(if too_long { Line::TooLong } else { Line::Whole(line) });
+            return Ok(if too_long {
+                Line::TooLong
+            } else {
+                Line::Whole(line)
+            });
         }
     }
 }
@@ -88,7 +92,10 @@ mod tests {
     fn a_long_line_is_passed_over_and_the_next_one_read() {
         let mut bytes = vec![b'x'; LINE_MAX];
         bytes.extend_from_slice(b"\nnext\n");
-        assert_eq!(lines(&bytes, 1000), [Line::TooLong, Line::Whole(b"next".to_vec())]);
+        assert_eq!(
+            lines(&bytes, 1000),
+            [Line::TooLong, Line::Whole(b"next".to_vec())]
+        );
     }
 
     #[test]

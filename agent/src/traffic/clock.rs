@@ -43,7 +43,9 @@ impl ThreadTime {
     /// Of the calling thread; zeros where the kernel keeps no schedstat.
     pub fn of_this_thread() -> Self {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        let mut fields = text.split_whitespace().map_while(|field| field.parse().ok());
+        let mut fields = text
+            .split_whitespace()
+            .map_while(|field| field.parse().ok());
         Self {
             run_ns: fields.next().unwrap_or(0),
             run_delay_ns: fields.next().unwrap_or(0),

@@ -54,7 +54,12 @@ fn send_flood(job: &Job<'_>) -> anyhow::Result<Vec<Vec<Counts>>> {
         .streams
         .iter()
         .map(|Stream { params, .. }| {
-            Batch::new(&params.addresses, job.params.frame_bytes, job.params.trial, params.stream)
+            Batch::new(
+                &params.addresses,
+                job.params.frame_bytes,
+                job.params.trial,
+                params.stream,
+            )
         })
         .collect();
     let mut phases = Vec::with_capacity(job.windows.len());
@@ -114,10 +119,16 @@ fn send_probes(job: &Job<'_>, over: &AtomicBool) -> anyhow::Result<Vec<Vec<u64>>
     let mut lanes = Vec::new();
     for stream in job.streams {
         let params = &stream.params;
-        let socket = FrameSocket::bind("interface", &params.interface).map_err(|error| anyhow!("{error}"))?;
+        let socket = FrameSocket::bind("interface", &params.interface)
+            .map_err(|error| anyhow!("{error}"))?;
         socket.bypass_qdisc()?;
         let lane = params.stream | FLAG_EXTRA_LANE;
-        let frame = Frame::new(&params.addresses, job.params.frame_bytes, job.params.trial, lane);
+        let frame = Frame::new(
+            &params.addresses,
+            job.params.frame_bytes,
+            job.params.trial,
+            lane,
+        );
         lanes.push((socket, frame));
     }
     let ended = |window: &Window, at_ns| {
@@ -152,7 +163,11 @@ fn sleep_until(at_ns: u64) {
         (at_ns % 1_000_000_000) as i64,
     );
     // A signal may cut it short; a probe that leaves early is still stamped truly.
-    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at);
+    let _ = clock_nanosleep(
+        ClockId::CLOCK_MONOTONIC,
+        ClockNanosleepFlags::TIMER_ABSTIME,
+        &at,
+    );
 }
 
 fn raise_priority() -> std::io::Result<()> {

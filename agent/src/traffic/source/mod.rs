@@ -82,7 +82,10 @@ impl Source {
     /// Binds a socket to every stream's interface, or to none.
     pub fn open(params: OpenParams) -> Result<Self, Error> {
         if !(1..=STREAMS_MAX).contains(&params.streams.len()) {
-            let problem = format!("{} streams; allowed are 1 to {STREAMS_MAX}", params.streams.len());
+            let problem = format!(
+                "{} streams; allowed are 1 to {STREAMS_MAX}",
+                params.streams.len()
+            );
             return Err(Error::params("streams", problem));
         }
         let mut streams: Vec<Stream> = Vec::new();
@@ -191,12 +194,16 @@ fn check(params: &RunParams) -> Result<(), Error> {
         return Err(Error::params("probe_fps", "must be a number above 0"));
     }
     if !(1..=PHASES_MAX).contains(&params.phases.len()) {
-        let problem = format!("{} phases; allowed are 1 to {PHASES_MAX}", params.phases.len());
+        let problem = format!(
+            "{} phases; allowed are 1 to {PHASES_MAX}",
+            params.phases.len()
+        );
         return Err(Error::params("phases", problem));
     }
     let total: f64 = params.phases.iter().map(|phase| phase.duration_s).sum();
-    if params.phases.iter().any(|phase| !(phase.duration_s >= 0.0)) || total > DURATION_MAX_S {
-        let problem = format!("durations must be 0 or more and {DURATION_MAX_S} s at most together");
+    if params.phases.iter().any(|phase| phase.duration_s < 0.0) || total > DURATION_MAX_S {
+        let problem =
+            format!("durations must be 0 or more and {DURATION_MAX_S} s at most together");
         return Err(Error::params("phases", problem));
     }
     Ok(())

@@ -138,7 +138,8 @@ impl<'a> Lane<'a> {
             self.frame.stamp(self.sequence, self.last_ns);
             self.stream.socket.send(self.frame.bytes())
         };
-        let outcome = outcome.with_context(|| format!("sending on {}", self.stream.params.interface))?;
+        let outcome =
+            outcome.with_context(|| format!("sending on {}", self.stream.params.interface))?;
         Ok(self.counts.count(outcome, &mut self.sequence, self.last_ns))
     }
 }
