@@ -20,7 +20,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
     """
     document: dict[str, Any] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name != "cells":
+        if field.name not in ("cells", "directory"):
             document[field.name] = _json(getattr(summary, field.name))
     return document
 

@@ -119,8 +119,8 @@ def maximum_by_streams(summary: Summary) -> Figure:
     return Figure(
         name="maximum-by-streams",
         title="Maximum accumulated throughput",
-        caption=f"{tables.SELECTION_NOT_CORRECTED} Bars at the points are 95% intervals. Hollow: "
-        "generator-limited. Hatched: emulated CPU. Each stream stands by itself at the same load.",
+        caption=f"{tables.SELECTION_NOT_CORRECTED} Whiskers are 95% intervals. Empty: generator-limited. "
+        "Hatched: emulated CPU, thinly where generator-limited. Each stream is at that same load.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.maximum_table(summary),

@@ -15,23 +15,22 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vtax.results import Result
 from vtax.views import tables, tax_tables
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
 from vtax.views.palette import styles
-from vtax.views.summary import Summary, summarise
+from vtax.views.summary import Summary
 
 OPEN_ROWS = 24
 """A table with more rows than this starts closed."""
 
 
-def write_report(result: Result) -> Path:
+def write_page(summary: Summary) -> Path:
     """Write `report.html` into the result's directory, replacing an older one in one step; its path."""
-    target = result.directory / "report.html"
-    page = render(summarise(result))
-    descriptor, temporary = tempfile.mkstemp(dir=result.directory, prefix=".report-", suffix=".html")
+    target = summary.directory / "report.html"
+    page = render(summary)
+    descriptor, temporary = tempfile.mkstemp(dir=summary.directory, prefix=".report-", suffix=".html")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from vtax.results import Result
 from vtax.views.caveats import Caveat, caveats
@@ -26,6 +27,7 @@ from vtax.views.verdicts import (
 class Summary:
     """A result's view data. Lists follow the order platform, setting, load."""
 
+    directory: Path
     provenance: Provenance
     cells: list[Cell]
     throughput: list[Throughput]
@@ -64,6 +66,7 @@ def summarise(result: Result) -> Summary:
     verdicts = verdict_counts(result)
     by_cell = cell_verdicts(cells)
     return Summary(
+        directory=result.directory,
         provenance=provenance,
         cells=cells,
         throughput=throughput,

@@ -14,8 +14,7 @@ from vtax.views.palette import Style
 
 Trace = dict[str, Any]
 
-_HOLLOW = "rgba(0,0,0,0)"
-_HATCH = "rgba(255,255,255,0.85)"
+_EMPTY = "rgba(0,0,0,0)"
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,7 @@ def dodged_points(platform: str, style: Style, points: Sequence[Point], quantity
 
 
 def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
-    """Bars: hatched for an emulated platform, without filling where generator-limited."""
-    grounds = [_HOLLOW if point.hollow else style.color for point in points]
+    """Bars: hatched for an emulated platform, empty (thinly hatched) where generator-limited."""
     return {
         **_common(platform, points, quantity),
         "type": "bar",
@@ -87,14 +85,12 @@ def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantit
         "error_y": _error_bars(points, quantity, "rgba(128,128,128,1)"),
         "textposition": "none",
         "marker": {
-            "color": grounds,
+            "color": [_EMPTY if point.hollow and not style.hatch else style.color for point in points],
             "line": {"color": style.color, "width": 1.6},
             "pattern": {
                 "shape": style.hatch,
                 "size": 6,
-                "solidity": 0.25,
-                "bgcolor": grounds,
-                "fgcolor": [style.color if point.hollow else _HATCH for point in points],
+                "solidity": [0.1 if point.hollow else 0.45 for point in points],
             },
         },
     }
