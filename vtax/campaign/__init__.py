@@ -10,7 +10,7 @@ import vtax
 from vtax.campaign.hold import hold_host
 from vtax.campaign.platform_set import probe, resolve
 from vtax.campaign.progress import Progress
-from vtax.campaign.runner import Campaign, Outcome
+from vtax.campaign.runner import Campaign, Outcome, local_settings
 from vtax.machine.environment import host_environment
 from vtax.results import ResultWriter
 from vtax.scenario import Scenario
@@ -27,11 +27,14 @@ def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Pro
     """
     cells = scenario.cells()
     platforms = resolve(scenario, cells)
+    cpus = cpu_layout()
+    for cell in cells:
+        if problem := local_settings(cell, cpus).problem():
+            raise scenario.error("flow_control", cell.testbed.flow_control, problem)
     started_at = datetime.now(UTC)
     directory = out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     probe(platforms, cells)
-    cpus = cpu_layout()
     manifest = {
         "vtax_version": vtax.__version__,
         "name": scenario.name,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vtax.inputs import InputError
+from vtax.inputs import advised, suggestion
 from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
 
@@ -19,7 +19,24 @@ class PlatformSet:
 
     def config(self, cell: Cell) -> PlatformConfig:
         """The platform's keys for a cell."""
-        return self.known[cell.platform].resolve(cell.platform_overrides)
+        return self.known[cell.platform].resolve(self._overrides(cell))
+
+    def check(self, scenario: Scenario, cell: Cell) -> None:
+        """Raise InputError for a key that no platform of the scenario has, or a value that this one refuses."""
+        keys = {key for preset in self.known.values() for key in preset.keys}
+        for key, value in cell.platform_overrides.items():
+            if key not in keys:
+                allowed = f"their keys: {', '.join(sorted(keys))}" if keys else "they have no keys"
+                problem = f"{', '.join(self.known)}: no such key"
+                raise scenario.error(f"platform.{key}", value, advised(problem, suggestion(key, keys), allowed))
+        overrides = self._overrides(cell)
+        for key, problem in self.known[cell.platform].problems(overrides):
+            raise scenario.error(f"platform.{key}", overrides[key], problem)
+
+    def _overrides(self, cell: Cell) -> dict[str, Any]:
+        """What the scenario changes; a key that this platform's kind has not is meant for another one."""
+        keys = self.known[cell.platform].keys
+        return {key: value for key, value in cell.platform_overrides.items() if key in keys}
 
     def as_json(self) -> dict[str, Any]:
         """For campaign.json."""
@@ -44,13 +61,14 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
     for cell in cells:
         preset = available.get(cell.platform)
         if preset is None:
-            where = scenario.where("factors", "platform")
-            raise InputError(
-                f"{where}: unknown platform {cell.platform!r}; there are: {', '.join(available)}"
-            )
-        preset.resolve(cell.platform_overrides)
+            near = suggestion(cell.platform, available)
+            problem = advised(f'unknown platform "{cell.platform}"', near, f"there are: {', '.join(available)}")
+            raise scenario.error("platform", cell.platform, problem)
         chosen[preset.name] = preset
-    return PlatformSet(chosen)
+    platforms = PlatformSet(chosen)
+    for cell in cells:
+        platforms.check(scenario, cell)
+    return platforms
 
 
 def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:

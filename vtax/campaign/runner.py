@@ -88,7 +88,7 @@ class Campaign:
     def _calibrate(self, cells: list[Cell], owned: OwnershipRecord) -> None:
         loads: dict[LocalSettings, list[tuple[int, int]]] = {}
         for cell in cells:
-            loads.setdefault(self._settings(cell), []).append(
+            loads.setdefault(local_settings(cell, self.cpus), []).append(
                 (cell.workload.streams, cell.workload.frame_bytes)
             )
         for settings, wanted in loads.items():
@@ -100,7 +100,7 @@ class Campaign:
     def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
         first = plot.cells[0]
         preset = self.platforms.known[first.platform]
-        path = Path(preset, self.platforms.config(first), self._settings(first), plot.streams, owned)
+        path = Path(preset, self.platforms.config(first), local_settings(first, self.cpus), plot.streams, owned)
         try:
             facts = self._open(path, plot)
             for position, cell in enumerate(plot.cells):
@@ -130,7 +130,7 @@ class Campaign:
         """Measure one cell until a trial is usable; returns the facts of the path as it now stands."""
         standing: PathFacts | None = facts
         probe = self.platforms.probes[cell.platform]
-        settings = self._settings(cell)
+        settings = local_settings(cell, self.cpus)
         for attempt in range(ATTEMPTS):
             if standing is None:
                 return None
@@ -167,6 +167,8 @@ class Campaign:
                 return standing
         return standing
 
-    def _settings(self, cell: Cell) -> LocalSettings:
-        testbed = cell.testbed
-        return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, self.cpus)
+
+def local_settings(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
+    """The local testbed as a cell wants it."""
+    testbed = cell.testbed
+    return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, cpus)

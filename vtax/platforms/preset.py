@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from vtax import platforms
-from vtax.inputs import Document, InputError, read_document, validate
+from vtax.inputs import Document, InputError, problems, read_document, validate
 from vtax.platforms.contract import Platform, PlatformConfig
 
 DIRECTORY = Path(__file__).resolve().parent.parent / "data/platforms"
@@ -46,14 +46,24 @@ class Preset:
         kind: Platform = load_kind(self.kind).Kind()
         return kind
 
+    @property
+    def keys(self) -> list[str]:
+        """The keys `platform.*` that a scenario may change."""
+        return list(self._model.model_fields)
+
+    def problems(self, overrides: dict[str, Any]) -> list[tuple[str, str]]:
+        """What is wrong with the values of `overrides`: key and sentence."""
+        found = problems(self._model, {**self.config, **overrides})
+        return [(str(loc[0]), text) for loc, text in found if loc and loc[0] in overrides]
+
     def resolve(self, overrides: dict[str, Any]) -> PlatformConfig:
-        """The preset's keys with `overrides` on top; raises InputError that names what is allowed."""
+        """The preset's keys with `overrides` on top; raises InputError at the preset's file and line."""
+        return validate(self._model, self.document, {**self.config, **overrides}, at=("config",))
+
+    @property
+    def _model(self) -> type[PlatformConfig]:
         model: type[PlatformConfig] = load_kind(self.kind).Config
-        unknown = sorted(set(overrides) - set(model.model_fields))
-        if unknown:
-            allowed = ", ".join(sorted(model.model_fields)) or "none"
-            raise InputError(f"platform.{unknown[0]}: {self.name} has no such key; its keys: {allowed}")
-        return validate(model, self.document, {**self.config, **overrides}, at=("config",))
+        return model
 
 
 def presets(directory: Path = DIRECTORY) -> dict[str, Preset]:

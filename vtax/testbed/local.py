@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from vtax.inputs import InputError
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.host import Host
@@ -21,20 +20,20 @@ class LocalSettings:
     mtu: int
     cpus: dict[str, list[int]] = field(hash=False)
 
-    def check(self) -> None:
-        """Raise InputError for what veth pairs cannot be."""
+    def problem(self) -> str | None:
+        """What veth pairs cannot be, in a sentence; None where nothing is wrong."""
         if self.link_mbps is not None and not self.flow_control:
-            raise InputError(
-                "testbed.flow_control: a shaped link of the local testbed always holds its sender back; "
+            return (
+                "a shaped link of the local testbed always holds its sender back; "
                 "allowed: true, or false with link_mbps: unlimited"
             )
+        return None
 
 
 class LocalTestbed:
     """Three hosts and a pair of links a stream: source -> UUT -> sink, no interface shared."""
 
     def __init__(self, settings: LocalSettings, streams: int, record: OwnershipRecord) -> None:
-        settings.check()
         self.settings = settings
         self.streams = [StreamAddresses(stream) for stream in range(streams)]
         self.source, self.uut, self.sink = (
