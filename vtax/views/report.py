@@ -139,4 +139,6 @@ def _text(value: Any) -> str:
     """A fact of the environment as text; structured ones as JSON."""
     if value is None:
         return "unknown"
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

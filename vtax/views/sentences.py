@@ -112,8 +112,8 @@ def _change(change: MaximumChange) -> Clause:
             ),
             more=lambda size: f"carries {size}% more {frames} at its maximum than {reference}",
             less=lambda size: f"carries {bound}{size}% fewer {frames} at its maximum than {reference}",
+            note=_ceiling(change),
         )
-        text += _ceiling(change)
     return Clause(text, (found,))
 
 
@@ -122,7 +122,7 @@ def _ceiling(change: MaximumChange) -> str:
     if change.bound is Bound.EXACT:
         return ""
     limited = change.reference if change.bound is Bound.AT_LEAST else change.platform
-    return f" while {limited} ran into the generator's ceiling"
+    return f"; {limited} ran into the generator's ceiling"
 
 
 def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
@@ -157,12 +157,14 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
     return [first, *parts[1:]]
 
 
-def _by_sign(found: Estimate, form: numbers.Format, *, none: Wording, more: Wording, less: Wording) -> str:
+def _by_sign(
+    found: Estimate, form: numbers.Format, *, none: Wording, more: Wording, less: Wording, note: str = ""
+) -> str:
     """One of three wordings: the interval includes zero, or the value is above or below it."""
     if found.has_interval and found.includes(0.0):
-        return f"{none(form(_reach(found)))} {_bracket(found, form)}"
+        return f"{none(form(_reach(found)))} {_bracket(found, form, note)}"
     wording = more if found.value > 0 else less
-    return f"{wording(form(abs(found.value)))} {_bracket(_magnitude(found), form)}"
+    return f"{wording(form(abs(found.value)))} {_bracket(_magnitude(found), form, note)}"
 
 
 def _maximum(maximum: Maximum) -> Clause:
@@ -198,10 +200,10 @@ def _frames(setting: Setting) -> str:
     return f"{setting.frame_bytes}-byte frames{streams}{further}"
 
 
-def _bracket(estimate: Estimate, form: numbers.Format) -> str:
+def _bracket(estimate: Estimate, form: numbers.Format, note: str = "") -> str:
     if not estimate.has_interval:
-        return f"(n = {estimate.n}, no interval)"
-    return f"(95% interval {numbers.interval(estimate, form)}, n = {estimate.n})"
+        return f"(n = {estimate.n}, no interval{note})"
+    return f"(95% interval {numbers.interval(estimate, form)}, n = {estimate.n}{note})"
 
 
 def _with_mbps(estimate: Estimate) -> str:
