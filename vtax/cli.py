@@ -95,12 +95,10 @@ def run(
     json: Json = False,
 ) -> int:
     """Measure a scenario on this machine; then print its tables and write its report."""
-    from rich.console import Console
-
     from vtax import campaign, views
     from vtax.results import Result
     from vtax.scenario import load_scenario
-    from vtax.terminal import progress_on
+    from vtax.terminal import progress_on, table_console
 
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
@@ -116,7 +114,7 @@ def run(
         }
         print_json(document, sys.stdout)
     else:
-        views.show(result, Console())
+        views.show(result, table_console())
         print(f"report: {views.write_report(result)}")
     _say_unusable(outcome.unusable)
     return outcome.exit_status
@@ -125,16 +123,15 @@ def run(
 @app.command()
 def show(result: ResultPath, json: Json = False) -> None:
     """The tables of a result again, also while its campaign runs."""
-    from rich.console import Console
-
     from vtax import views
     from vtax.results import Result
+    from vtax.terminal import table_console
 
     opened = Result.open(result)
     if json:
         print_json(views.as_json(opened), sys.stdout)
     else:
-        views.show(opened, Console())
+        views.show(opened, table_console())
 
 
 @app.command()

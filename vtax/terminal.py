@@ -15,6 +15,8 @@ from rich.text import Text
 SPEED_WINDOW_S = 900.0
 """How far back the time left looks: some dozen trials of the longest published experiments."""
 
+TABLE_COLUMNS = 100
+
 
 class LineProgress:
     """Plain lines: one for each trial, and one for each note."""
@@ -102,6 +104,12 @@ class BarProgress:
         now = Text(f"now   {self._cell}", overflow="ellipsis", no_wrap=True)
         last = Text(f"last  {self._last}", overflow="ellipsis", no_wrap=True)
         self._live.update(Group(self._bar, now, last), refresh=True)
+
+
+def table_console() -> Console:
+    """Stdout as tables are laid out on it: the terminal's width, and the full width of a table where there is none."""
+    console = Console()
+    return console if console.is_terminal else Console(width=TABLE_COLUMNS)
 
 
 def progress_on(stream: TextIO, plain: bool) -> LineProgress | BarProgress:

@@ -44,8 +44,8 @@ def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Pro
         "created_at": started_at.isoformat(),
         "status": "running",
         "platforms": platforms.as_json(),
-        "hosts": {"local": host_environment()},
-        "testbed": {"name": "local", "shared_core": shared_core(cpus), "cpus": cpus},
+        "hosts": {"local": {**host_environment(), "label": "shared-core" if shared_core(cpus) else None}},
+        "testbed": {"name": "local", "cpus": cpus},
         "command": sys.argv,
         "ceilings": [],
     }

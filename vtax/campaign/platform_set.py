@@ -28,7 +28,9 @@ class PlatformSet:
             if key not in keys:
                 allowed = f"their keys: {', '.join(sorted(keys))}" if keys else "they have no keys"
                 problem = f"{', '.join(self.known)}: no such key"
-                raise scenario.error(f"platform.{key}", value, advised(problem, suggestion(key, keys), allowed))
+                raise scenario.error(
+                    f"platform.{key}", value, advised(problem, suggestion(key, keys), allowed)
+                )
         overrides = self._overrides(cell)
         for key, problem in self.known[cell.platform].problems(overrides):
             raise scenario.error(f"platform.{key}", overrides[key], problem)
@@ -62,7 +64,9 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
         preset = available.get(cell.platform)
         if preset is None:
             near = suggestion(cell.platform, available)
-            problem = advised(f'unknown platform "{cell.platform}"', near, f"there are: {', '.join(available)}")
+            problem = advised(
+                f'unknown platform "{cell.platform}"', near, f"there are: {', '.join(available)}"
+            )
             raise scenario.error("platform", cell.platform, problem)
         chosen[preset.name] = preset
     platforms = PlatformSet(chosen)

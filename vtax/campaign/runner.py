@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as Directory
 from typing import Any
 
+import vtax
 from vtax.campaign.calibrate import Ceiling, calibrate
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.plan import Plot, plan_block
@@ -100,7 +101,9 @@ class Campaign:
     def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
         first = plot.cells[0]
         preset = self.platforms.known[first.platform]
-        path = Path(preset, self.platforms.config(first), local_settings(first, self.cpus), plot.streams, owned)
+        path = Path(
+            preset, self.platforms.config(first), local_settings(first, self.cpus), plot.streams, owned
+        )
         try:
             facts = self._open(path, plot)
             for position, cell in enumerate(plot.cells):
@@ -151,7 +154,11 @@ class Campaign:
                 "hello_s": standing.hello_s,
                 "ready_s": standing.ready_s,
             }
-            environment = {"host": "local", "versions": json.dumps(probe.facts), **environment_columns()}
+            environment = {
+                "host": "local",
+                "versions": json.dumps({"vtax": vtax.__version__}),
+                **environment_columns(),
+            }
             self.writer.commit(record(measured, judgement, place, standing.sink_cost_ns, environment))
             self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
             if judgement.verdict is not Verdict.INVALID:
