@@ -151,6 +151,7 @@ def _command(kernel: Kernel, image: Path, accelerator: str, console: Path) -> li
     model = ["-accel", "kvm", "-cpu", "host"] if accelerator == "kvm" else ["-accel", "tcg", "-cpu", "max"]
     return [
         _binary(),
+        *("-name", "vtax,debug-threads=on"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", *model),
         *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
         *("-append", "console=ttyS0 loglevel=4 panic=-1 tsc=reliable random.trust_cpu=on"),

@@ -1,0 +1,232 @@
+"""Campaigns on this machine: real frames through real platforms, and what is left when they end."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import footprint
+from vtax.cli import main
+from vtax.machine.ownership import OwnershipRecord
+from vtax.results import Result
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+VTAX = Path(sys.executable).parent / "vtax"
+
+SCENARIO = """
+name: test/forwarding
+title: A test
+question: Do frames come through?
+workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
+testbed: {link_mbps: 1000, flow_control: true}
+factors:
+  platform: [raw, container]
+  intended_mbps: [5, max]
+repetitions: 2
+figures: [throughput-by-load, maximum-by-streams]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def vtax(*arguments: str | Path, **options: object) -> "subprocess.CompletedProcess[str]":
+    command = [str(VTAX), *map(str, arguments)]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=240, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def start(*arguments: str | Path) -> "subprocess.Popen[str]":
+    command = [str(VTAX), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def running(scenario: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A campaign long enough to be disturbed, with a trial behind it."""
+    process = start(
+        "run", scenario, "--repetitions", "100", "--platform", "container", "--out", tmp_path / "out"
+    )
+    wait_for_line(process, r"^\[1/")
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+
+
+def assert_measured(done: "subprocess.CompletedProcess[str]") -> None:
+    """Every cell was measured, or the machine below was too busy to say, which vtax then has to have noticed."""
+    reasons = re.findall(r"^no usable trial: (.*)$", done.stderr, re.MULTILINE)
+    disturbed = all("kept waiting for its CPU" in reason or "stolen" in reason for reason in reasons)
+    assert done.returncode == (3 if reasons else 0), done.stderr
+    assert disturbed, done.stderr
+
+
+def wait_for_line(process: "subprocess.Popen[str]", pattern: str) -> str:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if re.search(pattern, line):
+            return line
+    raise AssertionError(f"the campaign ended without a line like {pattern}")
+
+
+def test_raw_and_container_end_to_end(scenario: Path, tmp_path: Path) -> None:
+    done = vtax("run", scenario, "--seed", "7", "--out", tmp_path / "out")
+    assert_measured(done)
+    result = Result.open(tmp_path / "out")
+    assert result.campaign["status"] == "complete"
+    assert result.campaign["seed"] == 7
+    trials = result.query(
+        "SELECT platform, intended_mbps, count(DISTINCT block) AS blocks, min(uut_context) AS context "
+        "FROM trials GROUP BY ALL ORDER BY ALL"
+    ).to_pylist()
+    assert [(row["platform"], row["intended_mbps"], row["blocks"]) for row in trials] == [
+        ("container", 5.0, 2),
+        ("container", None, 2),
+        ("raw", 5.0, 2),
+        ("raw", None, 2),
+    ]
+    assert {row["context"] for row in trials} == {"own"}
+    for flow in result.query("SELECT * FROM flows WHERE intended_mbps = 5").to_pylist():
+        assert flow["frames_sent"] == pytest.approx(0.3 * 5e6 / (8 * 88), rel=0.02)
+        assert (flow["frames_lost"], flow["frames_duplicated"], flow["frames_reordered"]) == (0, 0, 0)
+        assert flow["latency_count"] >= 0.3 * 1000
+        assert 500 < flow["latency_p50_ns"] < 1e6
+    hops = result.query("SELECT hop, sum(dropped) AS dropped FROM hops GROUP BY hop").to_pylist()
+    assert {hop["hop"] for hop in hops} >= {"source/src0", "uut/in0", "uut/out0", "sink/snk0", "uut/guestp0"}
+    assert (tmp_path / "out/report.html").stat().st_size > 1_000_000
+    assert "container" in done.stdout
+
+
+@pytest.mark.parametrize("platform", ["qemu-virtio", "qemu-e1000"])
+def test_qemu_guests_forward_every_stream(platform: str, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = [
+        "--platform",
+        platform,
+        "--set",
+        "streams=1,2",
+        "--set",
+        "intended_mbps=1",
+        "--repetitions",
+        "1",
+    ]
+    done = vtax("run", scenario, *options, "--out", out)
+    assert_measured(done)
+    result = Result.open(out)
+    facts = result.campaign["platforms"][platform]
+    flows = result.query(
+        "SELECT DISTINCT streams, stream, loss_ratio, emulated FROM trials JOIN flows USING (trial_id) ORDER BY ALL"
+    ).to_pylist()
+    assert [(flow["streams"], flow["stream"]) for flow in flows] == [(1, 0), (2, 0), (2, 1)]
+    assert all(flow["loss_ratio"] == 0 for flow in flows)
+    assert {flow["emulated"] for flow in flows} == {facts["accelerator"] == "emulated"}
+    threads = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
+    assert {thread["component"] for thread in threads} >= {"vcpu 0", "emulator"}
+    assert result.query("SELECT min(hello_s) AS s FROM trials").to_pylist()[0]["s"] > 0
+
+
+def test_ctrl_c_ends_the_campaign_and_keeps_its_trials(
+    running: "subprocess.Popen[str]", tmp_path: Path
+) -> None:
+    begun = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=20)
+    assert time.monotonic() - begun < 5
+    assert running.returncode == 130
+    result = Result.open(tmp_path / "out")
+    assert result.campaign["status"] == "interrupted"
+    assert result.query("SELECT count(*) AS n FROM trials").to_pylist()[0]["n"] >= 1
+    assert vtax("show", tmp_path / "out").returncode == 0
+
+
+def test_a_running_campaign_is_read(running: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    first = vtax("sql", tmp_path / "out", "SELECT count(*) AS n FROM trials", "--format", "json")
+    wait_for_line(running, r"^\[\d+/")
+    wait_for_line(running, r"^\[\d+/")
+    second = vtax("sql", tmp_path / "out", "SELECT count(*) AS n FROM trials", "--format", "json")
+    assert 1 <= json.loads(first.stdout)[0]["n"] < json.loads(second.stdout)[0]["n"]
+
+
+def test_the_second_campaign_is_told_who_holds_the_host(
+    running: "subprocess.Popen[str]", scenario: Path, tmp_path: Path
+) -> None:
+    second = vtax("run", scenario, "--out", tmp_path / "second")
+    assert second.returncode == 2
+    assert f"in use by process {running.pid} (campaign test/forwarding)" in second.stderr
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_guest_that_dies_is_said_and_replaced(running: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    (record,) = (Path("/run/vtax")).glob("*.owned")
+    guests = [
+        entry for entry in OwnershipRecord(record.stem).entries() if entry.detail.get("name") == "guest"
+    ]
+    os.kill(guests[-1].detail["pid"], signal.SIGKILL)
+    wait_for_line(running, r"container: its guest died")
+    wait_for_line(running, r"^\[\d+/")
+    wait_for_line(running, r"^\[\d+/")
+    result = Result.open(tmp_path / "out")
+    reasons = result.query("SELECT verdict, unnest(reasons) AS reason FROM trials").to_pylist()
+    assert any("the guest died" in row["reason"] for row in reasons)
+
+
+def test_what_a_killed_campaign_left_is_removed_at_the_next_start(
+    running: "subprocess.Popen[str]", scenario: Path, tmp_path: Path
+) -> None:
+    running.kill()
+    running.wait(10)
+    assert footprint()["namespaces"]
+    assert_measured(vtax("run", scenario, "--repetitions", "1", "--out", tmp_path / "next"))
+
+
+@pytest.fixture
+def without_tools(tmp_path: Path) -> dict[str, str]:
+    """An environment whose PATH has everything but QEMU and runc."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    for name in ("tc", "nsenter", "taskset", "apt-get", "apt-cache", "dpkg-deb", "modprobe", "depmod"):
+        (directory / name).symlink_to(shutil.which(name) or name)
+    return {**os.environ, "PATH": str(directory)}
+
+
+def test_missing_tools_skip_their_platforms_only(
+    scenario: Path, tmp_path: Path, without_tools: dict[str, str]
+) -> None:
+    options = ["--platform", "raw,container,qemu-virtio", "--set", "intended_mbps=5", "--repetitions", "1"]
+    done = vtax("run", scenario, *options, "--out", tmp_path / "out", env=without_tools)
+    assert done.returncode == 3
+    assert "container is skipped: no runc command found. To use it: apt-get install runc" in done.stderr
+    assert "apt-get install qemu-system-x86" in done.stderr
+    measured = Result.open(tmp_path / "out").query("SELECT DISTINCT platform FROM trials").to_pylist()
+    assert measured == [{"platform": "raw"}]
+
+
+def test_without_root_nothing_runs_and_the_remedy_is_named(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["run", str(scenario), "--out", str(tmp_path / "out")]) == 3
+    said = capsys.readouterr().err
+    assert "raw is skipped: network namespaces, links and BPF programs need root" in said
+    assert "run vtax with sudo" in said
+
+
+def test_json_is_all_that_stands_on_stdout(scenario: Path, tmp_path: Path) -> None:
+    options = ["--platform", "raw", "--set", "intended_mbps=5", "--repetitions", "1", "--json"]
+    done = vtax("run", scenario, *options, "--out", tmp_path / "out")
+    assert_measured(done)
+    assert json.loads(done.stdout)["directory"] == str(tmp_path / "out")
