@@ -1,1 +1,15 @@
-//! lib
+//! # The agent
+//!
+//! The only part of vtax that touches packets. It serves JSON-RPC on the byte stream it was started with, and on nothing
+//! else: it opens no port.
+
+pub mod control;
+mod cpu;
+mod error;
+mod guest;
+mod mac;
+mod netdevice;
+pub mod traffic;
+
+pub use cpu::CpuList;
+pub use error::Error;

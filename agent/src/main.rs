@@ -1,1 +1,119 @@
-fn main() {}
+//! # vtax-agent
+//!
+//! Serves JSON-RPC on its standard input and output, or, as a guest's first process, on a virtio-serial port.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use lexopt::{Arg, Parser, ValueExt};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+
+use vtax_agent::CpuList;
+use vtax_agent::control::{init, serve};
+
+const HELP: &str = "\
+The part of vtax that touches packets. Serves JSON-RPC 2.0, one message a line, on standard input and output.
+
+Usage: vtax-agent [--netns PATH] [--cpus LIST]
+
+  --netns PATH  work in this network namespace
+  --cpus LIST   stay on these CPUs, as in 0,2-3
+  --version     print the version
+  --help        print this";
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Options {
+    netns: Option<PathBuf>,
+    cpus: Option<CpuList>,
+    /// Text to print instead of serving.
+    print: Option<String>,
+}
+
+fn main() -> ExitCode {
+    if std::process::id() == 1 {
+        init::run();
+    }
+    let options = match parse(Parser::from_env()) {
+        Ok(options) => options,
+        Err(error) => {
+            eprintln!("vtax-agent: {error}; see vtax-agent --help");
+            return ExitCode::from(2);
+        }
+    };
+    match run(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("vtax-agent: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(mut parser: Parser) -> Result<Options, lexopt::Error> {
+    let mut options = Options::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Long("netns") => options.netns = Some(parser.value()?.into()),
+            Arg::Long("cpus") => options.cpus = Some(parser.value()?.parse()?),
+            Arg::Long("version") => {
+                options.print = Some(format!("vtax-agent {}", env!("CARGO_PKG_VERSION")));
+            }
+            Arg::Long("help") => options.print = Some(HELP.to_owned()),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(options)
+}
+
+fn run(options: Options) -> anyhow::Result<()> {
+    if let Some(text) = options.print {
+        println!("{text}");
+        return Ok(());
+    }
+    // Our traffic must not outlive whoever started it, not even by the time a pipe takes to close.
+    set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")?;
+    if let Some(path) = options.netns {
+        let enter = || setns(File::open(&path)?, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
+        enter()
+            .with_context(|| format!("cannot enter the network namespace {}", path.display()))?;
+    }
+    if let Some(cpus) = options.cpus {
+        cpus.pin_this_thread()
+            .context("cannot stay on the CPUs of --cpus; check that they are online")?;
+    }
+    Ok(serve(io::stdin(), io::stdout())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let options = parse(Parser::from_args(["--netns", "/run/netns/a", "--cpus=0,1"])).unwrap();
+        assert_eq!(options.netns, Some("/run/netns/a".into()));
+        assert_eq!(options.cpus, Some("0-1".parse().unwrap()));
+        assert_eq!(options.print, None);
+    }
+
+    #[test]
+    fn other_arguments_are_refused() {
+        for arguments in [
+            &["--netns"][..],
+            &["--cpus", "x"],
+            &["--port", "1"],
+            &["serve"],
+        ] {
+            assert!(
+                parse(Parser::from_args(arguments)).is_err(),
+                "{arguments:?}"
+            );
+        }
+    }
+}

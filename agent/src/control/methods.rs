@@ -1,0 +1,106 @@
+//! # The methods: the one place where a name becomes a call
+
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::calls::LongCalls;
+use super::message::{RpcError, read_params};
+use super::slot::Slot;
+use crate::traffic::source::Source;
+use crate::{Error, guest};
+
+/// What the methods work on.
+pub(super) struct Agent {
+    pub(super) calls: LongCalls,
+    source: Slot<Source>,
+}
+
+/// How a request is answered.
+pub(super) enum Answer<'a> {
+    /// At once.
+    Now(Value),
+    /// When the job, to be run in a thread of its own, is done.
+    Later(Job<'a>),
+    /// At once, and then the agent ends.
+    Last(Value),
+}
+
+/// A long call. It ends soon after [`LongCalls::abort`].
+pub(super) type Job<'a> = Box<dyn FnOnce() -> Result<Value, RpcError> + Send + 'a>;
+
+/// No params, or nothing to reply.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+impl Agent {
+    pub(super) fn new() -> Self {
+        Self {
+            calls: LongCalls::default(),
+            source: Slot::new("source"),
+        }
+    }
+
+    pub(super) fn call(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Answer<'_>, RpcError> {
+        match method {
+            "ping" => {
+                let Nothing {} = read_params(params)?;
+                now(Nothing {})
+            }
+            "guest.configure" => {
+                let params = read_params(params)?;
+                self.later(method, move |abort| guest::configure(&params, abort))
+            }
+            "source.open" => {
+                let params = read_params(params)?;
+                self.source.open(|| Source::open(&params))?;
+                now(Nothing {})
+            }
+            "source.run" => {
+                let params = read_params(params)?;
+                let mut source = self.source.lease()?;
+                self.later(method, move |abort| source.run(&params, abort))
+            }
+            "source.close" => {
+                let Nothing {} = read_params(params)?;
+                self.source.close()?;
+                now(Nothing {})
+            }
+            "abort" => {
+                let Nothing {} = read_params(params)?;
+                self.calls.abort();
+                now(Nothing {})
+            }
+            "shutdown" => {
+                let Nothing {} = read_params(params)?;
+                Ok(Answer::Last(to_value(Nothing {})))
+            }
+            _ => Err(RpcError::unknown_method(method)),
+        }
+    }
+
+    fn later<'a, R: Serialize>(
+        &'a self,
+        method: &str,
+        job: impl FnOnce(&AtomicBool) -> Result<R, Error> + Send + 'a,
+    ) -> Result<Answer<'a>, RpcError> {
+        let call = self.calls.begin(method)?;
+        Ok(Answer::Later(Box::new(move || {
+            Ok(to_value(job(&call.abort)?))
+        })))
+    }
+}
+
+fn now<'a>(reply: impl Serialize) -> Result<Answer<'a>, RpcError> {
+    Ok(Answer::Now(to_value(reply)))
+}
+
+fn to_value(reply: impl Serialize) -> Value {
+    serde_json::to_value(reply).expect("replies have string keys only")
+}

@@ -1,0 +1,96 @@
+//! # Flood: as many frames as the interface takes
+//!
+//! One thread goes round the streams with batches. When every stream's socket is full it sleeps until one is not: behind a
+//! qdisc that holds frames back, this is layer-2 flow control.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+
+use super::feed::Feed;
+use super::mechanism::{Lag, Mechanism, Tally, Window};
+use super::probes::ProbeLane;
+use super::socket::BATCH;
+use crate::Error;
+use crate::traffic::clock::now_ns;
+
+/// How long the flood may sleep without a look at the abort flag.
+const NAP: Duration = Duration::from_millis(10);
+
+pub(super) struct Flood<'a> {
+    feeds: Vec<Feed<'a>>,
+    probes: ProbeLane<'a>,
+}
+
+impl<'a> Flood<'a> {
+    pub(super) fn new(feeds: Vec<Feed<'a>>, probes: Vec<Feed<'a>>, probe_fps: f64) -> Self {
+        let probes = ProbeLane::new(probes, probe_fps);
+        Self { feeds, probes }
+    }
+}
+
+impl Mechanism for Flood<'_> {
+    fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
+        let Self { feeds, probes } = self;
+        let flood_ended = AtomicBool::new(false);
+        let probes = thread::scope(|scope| {
+            let sending = scope.spawn(|| probes.send_phase(window, &flood_ended));
+            let flooded = flood(feeds, window, || {
+                abort.load(Ordering::Relaxed) || sending.is_finished()
+            });
+            flood_ended.store(true, Ordering::Relaxed);
+            let probes = sending.join().expect("the probe thread does not panic");
+            flooded.and(probes)
+        })?;
+        let tallies = feeds.iter().zip(probes).map(|(feed, probes)| Tally {
+            probes_sent: probes.frames_sent,
+            ..feed.tally()
+        });
+        Ok(tallies.collect())
+    }
+
+    fn lag(&self) -> Option<Lag> {
+        None
+    }
+}
+
+fn flood(feeds: &mut [Feed<'_>], window: &Window, is_over: impl Fn() -> bool) -> Result<(), Error> {
+    for feed in feeds.iter_mut() {
+        feed.begin(window.phase);
+    }
+    let mut room: Vec<_> = feeds
+        .iter()
+        .map(|feed| PollFd::new(feed.socket().as_fd(), PollFlags::POLLOUT))
+        .collect();
+    loop {
+        let mut done = 0;
+        for feed in feeds.iter_mut() {
+            let now = now_ns();
+            if now >= window.end_ns || is_over() {
+                return Ok(());
+            }
+            if feed.is_exhausted() {
+                return Err(
+                    anyhow!("all 2^32 sequence numbers are used up; shorten the phase").into(),
+                );
+            }
+            for slot in 0..BATCH {
+                feed.stamp(slot, false, now);
+            }
+            done += feed.send(BATCH);
+        }
+        if done == 0 {
+            match ppoll(&mut room, Some(NAP.into()), None) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(errno) => {
+                    return Err(anyhow!(errno).context("cannot wait for the sockets").into());
+                }
+            }
+        }
+    }
+}
