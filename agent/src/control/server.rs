@@ -140,7 +140,7 @@ mod tests {
             code(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#),
             -32_700
         );
-        assert_eq!(code(&[b'[', b'1', b']', b'\n']), -32_600);
+        assert_eq!(code(b"[1]\n"), -32_600);
         assert_eq!(code(&vec![b'['; 3 * LINE_LIMIT_BYTES]), -32_600);
         let deep = [vec![b'['; 20_000], b"\n".to_vec()].concat();
         assert_eq!(code(&deep), -32_700);

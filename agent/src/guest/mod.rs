@@ -20,7 +20,7 @@ use crate::netdevice;
 use links::{Link, Links};
 
 /// How long NICs may take to appear, and then to have a carrier. Generous: an emulated CPU is slow.
-const LIMIT: Duration = Duration::from_secs(15);
+const LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// `guest.configure`.

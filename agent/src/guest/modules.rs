@@ -39,7 +39,10 @@ pub(crate) fn load(name: &str) -> anyhow::Result<()> {
         match finit_module(&module, c"", ModuleInitFlags::empty()) {
             Ok(()) | Err(Errno::EEXIST) => {}
             Err(errno) => {
-                let problem = format!("cannot load {}; see the guest's kernel log", path.display());
+                let problem = format!(
+                    "cannot load {}; check the order of its list and the guest's kernel log",
+                    path.display()
+                );
                 return Err(anyhow!(errno).context(problem));
             }
         }
