@@ -13,3 +13,4 @@ pub mod traffic;
 
 pub use cpu::CpuList;
 pub use error::Error;
+pub use guest::runs_as_init;

@@ -13,8 +13,8 @@ use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
-use vtax_agent::CpuList;
 use vtax_agent::control::{init, serve};
+use vtax_agent::{CpuList, runs_as_init};
 
 const HELP: &str = "\
 The part of vtax that touches packets. Serves JSON-RPC 2.0, one message a line, on standard input and output.
@@ -36,7 +36,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    if std::process::id() == 1 {
+    if runs_as_init() {
         init::run();
     }
     let options = match parse(Parser::from_env()) {

@@ -59,8 +59,9 @@ impl Agent {
             }
             "source.open" => {
                 let params = read_params(params)?;
-                self.source.open(|| Source::open(&params))?;
-                now(Nothing {})
+                now(self
+                    .source
+                    .open(|| Ok((Source::open(&params)?, Nothing {})))?)
             }
             "source.run" => {
                 let params = read_params(params)?;
@@ -69,7 +70,7 @@ impl Agent {
             }
             "source.close" => {
                 let Nothing {} = read_params(params)?;
-                self.source.close()?;
+                drop(self.source.take()?);
                 now(Nothing {})
             }
             "abort" => {

@@ -29,17 +29,17 @@ impl<T> Slot<T> {
         Self { name, state }
     }
 
-    /// Puts in what `open` makes. What was there before is closed first.
-    pub(super) fn open(&self, open: impl FnOnce() -> Result<T, Error>) -> Result<(), Error> {
-        self.close()?;
-        let value = open()?;
+    /// Puts in what `open` makes and hands on what it replies. What was there before is dropped first.
+    pub(super) fn open<R>(&self, open: impl FnOnce() -> Result<(T, R), Error>) -> Result<R, Error> {
+        drop(self.take()?);
+        let (value, reply) = open()?;
         *self.state() = State::Open(value);
-        Ok(())
+        Ok(reply)
     }
 
     /// Takes the value for the time of a call.
     pub(super) fn lease(&self) -> Result<Lease<'_, T>, Error> {
-        let value = self.take(State::Leased)?.ok_or_else(|| {
+        let value = self.leave(State::Leased)?.ok_or_else(|| {
             let name = self.name;
             anyhow!("no {name} is open; call {name}.open first")
         })?;
@@ -47,13 +47,13 @@ impl<T> Slot<T> {
         Ok(Lease { slot: self, value })
     }
 
-    /// Drops the value, if there is one.
-    pub(super) fn close(&self) -> Result<(), Error> {
-        self.take(State::Closed).map(drop)
+    /// Takes the value out for good, if there is one.
+    pub(super) fn take(&self) -> Result<Option<T>, Error> {
+        self.leave(State::Closed)
     }
 
     /// Takes an open value and leaves `then` in its place.
-    fn take(&self, then: State<T>) -> Result<Option<T>, Error> {
+    fn leave(&self, then: State<T>) -> Result<Option<T>, Error> {
         let mut state = self.state();
         match std::mem::replace(&mut *state, State::Closed) {
             State::Closed => Ok(None),
@@ -118,26 +118,29 @@ mod tests {
         let error = slot.lease().unwrap_err().to_string();
         assert_eq!(error, "no source is open; call source.open first");
 
-        slot.open(|| Ok(1)).unwrap();
+        slot.open(|| Ok((1, ()))).unwrap();
         let mut lease = slot.lease().unwrap();
         *lease += 1;
         assert!(slot.lease().is_err());
-        assert!(slot.close().is_err());
-        assert!(slot.open(|| unreachable!("the slot is in use")).is_err());
+        assert!(slot.take().is_err());
+        assert!(
+            slot.open::<()>(|| unreachable!("the slot is in use"))
+                .is_err()
+        );
         drop(lease);
 
         assert_eq!(*slot.lease().unwrap(), 2);
-        slot.close().unwrap();
-        slot.close().unwrap();
+        assert_eq!(slot.take().unwrap(), Some(2));
+        assert_eq!(slot.take().unwrap(), None);
         assert!(slot.lease().is_err());
     }
 
     #[test]
     fn a_failed_open_leaves_the_slot_closed() {
         let slot = Slot::new("source");
-        slot.open(|| Ok(1)).unwrap();
+        slot.open(|| Ok((1, ()))).unwrap();
         assert!(
-            slot.open(|| Err(anyhow!("no such interface").into()))
+            slot.open::<()>(|| Err(anyhow!("no such interface").into()))
                 .is_err()
         );
         assert!(slot.lease().is_err());

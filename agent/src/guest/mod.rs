@@ -8,6 +8,7 @@ pub(crate) mod modules;
 mod sysctl;
 
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,14 @@ use links::{Link, Links};
 /// How long NICs may take to appear, and then to have a carrier. Generous: an emulated CPU is slow.
 const LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Whether this process is the init of a guest with a kernel of its own.
+///
+/// A container's first process may have the number 1 as well, but is not named `init`, as an initramfs wants it.
+pub fn runs_as_init() -> bool {
+    let program = std::env::args_os().next().map(PathBuf::from);
+    std::process::id() == 1 && program.is_some_and(|path| path.file_name() == Some("init".as_ref()))
+}
 
 /// `guest.configure`.
 #[derive(Clone, Debug, Deserialize)]

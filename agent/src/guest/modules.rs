@@ -19,7 +19,7 @@ const DIRECTORY: &str = "/modules";
 ///
 /// Only a guest's init does: elsewhere the kernel is shared with others.
 pub(super) fn load_for_guest(name: &str) -> Result<(), Error> {
-    if std::process::id() != 1 {
+    if !super::runs_as_init() {
         let problem = "only a guest's init loads modules; leave the list empty here";
         return Err(Error::params("modules", problem));
     }

@@ -2,8 +2,8 @@
 //!
 //! Nothing may be on the measured paths but the test frames and what forwards them.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 
 use anyhow::Context;
 
@@ -32,13 +32,13 @@ fn write_if_present(key: &str, value: u8) -> Result<(), Error> {
 }
 
 fn write(key: &str, value: u8) -> Result<(), Error> {
-    // Without creating: on a plain directory in the place of /proc/sys this must fail.
-    let written: io::Result<()> = fs::OpenOptions::new()
-        .write(true)
-        .open(path(key))
-        .and_then(|mut file| io::Write::write_all(&mut file, value.to_string().as_bytes()));
-    Ok(written.with_context(|| {
-        let path = path(key);
+    let path = path(key);
+    // Never create the file: where /proc/sys is not mounted, this must fail.
+    let try_write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(&path)?;
+        file.write_all(value.to_string().as_bytes())
+    };
+    Ok(try_write().with_context(|| {
         format!("cannot write {value} to {path}; mount /proc/sys writable and grant CAP_NET_ADMIN")
     })?)
 }

@@ -84,12 +84,3 @@ fn a_missing_carrier_is_named_when_time_runs_out() {
         "{message}"
     );
 }
-
-#[test]
-fn modules_are_for_guests_with_a_kernel_of_their_own() {
-    let mut agent = Agent::start(&[]);
-    let params = json!({"modules": ["e1000"], "nics": [], "forward": false});
-    let (code, message) = agent.refusal("guest.configure", params);
-    assert_eq!(code, -32_602);
-    assert!(message.starts_with("modules[0]: "), "{message}");
-}

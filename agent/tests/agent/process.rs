@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vtax-agent");
+
 /// How long any reply but that of a run may take, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -21,8 +23,12 @@ pub struct Agent {
 
 impl Agent {
     pub fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_vtax-agent"))
-            .args(arguments)
+        Self::of(Command::new(PROGRAM).args(arguments))
+    }
+
+    /// The agent that `command` starts.
+    pub fn of(command: &mut Command) -> Self {
+        let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,8 +1,10 @@
 //! # The control stream
 
+use std::process::Command;
+
 use serde_json::json;
 
-use crate::process::Agent;
+use crate::process::{Agent, PROGRAM};
 
 #[test]
 fn the_hello_comes_first() {
@@ -62,6 +64,17 @@ fn a_line_cut_by_the_end_is_answered() {
     agent.write(b"{\"jsonrpc\"");
     agent.hang_up();
     assert_eq!(agent.receive()["error"]["code"], -32_700);
+    assert_eq!(agent.exit_status(), 0);
+}
+
+#[test]
+fn the_first_process_of_a_container_is_no_init() {
+    let mut agent = Agent::of(Command::new("unshare").args(["--pid", "--fork", PROGRAM]));
+    let params = json!({"modules": ["e1000"], "nics": [], "forward": false});
+    let (code, message) = agent.refusal("guest.configure", params);
+    assert_eq!(code, -32_602);
+    assert!(message.starts_with("modules[0]: "), "{message}");
+    agent.hang_up();
     assert_eq!(agent.exit_status(), 0);
 }
 

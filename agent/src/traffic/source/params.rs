@@ -1,15 +1,13 @@
-//! # Params and replies of the `source.*` methods
+//! # Params of the `source.*` methods
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::mechanism::{Lag, Tally};
 use crate::Error;
-use crate::cpu::ThreadTime;
 use crate::mac::MacAddress;
 use crate::traffic::frame::{
     Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
@@ -184,37 +182,6 @@ fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
         field,
         format!("{value} is not above 0 and at most {greatest}"),
     ))
-}
-
-/// What was sent. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct RunReply {
-    pub(super) start_ns: u64,
-    pub(super) end_ns: u64,
-    /// Whether the CPUs were kept out of deep sleep.
-    pub(super) cpu_latency_held: bool,
-    pub(super) aborted: bool,
-    /// Of the last phase; null for a flood.
-    pub(super) lag_ns: Option<Lag>,
-    /// Of the sending thread, without the probe lane's. Null where the kernel does not account for it.
-    pub(super) thread: Option<ThreadTime>,
-    pub(super) streams: Vec<StreamReply>,
-}
-
-/// A stream's phases, as far as the run came.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct StreamReply {
-    pub(super) stream: u8,
-    pub(super) phases: Vec<PhaseReply>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct PhaseReply {
-    pub(super) phase: Phase,
-    pub(super) start_ns: u64,
-    pub(super) end_ns: u64,
-    #[serde(flatten)]
-    pub(super) tally: Tally,
 }
 
 #[cfg(test)]
