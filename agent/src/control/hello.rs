@@ -2,6 +2,8 @@
 //!
 //! The first line an agent sends; a guest is up once its host has read it.
 
+use std::time::Duration;
+
 use nix::sys::utsname::uname;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
@@ -30,7 +32,7 @@ pub(super) fn line() -> nix::Result<Vec<u8>> {
         version: env!("CARGO_PKG_VERSION"),
         kernel: uname()?.release().to_string_lossy().into_owned(),
         cpus: sysconf(SysconfVar::_NPROCESSORS_ONLN)?.unwrap_or(1),
-        uptime_s: boottime.tv_sec() as f64 + boottime.tv_nsec() as f64 / 1e9,
+        uptime_s: Duration::from(boottime).as_secs_f64(),
     };
     Ok(message::notification("hello", &hello))
 }
