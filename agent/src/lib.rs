@@ -1,6 +1,16 @@
-//! The part of vtax that touches packets: one binary for hosts, namespaces, containers and guests.
+//! # The agent
+//!
+//! The only part of vtax that touches packets. It serves JSON-RPC on the byte stream it was started with, and on nothing
+//! else: it opens no port.
 
 pub mod control;
-pub mod guest;
-pub mod init;
+mod cpu;
+mod error;
+mod guest;
+mod mac;
+mod netdevice;
 pub mod traffic;
+
+pub use cpu::CpuList;
+pub use error::Error;
+pub use guest::runs_as_init;

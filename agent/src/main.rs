@@ -1,93 +1,93 @@
-//! `vtax-agent`: sends, receives and drops test frames for a controller at the other end of its standard streams.
+//! # vtax-agent
+//!
+//! Serves JSON-RPC on its standard input and output, or, as a guest's first process, on a virtio-serial port.
 
 use std::fs::File;
-use std::io::{BufReader, stdin, stdout};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use lexopt::{Arg, Parser, ValueExt};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use vtax_agent::control::server::serve;
-use vtax_agent::control::stream::Output;
-use vtax_agent::init;
-use vtax_agent::traffic::pin_this_thread;
 
-const USAGE: &str = "\
-usage: vtax-agent [--netns PATH] [--cpus LIST]
+use vtax_agent::control::{init, serve};
+use vtax_agent::{CpuList, runs_as_init};
 
-Answers JSON-RPC 2.0 on standard input and output, a message a line, until its input ends.
+const HELP: &str = "\
+The part of vtax that touches packets. Serves JSON-RPC 2.0, one message a line, on standard input and output.
 
-  --netns PATH   enter this network namespace first
-  --cpus LIST    run on these CPUs only, as in 0,2
-  --version      print the version
-";
+Usage: vtax-agent [--netns PATH] [--cpus LIST]
 
+  --netns PATH  work in this network namespace
+  --cpus LIST   stay on these CPUs, as in 0,2-3
+  --version     print the version
+  --help        print this";
+
+/// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     netns: Option<PathBuf>,
-    cpus: Vec<usize>,
+    cpus: Option<CpuList>,
+    /// Text to print instead of serving.
     print: Option<String>,
 }
 
 fn main() -> ExitCode {
-    if init::is_init() {
+    if runs_as_init() {
         init::run();
     }
-    match run() {
+    let options = match parse(Parser::from_env()) {
+        Ok(options) => options,
+        Err(error) => {
+            eprintln!("vtax-agent: {error}; see vtax-agent --help");
+            return ExitCode::from(2);
+        }
+    };
+    match run(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vtax-agent: {error:#}");
-            ExitCode::from(2)
+            ExitCode::FAILURE
         }
     }
 }
 
-fn run() -> anyhow::Result<()> {
-    let options = read_options(lexopt::Parser::from_env())?;
-    if let Some(text) = options.print {
-        print!("{text}");
-        return Ok(());
-    }
-    // Whoever started this agent may die without closing its stream to it.
-    set_pdeathsig(Signal::SIGKILL).context("asking to end with the parent")?;
-    if let Some(path) = &options.netns {
-        let namespace = File::open(path).with_context(|| format!("{}", path.display()))?;
-        setns(namespace, CloneFlags::CLONE_NEWNET)
-            .with_context(|| format!("entering network namespace {}", path.display()))?;
-    }
-    if !options.cpus.is_empty() {
-        pin_this_thread(&options.cpus).with_context(|| format!("--cpus {:?}", options.cpus))?;
-    }
-    serve(BufReader::new(stdin()), Output::new(stdout()));
-    Ok(())
-}
-
-fn read_options(mut parser: lexopt::Parser) -> anyhow::Result<Options> {
-    use lexopt::prelude::{Long, ValueExt};
+fn parse(mut parser: Parser) -> Result<Options, lexopt::Error> {
     let mut options = Options::default();
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("netns") => options.netns = Some(parser.value()?.into()),
-            Long("cpus") => options.cpus = read_cpus(&parser.value()?.string()?)?,
-            Long("help") => options.print = Some(USAGE.to_owned()),
-            Long("version") => {
-                options.print = Some(format!("vtax-agent {}\n", env!("CARGO_PKG_VERSION")))
+            Arg::Long("netns") => options.netns = Some(parser.value()?.into()),
+            Arg::Long("cpus") => options.cpus = Some(parser.value()?.parse()?),
+            Arg::Long("version") => {
+                options.print = Some(format!("vtax-agent {}", env!("CARGO_PKG_VERSION")));
             }
-            other => bail!("{}\n{USAGE}", other.unexpected()),
+            Arg::Long("help") => options.print = Some(HELP.to_owned()),
+            other => return Err(other.unexpected()),
         }
     }
     Ok(options)
 }
 
-fn read_cpus(list: &str) -> anyhow::Result<Vec<usize>> {
-    list.split(',')
-        .map(|cpu| {
-            cpu.parse()
-                .with_context(|| format!("--cpus {list}: {cpu:?} is no CPU number"))
-        })
-        .collect()
+fn run(options: Options) -> anyhow::Result<()> {
+    if let Some(text) = options.print {
+        println!("{text}");
+        return Ok(());
+    }
+    // Our traffic must not outlive whoever started it, not even by the time a pipe takes to close.
+    set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")?;
+    if let Some(path) = options.netns {
+        let enter = || setns(File::open(&path)?, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
+        enter()
+            .with_context(|| format!("cannot enter the network namespace {}", path.display()))?;
+    }
+    if let Some(cpus) = options.cpus {
+        cpus.pin_this_thread()
+            .context("cannot stay on the CPUs of --cpus; check that they are online")?;
+    }
+    Ok(serve(io::stdin(), io::stdout())?)
 }
 
 #[cfg(test)]
@@ -96,23 +96,23 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let parser = lexopt::Parser::from_args(["--netns", "/run/netns/x", "--cpus", "0,2"]);
-        let options = read_options(parser).unwrap();
-        assert_eq!(options.netns, Some(PathBuf::from("/run/netns/x")));
-        assert_eq!(options.cpus, [0, 2]);
+        let options = parse(Parser::from_args(["--netns", "/run/netns/a", "--cpus=0,1"])).unwrap();
+        assert_eq!(options.netns, Some("/run/netns/a".into()));
+        assert_eq!(options.cpus, Some("0-1".parse().unwrap()));
+        assert_eq!(options.print, None);
     }
 
     #[test]
-    fn wrong_options_are_refused() {
-        for wrong in [
-            &["--cpus", "0,x"][..],
+    fn other_arguments_are_refused() {
+        for arguments in [
+            &["--netns"][..],
+            &["--cpus", "x"],
             &["--port", "1"],
-            &["extra"],
-            &["--netns"],
+            &["serve"],
         ] {
             assert!(
-                read_options(lexopt::Parser::from_args(wrong)).is_err(),
-                "{wrong:?}"
+                parse(Parser::from_args(arguments)).is_err(),
+                "{arguments:?}"
             );
         }
     }

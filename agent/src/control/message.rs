@@ -1,164 +1,290 @@
-//! JSON-RPC 2.0 messages (jsonrpc.org/specification). Every line that is no notification gets exactly one reply.
+//! # JSON-RPC 2.0 messages
+//!
+//! Two restrictions keep "one line, one reply" true: a request has an id, and there are no batches. Params are named, never
+//! by position.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
-use crate::traffic;
+use super::stream::LINE_LIMIT_BYTES;
+use crate::Error;
 
-/// What the agent is asked to do.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Null for a line that could not be read far enough.
-    pub id: Value,
-    pub method: String,
-    pub params: Value,
+const PARSE: i32 = -32_700;
+const REQUEST: i32 = -32_600;
+const METHOD: i32 = -32_601;
+const PARAMS: i32 = -32_602;
+const FAILED: i32 = -32_000;
+
+/// Bounds on what a reply repeats of its request.
+const ID_LIMIT_BYTES: usize = 128;
+const MESSAGE_LIMIT_CHARS: usize = 2_000;
+
+/// A call as it came in.
+#[derive(Debug, PartialEq)]
+pub(super) struct Request {
+    pub(super) id: Id,
+    pub(super) method: String,
+    pub(super) params: Map<String, Value>,
 }
 
-/// An error reply's code and text.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RpcError {
-    pub code: i32,
-    pub message: String,
+/// A string, an integer, or null where the request's id cannot be told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(super) struct Id(Value);
+
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct RpcError {
+    code: i32,
+    message: String,
+}
+
+/// Reads one line; an error comes with the id to answer to.
+pub(super) fn parse(line: &[u8]) -> Result<Request, (Id, RpcError)> {
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| (Id::default(), RpcError::parse(error.to_string())))?;
+    let Value::Object(mut members) = value else {
+        let problem = "a request is one object; there are no batches";
+        return Err((Id::default(), RpcError::request(problem)));
+    };
+    let id = take_id(&mut members).map_err(|error| (Id::default(), error))?;
+    match take_call(members) {
+        Ok((method, params)) => Ok(Request { id, method, params }),
+        Err(error) => Err((id, error)),
+    }
+}
+
+fn take_id(members: &mut Map<String, Value>) -> Result<Id, RpcError> {
+    match members.remove("id") {
+        Some(Value::String(text)) if text.len() > ID_LIMIT_BYTES => {
+            let problem = format!("id: longer than {ID_LIMIT_BYTES} bytes");
+            Err(RpcError::request(problem))
+        }
+        Some(id) if id.is_i64() || id.is_u64() || id.is_string() => Ok(Id(id)),
+        Some(_) => Err(RpcError::request("id: must be a string or an integer")),
+        None => Err(RpcError::request(
+            "id: missing; the agent takes no notifications",
+        )),
+    }
+}
+
+fn take_call(mut members: Map<String, Value>) -> Result<(String, Map<String, Value>), RpcError> {
+    if members.remove("jsonrpc") != Some("2.0".into()) {
+        return Err(RpcError::request("jsonrpc: must be \"2.0\""));
+    }
+    let Some(Value::String(method)) = members.remove("method") else {
+        return Err(RpcError::request("method: must be a string"));
+    };
+    let params = match members.remove("params") {
+        None => Map::new(),
+        Some(Value::Object(params)) => params,
+        Some(_) => return Err(Error::params("params", "must be an object").into()),
+    };
+    if let Some(name) = members.keys().next() {
+        let problem = format!("{name}: a request has jsonrpc, id, method and params only");
+        return Err(RpcError::request(problem));
+    }
+    Ok((method, params))
+}
+
+/// Reads a method's params; an error names the field.
+pub(super) fn read_params<T: DeserializeOwned>(params: Map<String, Value>) -> Result<T, Error> {
+    serde_path_to_error::deserialize(Value::Object(params)).map_err(|error| {
+        let field = match error.path().to_string() {
+            path if path == "." => "params".to_owned(),
+            path => path,
+        };
+        Error::params(field, error.into_inner().to_string())
+    })
 }
 
 impl RpcError {
-    pub fn parse(message: impl Into<String>) -> Self {
-        Self::new(-32700, message)
+    pub(super) fn parse(problem: impl Into<String>) -> Self {
+        Self::bounded(PARSE, problem.into())
     }
 
-    pub fn request(message: impl Into<String>) -> Self {
-        Self::new(-32600, message)
+    pub(super) fn request(problem: impl Into<String>) -> Self {
+        Self::bounded(REQUEST, problem.into())
     }
 
-    pub fn method(name: &str) -> Self {
-        Self::new(-32601, format!("unknown method {name:?}"))
+    pub(super) fn unknown_method(method: &str) -> Self {
+        Self::bounded(METHOD, format!("no method `{method}`"))
     }
 
-    pub fn params(message: impl Into<String>) -> Self {
-        Self::new(-32602, message)
+    pub(super) fn failed(problem: impl Into<String>) -> Self {
+        Self::bounded(FAILED, problem.into())
     }
 
-    pub fn failed(message: impl Into<String>) -> Self {
-        Self::new(-32000, message)
-    }
-
-    fn new(code: i32, message: impl Into<String>) -> Self {
-        let message = message.into();
+    fn bounded(code: i32, mut message: String) -> Self {
+        if let Some((cut, _)) = message.char_indices().nth(MESSAGE_LIMIT_CHARS) {
+            message.replace_range(cut.., "...");
+        }
         Self { code, message }
     }
 }
 
-impl From<traffic::Error> for RpcError {
-    fn from(error: traffic::Error) -> Self {
-        match error {
-            traffic::Error::Params { .. } => Self::params(error.to_string()),
-            traffic::Error::Failed(_) => Self::failed(error.to_string()),
-        }
+impl From<Error> for RpcError {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::Params { .. } => PARAMS,
+            Error::Failed(_) => FAILED,
+        };
+        Self::bounded(code, error.to_string())
     }
 }
 
-impl From<anyhow::Error> for RpcError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::failed(format!("{error:#}"))
+/// The line that answers the request `id`.
+pub(super) fn reply(id: &Id, outcome: Result<Value, RpcError>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Reply<'a> {
+        jsonrpc: &'static str,
+        id: &'a Id,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<RpcError>,
     }
-}
-
-/// Reads one line. An error carries the id it has to be answered with.
-pub fn parse(line: &[u8]) -> Result<Request, (Value, RpcError)> {
-    let message: Value = serde_json::from_slice(line)
-        .map_err(|error| (Value::Null, RpcError::parse(error.to_string())))?;
-    let Value::Object(mut message) = message else {
-        let error = RpcError::request("a request is an object; batches are not taken");
-        return Err((Value::Null, error));
+    let (result, error) = match outcome {
+        Ok(result) => (Some(result), None),
+        Err(error) => (None, Some(error)),
     };
-    let id = message.remove("id").unwrap_or(Value::Null);
-    if !matches!(id, Value::Null | Value::Number(_) | Value::String(_)) {
-        let error = RpcError::request("id must be a number, a text or null");
-        return Err((Value::Null, error));
+    let jsonrpc = "2.0";
+    let line = to_line(&Reply {
+        jsonrpc,
+        id,
+        result,
+        error,
+    });
+    if line.len() <= LINE_LIMIT_BYTES {
+        return line;
     }
-    if message.get("jsonrpc") != Some(&json!("2.0")) {
-        return Err((id, RpcError::request("jsonrpc must be \"2.0\"")));
-    }
-    let Some(Value::String(method)) = message.remove("method") else {
-        return Err((id, RpcError::request("method must be a text")));
-    };
-    let params = message.remove("params").unwrap_or_else(|| json!({}));
-    if !params.is_object() {
-        return Err((id, RpcError::params("params must be an object")));
-    }
-    Ok(Request { id, method, params })
+    let problem = format!(
+        "the reply has {} bytes, a line at most {LINE_LIMIT_BYTES}",
+        line.len()
+    );
+    let error = Some(RpcError::failed(problem));
+    to_line(&Reply {
+        jsonrpc,
+        id,
+        result: None,
+        error,
+    })
 }
 
-/// A method's own params; the error names the field.
-pub fn read_params<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
-    serde_json::from_value(params).map_err(|error| RpcError::params(error.to_string()))
-}
-
-/// The reply to request `id`.
-pub fn reply(id: Value, outcome: Result<Value, RpcError>) -> Value {
-    match outcome {
-        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+/// The line that tells the peer something it did not ask for.
+pub(super) fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Notification<'a, P> {
+        jsonrpc: &'static str,
+        method: &'a str,
+        params: &'a P,
     }
+    let jsonrpc = "2.0";
+    to_line(&Notification {
+        jsonrpc,
+        method,
+        params,
+    })
 }
 
-/// A message that wants no reply.
-pub fn notification(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": method, "params": params})
+fn to_line(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).expect("messages have string keys only");
+    line.push(b'\n');
+    line
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use serde_json::json;
 
-    fn code(line: &str) -> i32 {
-        parse(line.as_bytes()).unwrap_err().1.code
+    fn code_and_id(line: &str) -> (i32, Value) {
+        let (id, error) = parse(line.as_bytes()).unwrap_err();
+        (error.code, id.0)
     }
 
     #[test]
     fn a_request_is_read() {
-        let request = parse(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).unwrap();
-        assert_eq!((request.id, request.method.as_str()), (json!(7), "ping"));
-        assert_eq!(request.params, json!({}));
+        let line = br#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1}}"#;
+        let request = parse(line).unwrap();
+        assert_eq!(request.id, Id(json!(7)));
+        assert_eq!(request.method, "ping");
+        assert_eq!(Value::Object(request.params), json!({"a": 1}));
     }
 
     #[test]
-    fn what_is_no_request_is_told_apart() {
-        assert_eq!(code(""), -32700);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":7,"meth"#), -32700);
-        assert_eq!(code("[]"), -32600);
-        assert_eq!(code(r#"{"id":1,"method":"ping"}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#), -32600);
-        assert_eq!(
-            code(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":3}"#),
-            -32602
-        );
+    fn every_prefix_of_a_request_is_a_parse_error() {
+        let line = r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1}}"#;
+        for end in 0..line.len() {
+            assert_eq!(code_and_id(&line[..end]), (PARSE, Value::Null));
+        }
     }
 
     #[test]
-    fn an_error_keeps_the_requests_id() {
-        assert_eq!(
-            parse(br#"{"id":"a","method":"ping"}"#).unwrap_err().0,
-            json!("a")
-        );
+    fn what_is_no_request_is_refused_under_its_id() {
+        for (line, code, id) in [
+            ("[]", REQUEST, Value::Null),
+            (r#"{"jsonrpc":"2.0","method":"ping"}"#, REQUEST, Value::Null),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                REQUEST,
+                Value::Null,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+                REQUEST,
+                Value::Null,
+            ),
+            (
+                r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+                REQUEST,
+                json!(1),
+            ),
+            (r#"{"jsonrpc":"2.0","id":1}"#, REQUEST, json!(1)),
+            (r#"{"jsonrpc":"2.0","id":1,"method":2}"#, REQUEST, json!(1)),
+            (
+                r#"{"jsonrpc":"2.0","id":"a","method":"ping","extra":0}"#,
+                REQUEST,
+                json!("a"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[]}"#,
+                PARAMS,
+                json!("a"),
+            ),
+        ] {
+            assert_eq!(code_and_id(line), (code, id), "{line}");
+        }
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #[test]
+    fn an_id_is_bounded() {
+        let long = "x".repeat(ID_LIMIT_BYTES + 1);
+        let line = format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"ping"}}"#);
+        assert_eq!(code_and_id(&line), (REQUEST, Value::Null));
+    }
 
-        #[test]
-        fn any_bytes_are_read_or_refused(line in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&line);
+    #[test]
+    fn a_param_of_the_wrong_type_is_named_by_its_path() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Outer {
+            _streams: Vec<u8>,
         }
+        let Value::Object(params) = json!({"_streams": [1, "two"]}) else {
+            unreachable!()
+        };
+        let error = read_params::<Outer>(params).unwrap_err().to_string();
+        assert!(error.starts_with("_streams[1]: invalid type"), "{error}");
+        let error = read_params::<Outer>(Map::new()).unwrap_err().to_string();
+        assert_eq!(error, "params: missing field `_streams`");
+    }
 
-        #[test]
-        fn any_cut_of_a_request_is_refused(cut in 0..57_usize) {
-            let line = br#"{"jsonrpc":"2.0","id":12345,"method":"ping","params":{}}"#;
-            prop_assert_eq!(parse(&line[..cut.min(line.len() - 1)]).unwrap_err().1.code, -32700);
-        }
+    #[test]
+    fn a_reply_above_the_limit_becomes_an_error() {
+        let line = reply(&Id(json!(1)), Ok("x".repeat(LINE_LIMIT_BYTES).into()));
+        let reply: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(reply["id"], 1);
+        assert_eq!(reply["error"]["code"], FAILED);
     }
 }

@@ -1,164 +1,148 @@
-//! Which method does what. A new one is a line in `method`.
+//! # The methods: the one place where a name becomes a call
 
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
-use crate::guest;
+use super::slot::Slot;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
 use crate::traffic::source::Source;
+use crate::{Error, guest};
 
-type Outcome = Result<Value, RpcError>;
-type Act = fn(&Agent, Value) -> Outcome;
-
-/// How a method is carried out.
-pub enum Method {
-    /// At once, before the next message is read.
-    Quick(Act),
-    /// In a thread of its own, so that `ping` and `abort` are answered meanwhile.
-    Long(Act),
-    Shutdown,
-}
-
-/// The method of that name.
-pub fn method(name: &str) -> Option<Method> {
-    use Method::{Long, Quick, Shutdown};
-    Some(match name {
-        "ping" => Quick(|_, _| Ok(json!({}))),
-        "abort" => Quick(|agent, _| {
-            agent.abort();
-            Ok(json!({}))
-        }),
-        "guest.configure" => Quick(|_, params| told(&guest::configure(read_params(params)?)?)),
-        "source.open" => {
-            Quick(|agent, params| agent.source.put(Source::open(read_params(params)?)?))
-        }
-        "source.run" => Long(|agent, params| {
-            let params = read_params(params)?;
-            agent
-                .source
-                .using("source", |source, abort| told(&source.run(&params, abort)?))
-        }),
-        "source.close" => Quick(|agent, _| agent.source.take("source").map(|_| json!({}))),
-        "sink.open" => Quick(|agent, params| {
-            let (sink, reply) = Sink::open(&read_params(params)?)?;
-            agent.sink.put(sink)?;
-            told(&reply)
-        }),
-        "sink.arm" => Quick(|agent, params| {
-            let params = read_params(params)?;
-            agent.sink.using("sink", |sink, _| {
-                Ok(sink.arm(&params).map(|()| json!({}))?)
-            })
-        }),
-        "sink.collect" => Long(|agent, params| {
-            let params = read_params(params)?;
-            agent
-                .sink
-                .using("sink", |sink, abort| told(&sink.collect(&params, abort)?))
-        }),
-        "sink.close" => Quick(|agent, _| {
-            agent.sink.take("sink")?.close()?;
-            Ok(json!({}))
-        }),
-        "ingress.drop" => {
-            Quick(|agent, params| agent.ingress.put(IngressDrop::open(&read_params(params)?)?))
-        }
-        "ingress.release" => {
-            Quick(|agent, _| told(&agent.ingress.take("ingress drop")?.release()?))
-        }
-        "shutdown" => Shutdown,
-        _ => return None,
-    })
-}
-
-fn told(reply: &impl Serialize) -> Outcome {
-    serde_json::to_value(reply).map_err(|error| RpcError::failed(error.to_string()))
-}
-
-/// All that an agent has open.
-#[derive(Default)]
-pub struct Agent {
+/// What the methods work on.
+pub(super) struct Agent {
+    pub(super) calls: LongCalls,
     source: Slot<Source>,
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
 }
 
+/// How a request is answered.
+pub(super) enum Answer<'a> {
+    /// At once.
+    Now(Value),
+    /// When the job, to be run in a thread of its own, is done.
+    Later(Job<'a>),
+    /// At once, and then the agent ends.
+    Last(Value),
+}
+
+/// A long call. It ends soon after [`LongCalls::abort`].
+pub(super) type Job<'a> = Box<dyn FnOnce() -> Result<Value, RpcError> + Send + 'a>;
+
+/// No params, or nothing to reply.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
 impl Agent {
-    /// Ends long calls early; they answer with what they have.
-    pub fn abort(&self) {
-        self.source.abort.store(true, Relaxed);
-        self.sink.abort.store(true, Relaxed);
-    }
-
-    /// Stops all traffic and detaches everything.
-    pub fn stop(&self) {
-        self.source.end();
-        self.sink.end();
-        self.ingress.end();
-    }
-}
-
-/// A thing that is open or not, and used by one call at a time.
-struct Slot<T> {
-    thing: Mutex<Option<T>>,
-    abort: AtomicBool,
-}
-
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            thing: Mutex::new(None),
-            abort: AtomicBool::new(false),
-        }
-    }
-}
-
-impl<T> Slot<T> {
-    /// Opens it, in place of the one before.
-    fn put(&self, thing: T) -> Outcome {
-        *self.free()? = Some(thing);
-        Ok(json!({}))
-    }
-
-    fn take(&self, what: &str) -> Result<T, RpcError> {
-        self.free()?.take().ok_or_else(|| not_open(what))
-    }
-
-    fn using(&self, what: &str, act: impl FnOnce(&mut T, &AtomicBool) -> Outcome) -> Outcome {
-        let mut thing = self.free()?;
-        self.abort.store(false, Relaxed);
-        act(thing.as_mut().ok_or_else(|| not_open(what))?, &self.abort)
-    }
-
-    fn free(&self) -> Result<MutexGuard<'_, Option<T>>, RpcError> {
-        match self.thing.try_lock() {
-            Ok(thing) => Ok(thing),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(RpcError::failed(
-                "busy with an earlier call; wait for its reply or abort it",
-            )),
+            calls: LongCalls::default(),
+            source: Slot::new("source"),
+            sink: Slot::new("sink"),
+            ingress: Slot::new("ingress"),
         }
     }
 
-    /// Ends what uses it, also a call that is only just beginning, and closes it.
-    fn end(&self) {
-        loop {
-            self.abort.store(true, Relaxed);
-            if let Ok(mut thing) = self.free() {
-                return drop(thing.take());
+    pub(super) fn call(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Answer<'_>, RpcError> {
+        match method {
+            "ping" => {
+                let Nothing {} = read_params(params)?;
+                now(Nothing {})
             }
-            std::thread::sleep(Duration::from_millis(1));
+            "guest.configure" => {
+                let params = read_params(params)?;
+                self.later(method, move |abort| guest::configure(&params, abort))
+            }
+            "source.open" => {
+                let params = read_params(params)?;
+                now(self
+                    .source
+                    .open(|| Ok((Source::open(&params)?, Nothing {})))?)
+            }
+            "source.run" => {
+                let params = read_params(params)?;
+                let mut source = self.source.lease()?;
+                self.later(method, move |abort| source.run(&params, abort))
+            }
+            "source.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(self.source.take()?);
+                now(Nothing {})
+            }
+            "sink.open" => {
+                let params = read_params(params)?;
+                now(self.sink.open(|| Sink::open(&params))?)
+            }
+            "sink.arm" => {
+                let params = read_params(params)?;
+                self.sink.lease()?.arm(&params)?;
+                now(Nothing {})
+            }
+            "sink.collect" => {
+                let params = read_params(params)?;
+                let sink = self.sink.lease()?;
+                self.later(method, move |abort| sink.collect(&params, abort))
+            }
+            "sink.close" => {
+                let Nothing {} = read_params(params)?;
+                if let Some(sink) = self.sink.take()? {
+                    sink.close()?;
+                }
+                now(Nothing {})
+            }
+            "ingress.drop" => {
+                let params = read_params(params)?;
+                now(self
+                    .ingress
+                    .open(|| Ok((IngressDrop::open(&params)?, Nothing {})))?)
+            }
+            "ingress.release" => {
+                let Nothing {} = read_params(params)?;
+                let dropped = self.ingress.take()?.ok_or_else(|| {
+                    Error::from(anyhow!("nothing is dropped; call ingress.drop first"))
+                })?;
+                now(dropped.release()?)
+            }
+            "abort" => {
+                let Nothing {} = read_params(params)?;
+                self.calls.abort();
+                now(Nothing {})
+            }
+            "shutdown" => {
+                let Nothing {} = read_params(params)?;
+                Ok(Answer::Last(to_value(Nothing {})))
+            }
+            _ => Err(RpcError::unknown_method(method)),
         }
+    }
+
+    fn later<'a, R: Serialize>(
+        &'a self,
+        method: &str,
+        job: impl FnOnce(&AtomicBool) -> Result<R, Error> + Send + 'a,
+    ) -> Result<Answer<'a>, RpcError> {
+        let call = self.calls.begin(method)?;
+        Ok(Answer::Later(Box::new(move || {
+            Ok(to_value(job(&call.abort)?))
+        })))
     }
 }
 
-fn not_open(what: &str) -> RpcError {
-    RpcError::failed(format!("no {what} is open"))
+fn now<'a>(reply: impl Serialize) -> Result<Answer<'a>, RpcError> {
+    Ok(Answer::Now(to_value(reply)))
+}
+
+fn to_value(reply: impl Serialize) -> Value {
+    serde_json::to_value(reply).expect("replies have string keys only")
 }

@@ -1,6 +1,15 @@
-//! The control stream: JSON-RPC 2.0, one message a line, on the byte stream that the agent was started with.
+//! # Control: JSON-RPC 2.0 over the byte stream the agent was started with
+//!
+//! One message a line of at most [`LINE_LIMIT_BYTES`], newline included.
 
-pub mod message;
-pub mod methods;
-pub mod server;
-pub mod stream;
+mod calls;
+mod hello;
+pub mod init;
+mod message;
+mod methods;
+mod server;
+mod slot;
+mod stream;
+
+pub use server::serve;
+pub use stream::LINE_LIMIT_BYTES;

@@ -1,123 +1,142 @@
-//! Lines of bounded length on a byte stream.
+//! # Lines on a byte stream, bounded in length
 
-use std::io::{self, BufRead, Write};
-use std::sync::{Mutex, PoisonError};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Mutex;
 
-use serde_json::Value;
+/// Longest line either side may send, its newline included.
+pub const LINE_LIMIT_BYTES: usize = 65_536;
 
-/// A message with its newline.
-pub const LINE_MAX: usize = 65_536;
-
-/// What a read gave.
+/// What the reader found up to the next newline, or up to the end of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Without its newline.
-    Whole(Vec<u8>),
-    /// Longer than LINE_MAX; passed over up to its end.
+pub(super) enum Line<'a> {
+    /// A whole line, without its newline.
+    Whole(&'a [u8]),
+    /// A line above the limit, skipped to its end.
     TooLong,
-    /// The peer is gone. A last line without a newline was cut short and is not given.
+    /// The stream ended within a line.
+    Truncated,
+    /// The stream ended.
     End,
 }
 
-/// Reads the next line, holding LINE_MAX bytes at most.
-pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
-    let mut line = Vec::new();
-    let mut too_long = false;
-    loop {
-        let available = match input.fill_buf() {
-            Ok(available) => available,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if available.is_empty() {
-            return Ok(Line::End);
+/// Reads lines and holds at most one of them, however long the sender makes it.
+pub(super) struct LineReader<R> {
+    input: BufReader<R>,
+    line: Vec<u8>,
+}
+
+impl<R: Read> LineReader<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self {
+            input: BufReader::new(input),
+            line: Vec::new(),
         }
-        let newline = available.iter().position(|byte| *byte == b'\n');
-        let part = &available[..newline.unwrap_or(available.len())];
-        too_long |= line.len() + part.len() >= LINE_MAX;
-        if too_long {
-            line.clear();
-        } else {
-            line.extend_from_slice(part);
-        }
-        let used = newline.map_or(available.len(), |at| at + 1);
-        input.consume(used);
-        if newline.is_some() {
-            return Ok(if too_long {
-                Line::TooLong
-            } else {
-                Line::Whole(line)
-            });
+    }
+
+    pub(super) fn next(&mut self) -> io::Result<Line<'_>> {
+        self.line.clear();
+        let mut too_long = false;
+        loop {
+            let available = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            if available.is_empty() {
+                return Ok(match (too_long, self.line.is_empty()) {
+                    (true, _) => Line::TooLong,
+                    (false, true) => Line::End,
+                    (false, false) => Line::Truncated,
+                });
+            }
+            let newline = available.iter().position(|&byte| byte == b'\n');
+            let part = &available[..newline.unwrap_or(available.len())];
+            too_long |= self.line.len() + part.len() >= LINE_LIMIT_BYTES;
+            if !too_long {
+                self.line.extend_from_slice(part);
+            }
+            let used = part.len() + usize::from(newline.is_some());
+            self.input.consume(used);
+            if newline.is_some() {
+                return Ok(match too_long {
+                    true => Line::TooLong,
+                    false => Line::Whole(&self.line),
+                });
+            }
         }
     }
 }
 
-/// The writing end, shared by all that answer.
-pub struct Output(Mutex<Box<dyn Write + Send>>);
+/// Writes whole lines; threads may share it.
+pub(super) struct LineWriter<W>(Mutex<W>);
 
-impl Output {
-    pub fn new(output: impl Write + Send + 'static) -> Self {
-        Self(Mutex::new(Box::new(output)))
+impl<W: Write> LineWriter<W> {
+    pub(super) fn new(output: W) -> Self {
+        Self(Mutex::new(output))
     }
 
-    /// Writes one message. A peer that is gone is noticed by the reader, so that the error is not told here.
-    pub fn send(&self, message: &Value) {
-        let mut line = message.to_string().into_bytes();
-        line.push(b'\n');
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = output.write_all(&line).and_then(|()| output.flush());
+    /// Writes `line`, which ends with its newline.
+    pub(super) fn write(&self, line: &[u8]) -> io::Result<()> {
+        let mut output = self.0.lock().unwrap_or_else(|poison| poison.into_inner());
+        output.write_all(line)?;
+        output.flush()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::BufReader;
-
+    use super::*;
     use proptest::prelude::*;
 
-    use super::*;
+    /// Gives its bytes in pieces of any size, as a pipe may.
+    struct Pieces<'a> {
+        bytes: &'a [u8],
+        size: usize,
+    }
 
-    fn lines(bytes: &[u8], capacity: usize) -> Vec<Line> {
-        let mut input = BufReader::with_capacity(capacity, bytes);
-        let mut lines = Vec::new();
-        loop {
-            match read_line(&mut input).unwrap() {
-                Line::End => return lines,
-                line => lines.push(line),
-            }
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.size.min(self.bytes.len()).min(buffer.len());
+            let (now, later) = self.bytes.split_at(count);
+            buffer[..count].copy_from_slice(now);
+            self.bytes = later;
+            Ok(count)
         }
     }
 
     #[test]
-    fn a_long_line_is_passed_over_and_the_next_one_read() {
-        let mut bytes = vec![b'x'; LINE_MAX];
-        bytes.extend_from_slice(b"\nnext\n");
-        assert_eq!(
-            lines(&bytes, 1000),
-            [Line::TooLong, Line::Whole(b"next".to_vec())]
-        );
+    fn a_line_may_fill_the_limit_but_not_exceed_it() {
+        let longest = vec![b'a'; LINE_LIMIT_BYTES - 1];
+        let mut stream = longest.clone();
+        stream.push(b'\n');
+        stream.extend(vec![b'b'; LINE_LIMIT_BYTES]);
+        stream.extend(b"\nnext\n");
+        let mut reader = LineReader::new(&stream[..]);
+        assert_eq!(reader.next().unwrap(), Line::Whole(&longest));
+        assert_eq!(reader.next().unwrap(), Line::TooLong);
+        assert_eq!(reader.next().unwrap(), Line::Whole(b"next"));
+        assert_eq!(reader.next().unwrap(), Line::End);
     }
 
     #[test]
-    fn the_longest_line_is_read() {
-        let mut bytes = vec![b'x'; LINE_MAX - 1];
-        bytes.push(b'\n');
-        assert_eq!(lines(&bytes, 1000), [Line::Whole(vec![b'x'; LINE_MAX - 1])]);
-    }
-
-    #[test]
-    fn a_line_cut_short_is_not_given() {
-        assert_eq!(lines(b"one\ntw", 10), [Line::Whole(b"one".to_vec())]);
+    fn the_end_within_a_line_is_told_once() {
+        let mut reader = LineReader::new(&b"whole\nhalf"[..]);
+        assert_eq!(reader.next().unwrap(), Line::Whole(b"whole"));
+        assert_eq!(reader.next().unwrap(), Line::Truncated);
+        assert_eq!(reader.next().unwrap(), Line::End);
     }
 
     proptest! {
         #[test]
-        fn lines_do_not_depend_on_how_they_arrive(
-            texts in prop::collection::vec("[a-z]{0,20}", 0..20), capacity in 1..50_usize,
+        fn lines_do_not_depend_on_how_the_bytes_arrive(
+            lines in prop::collection::vec("[^\n]{0,200}", 0..8),
+            size in 1_usize..300,
         ) {
-            let bytes: String = texts.iter().map(|text| format!("{text}\n")).collect();
-            let expected: Vec<Line> = texts.iter().map(|t| Line::Whole(t.clone().into_bytes())).collect();
-            prop_assert_eq!(lines(bytes.as_bytes(), capacity), expected);
+            let stream: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+            let mut reader = LineReader::new(Pieces { bytes: stream.as_bytes(), size });
+            for line in &lines {
+                prop_assert_eq!(reader.next().unwrap(), Line::Whole(line.as_bytes()));
+            }
+            prop_assert_eq!(reader.next().unwrap(), Line::End);
         }
     }
 }

@@ -1,70 +1,44 @@
-//! Time, and what disturbs it: the monotonic clock, idle states, a thread's wait for its CPU.
+//! # The clock of every time stamp
+//!
+//! CLOCK_MONOTONIC, which `bpf_ktime_get_ns` reads as well: source and sink on one kernel need no synchronization.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::time::Duration;
 
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::time::{ClockId, clock_gettime};
-use nix::unistd::Pid;
-use serde::Serialize;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
-/// CLOCK_MONOTONIC in ns: what `bpf_ktime_get_ns` reads in the sink. Served by the vdso, without a system call.
+/// Now. A read through the vdso, no system call.
 #[inline]
-pub fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("CLOCK_MONOTONIC exists");
-    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+pub(super) fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` outlives the call; CLOCK_MONOTONIC exists on every Linux, so the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Keeps CPUs out of idle states while it lives: wake-ups from them would dominate delay and starve threaded NAPI.
-///
-/// Linux Documentation/power/pm_qos_interface.rst: the request holds as long as the file is open.
-pub struct AwakeCpus(#[allow(dead_code, reason = "held open")] File);
-
-impl AwakeCpus {
-    /// None where the kernel has no such file or denies it.
-    pub fn hold() -> Option<Self> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .open("/dev/cpu_dma_latency")
-            .ok()?;
-        file.write_all(&0_i32.to_ne_bytes()).ok()?;
-        Some(Self(file))
-    }
+/// Sleeps until `time_ns`; a signal may end it early.
+pub(super) fn sleep_until(time_ns: u64) {
+    let time = Duration::from_nanos(time_ns).into();
+    // An error means a signal: the callers look at the clock again.
+    let _ = clock_nanosleep(
+        ClockId::CLOCK_MONOTONIC,
+        ClockNanosleepFlags::TIMER_ABSTIME,
+        &time,
+    );
 }
 
-/// Nanoseconds that a thread ran, and that it was ready but had no CPU (schedstat).
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct ThreadTime {
-    pub run_ns: u64,
-    pub run_delay_ns: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl ThreadTime {
-    /// Of the calling thread; zeros where the kernel keeps no schedstat.
-    pub fn of_this_thread() -> Self {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        let mut fields = text
-            .split_whitespace()
-            .map_while(|field| field.parse().ok());
-        Self {
-            run_ns: fields.next().unwrap_or(0),
-            run_delay_ns: fields.next().unwrap_or(0),
+    #[test]
+    fn a_sleep_reaches_its_time() {
+        let time_ns = now_ns() + 2_000_000;
+        while now_ns() < time_ns {
+            sleep_until(time_ns);
         }
+        assert!(now_ns() >= time_ns);
     }
-
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            run_ns: self.run_ns - earlier.run_ns,
-            run_delay_ns: self.run_delay_ns - earlier.run_delay_ns,
-        }
-    }
-}
-
-/// Binds the calling thread to CPUs.
-pub fn pin_this_thread(cpus: &[usize]) -> nix::Result<()> {
-    let mut set = CpuSet::new();
-    for cpu in cpus {
-        set.set(*cpu)?;
-    }
-    sched_setaffinity(Pid::from_raw(0), &set)
 }

@@ -1,222 +1,239 @@
-//! The test frame as sources write it. The sink's view of the same layout is `bpf/frame.h`.
+//! # The test frame
 //!
-//! Ethernet 14 | IPv4 20 | UDP 8 (checksum 0) | magic 4 | trial 4 | phase 1 | stream 1 | sequence 4 | time 8 | zeros
+//! Ethernet 14 | IPv4 20 | UDP 8 | magic 4 | trial 4 | phase 1 | stream 1 | sequence 4 | time 8 | zeros. All big endian.
+//! Lengths are without the FCS.
 
 use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-/// "vtax".
-pub const MAGIC: u32 = 0x7674_6178;
-/// The headers and the test payload fill the smallest Ethernet frame (without FCS) exactly.
-pub const LEAST_BYTES: usize = 64;
-/// Jumbo frames: an mtu of 9000 and the Ethernet header.
-pub const MOST_BYTES: usize = 9014;
-/// This frame's delay is to be taken.
-pub const FLAG_PROBE: u8 = 0x80;
-/// Sent beside the flood, with a sequence of its own.
-pub const FLAG_EXTRA_LANE: u8 = 0x80;
+use crate::mac::MacAddress;
 
-const UDP_HEADER: usize = 8;
-const AT_IP: usize = 14;
-const AT_UDP: usize = AT_IP + 20;
-const AT_MAGIC: usize = AT_UDP + UDP_HEADER;
-const AT_TRIAL: usize = AT_MAGIC + 4;
-const AT_PHASE: usize = AT_TRIAL + 4;
-const AT_STREAM: usize = AT_PHASE + 1;
-const AT_SEQUENCE: usize = AT_STREAM + 1;
-const AT_TIME: usize = AT_SEQUENCE + 4;
+const ETHERNET_BYTES: usize = 14;
+const IPV4_BYTES: usize = 20;
+const UDP_BYTES: usize = 8;
 
-/// What a frame belongs to, so that none leaks into another's counts.
+const MAGIC: u32 = 0x7674_6178;
+const MAGIC_AT: usize = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
+const TRIAL_AT: usize = MAGIC_AT + 4;
+const PHASE_AT: usize = TRIAL_AT + 4;
+const STREAM_AT: usize = PHASE_AT + 1;
+const SEQUENCE_AT: usize = STREAM_AT + 1;
+const TIME_AT: usize = SEQUENCE_AT + 4;
+
+/// What Ethernet, IPv4, UDP and the test fields need.
+pub(crate) const LEAST_FRAME_BYTES: usize = TIME_AT + 8;
+/// A jumbo frame of MTU 9000.
+pub(crate) const GREATEST_FRAME_BYTES: usize = 9000 + ETHERNET_BYTES;
+/// Bytes of a frame that its interface's MTU does not count.
+pub(crate) const BEYOND_MTU_BYTES: usize = ETHERNET_BYTES;
+
+/// In the phase's byte: delay is taken from this frame.
+const PROBE: u8 = 0x80;
+/// In the stream's byte: a frame of the probe lane, which has its own sequence numbers.
+const PROBE_LANE: u8 = 0x80;
+/// Stream numbers are below this.
+pub(crate) const STREAM_NUMBERS: u8 = 0x80;
+/// Sequence numbers are below this. Each phase and lane of a stream starts at 0.
+pub(crate) const SEQUENCE_NUMBERS: u64 = 1 << 32;
+
+/// The part of a trial a frame belongs to, so that none leaks into another's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[repr(u8)]
-pub enum Phase {
-    /// Whether the path is ready.
+pub(crate) enum Phase {
+    /// Is the path ready?
     Probe = 1,
     Warmup = 2,
     Measure = 3,
 }
 
-/// A six-byte Ethernet address, written `02:00:00:00:00:01`.
+/// Which of a stream's two sequences a frame is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mac(pub [u8; 6]);
-
-impl std::str::FromStr for Mac {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut bytes = [0; 6];
-        let mut parts = text.split(':');
-        for byte in &mut bytes {
-            *byte = parts
-                .next()
-                .filter(|part| part.len() == 2)
-                .and_then(|part| u8::from_str_radix(part, 16).ok())
-                .ok_or_else(|| format!("{text:?} is no MAC; as in 02:00:00:00:00:01"))?;
-        }
-        match parts.next() {
-            None => Ok(Self(bytes)),
-            Some(_) => Err(format!("{text:?} is no MAC; as in 02:00:00:00:00:01")),
-        }
-    }
+pub(crate) enum Lane {
+    Main,
+    /// Probes besides the load.
+    Probes,
 }
 
-impl std::fmt::Display for Mac {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [a, b, c, d, e, f] = self.0;
-        write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
-    }
+/// Both ends of a stream, as its frames name them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endpoints {
+    pub(crate) source_mac: MacAddress,
+    /// Of the first hop.
+    pub(crate) destination_mac: MacAddress,
+    pub(crate) source_ip: Ipv4Addr,
+    pub(crate) destination_ip: Ipv4Addr,
+    pub(crate) source_port: u16,
+    pub(crate) destination_port: u16,
 }
 
-impl<'de> Deserialize<'de> for Mac {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
+/// A frame of `frame_bytes` with all but what [`stamp`] writes.
+///
+/// `frame_bytes` lies between [`LEAST_FRAME_BYTES`] and [`GREATEST_FRAME_BYTES`].
+pub(crate) fn build(
+    endpoints: &Endpoints,
+    trial: u32,
+    stream: u8,
+    lane: Lane,
+    frame_bytes: usize,
+) -> Vec<u8> {
+    let ip_bytes = (frame_bytes - ETHERNET_BYTES) as u16;
+    let udp_bytes = ip_bytes - IPV4_BYTES as u16;
+    let mut frame = Vec::with_capacity(frame_bytes);
+
+    frame.extend(endpoints.destination_mac.0);
+    frame.extend(endpoints.source_mac.0);
+    frame.extend((libc::ETH_P_IP as u16).to_be_bytes());
+
+    frame.extend([0x45, 0]);
+    frame.extend(ip_bytes.to_be_bytes());
+    // No identification, don't fragment, TTL 64, checksum below.
+    frame.extend([0, 0, 0x40, 0, 64, libc::IPPROTO_UDP as u8, 0, 0]);
+    frame.extend(endpoints.source_ip.octets());
+    frame.extend(endpoints.destination_ip.octets());
+    let checksum = internet_checksum(&frame[ETHERNET_BYTES..]);
+    frame[ETHERNET_BYTES + 10..][..2].copy_from_slice(&checksum.to_be_bytes());
+
+    frame.extend(endpoints.source_port.to_be_bytes());
+    frame.extend(endpoints.destination_port.to_be_bytes());
+    frame.extend(udp_bytes.to_be_bytes());
+    // No UDP checksum: stamping would have to mend it.
+    frame.extend([0, 0]);
+
+    frame.extend(MAGIC.to_be_bytes());
+    frame.extend(trial.to_be_bytes());
+    frame.push(0);
+    frame.push(match lane {
+        Lane::Main => stream,
+        Lane::Probes => stream | PROBE_LANE,
+    });
+    frame.resize(frame_bytes, 0);
+    frame
 }
 
-/// Where a stream's frames come from and go to.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Addresses {
-    pub source_mac: Mac,
-    pub destination_mac: Mac,
-    pub source_ip: Ipv4Addr,
-    pub destination_ip: Ipv4Addr,
-    pub source_port: u16,
-    pub destination_port: u16,
+/// Writes what differs from frame to frame.
+#[inline]
+pub(crate) fn stamp(frame: &mut [u8], phase: Phase, is_probe: bool, sequence: u32, time_ns: u64) {
+    frame[PHASE_AT] = phase as u8 | if is_probe { PROBE } else { 0 };
+    frame[SEQUENCE_AT..][..4].copy_from_slice(&sequence.to_be_bytes());
+    frame[TIME_AT..][..8].copy_from_slice(&time_ns.to_be_bytes());
 }
 
-/// One frame, built once and stamped for every send.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    bytes: Vec<u8>,
-}
-
-impl Frame {
-    /// A frame of `frame_bytes` (LEAST_BYTES to MOST_BYTES, without FCS).
-    pub fn new(addresses: &Addresses, frame_bytes: usize, trial: u32, stream: u8) -> Self {
-        assert!((LEAST_BYTES..=MOST_BYTES).contains(&frame_bytes));
-        let mut bytes = vec![0; frame_bytes];
-        bytes[0..6].copy_from_slice(&addresses.destination_mac.0);
-        bytes[6..12].copy_from_slice(&addresses.source_mac.0);
-        bytes[12..14].copy_from_slice(&0x0800_u16.to_be_bytes());
-        write_ip(&mut bytes[AT_IP..], addresses);
-        bytes[AT_UDP..AT_UDP + 2].copy_from_slice(&addresses.source_port.to_be_bytes());
-        bytes[AT_UDP + 2..AT_UDP + 4].copy_from_slice(&addresses.destination_port.to_be_bytes());
-        let udp_bytes = (frame_bytes - AT_UDP) as u16;
-        bytes[AT_UDP + 4..AT_UDP + 6].copy_from_slice(&udp_bytes.to_be_bytes());
-        bytes[AT_MAGIC..AT_TRIAL].copy_from_slice(&MAGIC.to_be_bytes());
-        bytes[AT_TRIAL..AT_PHASE].copy_from_slice(&trial.to_be_bytes());
-        bytes[AT_STREAM] = stream;
-        Self { bytes }
-    }
-
-    /// Names the phase of this and all further sends; `flags` is 0 or FLAG_PROBE.
-    #[inline]
-    pub fn set_phase(&mut self, phase: Phase, flags: u8) {
-        self.bytes[AT_PHASE] = phase as u8 | flags;
-    }
-
-    /// Writes what differs from send to send; `time_ns` is CLOCK_MONOTONIC.
-    #[inline]
-    pub fn stamp(&mut self, sequence: u32, time_ns: u64) {
-        self.bytes[AT_SEQUENCE..AT_TIME].copy_from_slice(&sequence.to_be_bytes());
-        self.bytes[AT_TIME..AT_TIME + 8].copy_from_slice(&time_ns.to_be_bytes());
-    }
-
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The frame's memory, for sends that gather several frames; it does not move while the frame lives.
-    pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.bytes.as_mut_ptr()
-    }
-}
-
-fn write_ip(header: &mut [u8], addresses: &Addresses) {
-    let total = header.len() as u16;
-    header[0] = 0x45;
-    header[2..4].copy_from_slice(&total.to_be_bytes());
-    header[6..8].copy_from_slice(&0x4000_u16.to_be_bytes()); // don't fragment
-    header[8] = 64; // time to live
-    header[9] = 17; // UDP
-    header[12..16].copy_from_slice(&addresses.source_ip.octets());
-    header[16..20].copy_from_slice(&addresses.destination_ip.octets());
-    let checksum = !internet_sum(&header[..20]);
-    header[10..12].copy_from_slice(&checksum.to_be_bytes());
-}
-
-/// One's complement sum of 16-bit words (RFC 1071).
-fn internet_sum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = bytes
-        .chunks(2)
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)])))
+/// RFC 1071, over an even number of bytes.
+fn internet_checksum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks_exact(2);
+    let sum: u32 = words
+        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
         .sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use proptest::prelude::*;
 
-    use super::*;
+    /// Reads a frame front to back.
+    struct Reader<'a>(&'a [u8]);
 
-    fn addresses() -> Addresses {
-        Addresses {
-            source_mac: Mac([2, 0, 0, 0, 0, 1]),
-            destination_mac: Mac([2, 0, 0, 0, 0, 2]),
-            source_ip: Ipv4Addr::new(198, 18, 0, 2),
-            destination_ip: Ipv4Addr::new(198, 19, 0, 2),
-            source_port: 9,
-            destination_port: 9,
+    impl Reader<'_> {
+        fn take<const N: usize>(&mut self) -> [u8; N] {
+            let (field, rest) = self.0.split_first_chunk().unwrap();
+            self.0 = rest;
+            *field
+        }
+
+        fn u8(&mut self) -> u8 {
+            u8::from_be_bytes(self.take())
+        }
+
+        fn u16(&mut self) -> u16 {
+            u16::from_be_bytes(self.take())
+        }
+
+        fn u32(&mut self) -> u32 {
+            u32::from_be_bytes(self.take())
         }
     }
 
-    fn u32_at(bytes: &[u8], at: usize) -> u32 {
-        u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
+    prop_compose! {
+        fn endpoints()(
+            source_mac: [u8; 6],
+            destination_mac: [u8; 6],
+            source_ip: [u8; 4],
+            destination_ip: [u8; 4],
+            source_port: u16,
+            destination_port: u16,
+        ) -> Endpoints {
+            Endpoints {
+                source_mac: MacAddress(source_mac),
+                destination_mac: MacAddress(destination_mac),
+                source_ip: source_ip.into(),
+                destination_ip: destination_ip.into(),
+                source_port,
+                destination_port,
+            }
+        }
+    }
+
+    #[test]
+    fn the_least_frame_is_64_bytes() {
+        assert_eq!(LEAST_FRAME_BYTES, 64);
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_a_known_header() {
+        // The worked example of Wikipedia's article "Internet checksum", its checksum field zero.
+        let header = [
+            0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0,
+            0xc7,
+        ];
+        assert_eq!(internet_checksum(&header), 0xb861);
     }
 
     proptest! {
         #[test]
-        fn a_frame_reads_back(
-            frame_bytes in LEAST_BYTES..=MOST_BYTES,
+        fn every_frame_parses_back(
+            endpoints in endpoints(),
             trial: u32,
-            stream: u8,
+            stream in 0..STREAM_NUMBERS,
+            lane in prop::sample::select(vec![Lane::Main, Lane::Probes]),
+            phase in prop::sample::select(vec![Phase::Probe, Phase::Warmup, Phase::Measure]),
+            is_probe: bool,
             sequence: u32,
             time_ns: u64,
+            frame_bytes in LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES,
         ) {
-            let mut frame = Frame::new(&addresses(), frame_bytes, trial, stream);
-            frame.set_phase(Phase::Measure, FLAG_PROBE);
-            frame.stamp(sequence, time_ns);
-            let bytes = frame.bytes();
-            prop_assert_eq!(bytes.len(), frame_bytes);
-            prop_assert_eq!(internet_sum(&bytes[14..34]), 0xffff);
-            prop_assert_eq!(u16::from_be_bytes([bytes[16], bytes[17]]) as usize, frame_bytes - 14);
-            prop_assert_eq!(u16::from_be_bytes([bytes[38], bytes[39]]) as usize, frame_bytes - 34);
-            prop_assert_eq!(u32_at(bytes, 42), MAGIC);
-            prop_assert_eq!(u32_at(bytes, 46), trial);
-            prop_assert_eq!(bytes[50], 3 | FLAG_PROBE);
-            prop_assert_eq!(bytes[51], stream);
-            prop_assert_eq!(u32_at(bytes, 52), sequence);
-            prop_assert_eq!(u64::from_be_bytes(bytes[56..64].try_into().unwrap()), time_ns);
-            prop_assert!(bytes[64..].iter().all(|byte| *byte == 0));
-        }
+            let mut frame = build(&endpoints, trial, stream, lane, frame_bytes);
+            stamp(&mut frame, phase, !is_probe, !sequence, !time_ns);
+            stamp(&mut frame, phase, is_probe, sequence, time_ns);
+            prop_assert_eq!(frame.len(), frame_bytes);
+            // A header with its checksum in place sums up to nothing.
+            prop_assert_eq!(internet_checksum(&frame[14..34]), 0);
 
-        #[test]
-        fn a_mac_reads_back(bytes: [u8; 6]) {
-            prop_assert_eq!(Mac(bytes).to_string().parse::<Mac>().unwrap(), Mac(bytes));
-        }
-
-        #[test]
-        fn other_text_is_no_mac(text in "[0-9a-g:]{0,20}") {
-            let parsed = text.parse::<Mac>();
-            prop_assert!(parsed.is_err() || parsed.unwrap().to_string() == text);
+            let mut read = Reader(&frame);
+            prop_assert_eq!(read.take(), endpoints.destination_mac.0);
+            prop_assert_eq!(read.take(), endpoints.source_mac.0);
+            prop_assert_eq!(read.u16(), 0x0800);
+            prop_assert_eq!(read.u16(), 0x4500);
+            prop_assert_eq!(usize::from(read.u16()), frame_bytes - 14);
+            prop_assert_eq!(read.u32(), 0x4000);
+            prop_assert_eq!(read.u16(), 64 << 8 | 17);
+            read.u16();
+            prop_assert_eq!(Ipv4Addr::from(read.take::<4>()), endpoints.source_ip);
+            prop_assert_eq!(Ipv4Addr::from(read.take::<4>()), endpoints.destination_ip);
+            prop_assert_eq!(read.u16(), endpoints.source_port);
+            prop_assert_eq!(read.u16(), endpoints.destination_port);
+            prop_assert_eq!(usize::from(read.u16()), frame_bytes - 34);
+            prop_assert_eq!(read.u16(), 0);
+            prop_assert_eq!(read.take(), *b"vtax");
+            prop_assert_eq!(read.u32(), trial);
+            prop_assert_eq!(read.u8(), phase as u8 + if is_probe { 128 } else { 0 });
+            prop_assert_eq!(read.u8(), stream + if lane == Lane::Probes { 128 } else { 0 });
+            prop_assert_eq!(read.u32(), sequence);
+            prop_assert_eq!(u64::from_be_bytes(read.take()), time_ns);
+            prop_assert!(read.0.iter().all(|&byte| byte == 0));
         }
     }
 }

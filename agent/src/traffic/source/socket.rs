@@ -1,125 +1,114 @@
-//! A raw socket bound to one interface, which sends whole frames and receives nothing.
+//! # Packet sockets
+//!
+//! AF_PACKET, raw, for sending only, and never blocking.
 
+use std::ffi::c_int;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
 
-use anyhow::Context;
-use nix::net::if_::if_nametoindex;
+use nix::errno::Errno;
 
-use crate::traffic::Error;
+/// Most frames in one system call.
+pub(super) const BATCH: usize = 32;
 
-/// What the kernel said to a send.
+/// Bytes of memory that frames on their way out of one socket may hold; the kernel doubles it.
+///
+/// The kernel's usual default, set here since a host may have another: it is what makes a flood wait for a full qdisc.
+const SEND_BUFFER_BYTES: c_int = 106_496;
+
+/// Whether frames pass the interface's queueing discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// So many frames were taken.
-    Taken(u32),
-    /// No room now; the same frames may be tried again.
-    Blocked,
-    /// The first frame was refused for good.
-    Refused,
+pub(super) enum Queueing {
+    Qdisc,
+    /// Straight to the driver. A full driver drops the frame, and the send fails with ENOBUFS.
+    Bypass,
 }
 
-/// AF_PACKET, SOCK_RAW, protocol 0 (packet(7)). Sends never block; the interface's qdisc is not bypassed unless asked for.
 #[derive(Debug)]
-pub struct FrameSocket(OwnedFd);
+pub(super) struct PacketSocket(OwnedFd);
 
-impl FrameSocket {
-    /// Binds to `interface` of this thread's network namespace; `field` names it in errors.
-    pub fn bind(field: &str, interface: &str) -> Result<Self, Error> {
-        let index = if_nametoindex(interface)
-            .map_err(|error| Error::params(field, format!("{interface}: {}", error.desc())))?;
-        // SAFETY: plain system calls on a descriptor that is owned from here on; the address outlives the call.
+impl PacketSocket {
+    /// A socket on the interface with this index.
+    pub(super) fn open(index: u32, queueing: Queueing) -> io::Result<Self> {
+        // Protocol 0: the socket receives nothing.
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: a plain system call.
+        let socket = Errno::result(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        // SAFETY: `socket` is ours alone.
+        let socket = Self(unsafe { OwnedFd::from_raw_fd(socket) });
+        socket.set_option(libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BUFFER_BYTES)?;
+        if queueing == Queueing::Bypass {
+            socket.set_option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+        }
+        socket.bind(index)?;
+        Ok(socket)
+    }
+
+    /// Gives one frame to the kernel. EAGAIN: not taken, the socket's frames fill their memory.
+    #[inline]
+    pub(super) fn send(&self, frame: &[u8]) -> Result<(), Errno> {
+        // SAFETY: the kernel copies the frame before it returns.
+        let sent = unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+        Errno::result(sent).map(drop)
+    }
+
+    /// Gives the kernel up to [`BATCH`] frames of `frame_bytes` each, which lie one after the other.
+    ///
+    /// Returns how many of the first it took. Why it stopped early it says only where it took none.
+    #[inline]
+    pub(super) fn send_many(&self, frames: &[u8], frame_bytes: usize) -> Result<usize, Errno> {
+        // SAFETY: zeros are valid values of both.
+        let mut vectors: [libc::iovec; BATCH] = unsafe { zeroed() };
+        let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+        let mut count = 0;
+        for ((frame, vector), message) in frames
+            .chunks_exact(frame_bytes)
+            .zip(&mut vectors)
+            .zip(&mut messages)
+        {
+            vector.iov_base = frame.as_ptr().cast_mut().cast();
+            vector.iov_len = frame.len();
+            message.msg_hdr.msg_iov = ptr::from_mut(vector);
+            message.msg_hdr.msg_iovlen = 1;
+            count += 1;
+        }
+        // SAFETY: the messages and what they point to outlive the call, which does not write to the frames.
+        let sent = unsafe { libc::sendmmsg(self.0.as_raw_fd(), messages.as_mut_ptr(), count, 0) };
+        Errno::result(sent).map(|sent| sent as usize)
+    }
+
+    fn bind(&self, index: u32) -> io::Result<()> {
+        // SAFETY: zeros are a valid address; the address outlives the call.
         unsafe {
-            let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
-            if fd < 0 {
-                return Err(anyhow::Error::from(io::Error::last_os_error())
-                    .context("opening a raw socket; the agent needs CAP_NET_RAW")
-                    .into());
-            }
-            let socket = OwnedFd::from_raw_fd(fd);
-            let mut address: libc::sockaddr_ll = std::mem::zeroed();
+            let mut address: libc::sockaddr_ll = zeroed();
             address.sll_family = libc::AF_PACKET as u16;
             address.sll_ifindex = index as i32;
             let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-            if libc::bind(fd, (&raw const address).cast(), length) != 0 {
-                return Err(anyhow::Error::from(io::Error::last_os_error())
-                    .context(format!("binding a raw socket to {interface}"))
-                    .into());
-            }
-            Ok(Self(socket))
+            let bound = libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), length);
+            Ok(Errno::result(bound).map(drop)?)
         }
     }
 
-    /// Hands frames straight to the driver from now on, past the queue that a flood fills.
-    pub fn bypass_qdisc(&self) -> anyhow::Result<()> {
-        let on: libc::c_int = 1;
-        // SAFETY: the option's value is an int that outlives the call.
-        let result = unsafe {
+    fn set_option(&self, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
+        let length = size_of::<c_int>() as libc::socklen_t;
+        // SAFETY: `value` outlives the call.
+        let set = unsafe {
             libc::setsockopt(
                 self.0.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_QDISC_BYPASS,
-                (&raw const on).cast(),
-                size_of::<libc::c_int>() as libc::socklen_t,
+                level,
+                option,
+                (&raw const value).cast(),
+                length,
             )
         };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error()).context("bypassing the queue of the source's interface")
-        }
-    }
-
-    /// Sends one frame.
-    #[inline]
-    pub fn send(&self, frame: &[u8]) -> io::Result<Sent> {
-        // SAFETY: the slice outlives the call.
-        let result = unsafe {
-            libc::send(
-                self.0.as_raw_fd(),
-                frame.as_ptr().cast(),
-                frame.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        if result >= 0 {
-            Ok(Sent::Taken(1))
-        } else {
-            why(io::Error::last_os_error())
-        }
-    }
-
-    /// Sends the first `count` frames of a batch with one system call.
-    #[inline]
-    pub fn send_batch(&self, batch: &mut super::batch::Batch, count: usize) -> io::Result<Sent> {
-        let messages = &mut batch.messages[..count];
-        // SAFETY: the headers point into the batch's own frames, which live as long as it.
-        let result = unsafe {
-            libc::sendmmsg(
-                self.0.as_raw_fd(),
-                messages.as_mut_ptr(),
-                messages.len() as libc::c_uint,
-                libc::MSG_DONTWAIT,
-            )
-        };
-        if result >= 0 {
-            Ok(Sent::Taken(result as u32))
-        } else {
-            why(io::Error::last_os_error())
-        }
+        Ok(Errno::result(set).map(drop)?)
     }
 }
 
-impl AsRawFd for FrameSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
-    }
-}
-
-fn why(error: io::Error) -> io::Result<Sent> {
-    match error.raw_os_error() {
-        Some(libc::EAGAIN | libc::EINTR) => Ok(Sent::Blocked),
-        Some(libc::ENOBUFS) => Ok(Sent::Refused),
-        _ => Err(error),
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

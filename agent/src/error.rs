@@ -1,4 +1,4 @@
-//! Why a traffic method did not do what it was asked.
+//! # Why a call did not do what it was asked
 
 /// A refused or failed call. Nothing stays attached or sent behind it.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,48 @@
+//! # Kernel settings of a guest
+//!
+//! Nothing may be on the measured paths but the test frames and what forwards them.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+
+use anyhow::Context;
+
+use crate::Error;
+
+/// Settings of the whole network namespace. Forwarding comes first, since it resets some of the others.
+pub(super) fn set_host(forward: bool) -> Result<(), Error> {
+    write("net/ipv4/ip_forward", u8::from(forward))?;
+    set_interface("all")?;
+    set_interface("default")
+}
+
+/// Settings of one interface: no IPv6 autoconfiguration, no source check, no redirects.
+pub(super) fn set_interface(interface: &str) -> Result<(), Error> {
+    write_if_present(&format!("net/ipv6/conf/{interface}/disable_ipv6"), 1)?;
+    write(&format!("net/ipv4/conf/{interface}/rp_filter"), 0)?;
+    write(&format!("net/ipv4/conf/{interface}/send_redirects"), 0)
+}
+
+/// A kernel without IPv6 lacks its settings.
+fn write_if_present(key: &str, value: u8) -> Result<(), Error> {
+    match fs::exists(path(key)) {
+        Ok(false) => Ok(()),
+        _ => write(key, value),
+    }
+}
+
+fn write(key: &str, value: u8) -> Result<(), Error> {
+    let path = path(key);
+    // Never create the file: where /proc/sys is not mounted, this must fail.
+    let try_write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(&path)?;
+        file.write_all(value.to_string().as_bytes())
+    };
+    Ok(try_write().with_context(|| {
+        format!("cannot write {value} to {path}; mount /proc/sys writable and grant CAP_NET_ADMIN")
+    })?)
+}
+
+fn path(key: &str) -> String {
+    format!("/proc/sys/{key}")
+}

@@ -1,0 +1,94 @@
+//! # Mechanisms: ways to send a phase
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::Error;
+use crate::traffic::clock::now_ns;
+use crate::traffic::frame::Phase;
+
+/// One way to send frames: at a given rate, or as fast as they go.
+pub(super) trait Mechanism {
+    /// Sends one phase and returns what each stream sent, in their order. A frame is sent only within the window.
+    fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error>;
+
+    /// How late frames departed in the last phase; None where no time was intended.
+    fn lag(&self) -> Option<Lag>;
+}
+
+/// A phase in time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) phase: Phase,
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+}
+
+impl Window {
+    pub(super) fn starting_now(phase: Phase, duration: Duration) -> Self {
+        let start_ns = now_ns();
+        let end_ns = start_ns + duration.as_nanos() as u64;
+        Self {
+            phase,
+            start_ns,
+            end_ns,
+        }
+    }
+}
+
+/// What a stream sent in a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Tally {
+    /// Frames offered to the interface, those it dropped included.
+    pub(super) frames_sent: u64,
+    /// Frames of the probe lane, which are not among `frames_sent`.
+    pub(super) probes_sent: u64,
+    /// Frames that the interface dropped.
+    pub(super) send_errors: u64,
+    /// How often a full socket did not take a frame. The frame was sent later, unless the phase ended.
+    pub(super) blocked: u64,
+    /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was.
+    pub(super) first_ns: Option<u64>,
+    pub(super) last_ns: Option<u64>,
+}
+
+/// Departures' actual minus intended times.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Lag {
+    p50: u64,
+    p99: u64,
+    max: u64,
+}
+
+/// Collects lags, without allocating.
+#[derive(Debug)]
+pub(super) struct LagHistogram(Histogram<u64>);
+
+impl LagHistogram {
+    /// Two digits: coarse enough to stay in the first-level cache where most values lie.
+    pub(super) fn new() -> Self {
+        let minute_ns = 60_000_000_000;
+        Self(Histogram::new_with_max(minute_ns, 2).expect("the bounds are valid"))
+    }
+
+    /// Forgets all, and touches all memory it will use.
+    pub(super) fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, lag_ns: u64) {
+        self.0.saturating_record(lag_ns);
+    }
+
+    pub(super) fn lag(&self) -> Lag {
+        Lag {
+            p50: self.0.value_at_quantile(0.50),
+            p99: self.0.value_at_quantile(0.99),
+            max: self.0.max(),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! # Params of the `source.*` methods
+
+use std::collections::HashSet;
+use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::Error;
+use crate::mac::MacAddress;
+use crate::traffic::frame::{
+    Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
+};
+
+const MOST_STREAMS: usize = 8;
+const MOST_PHASES: usize = 16;
+const GREATEST_FPS: f64 = 1e7;
+const LONGEST_PHASE_S: f64 = 3600.0;
+
+/// `source.open`: one thread on `cpu` is to send these streams.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenParams {
+    pub(super) cpu: usize,
+    pub(super) streams: Vec<StreamParams>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StreamParams {
+    pub(super) stream: u8,
+    pub(super) interface: String,
+    source_mac: MacAddress,
+    destination_mac: MacAddress,
+    source_ip: Ipv4Addr,
+    destination_ip: Ipv4Addr,
+    source_port: u16,
+    destination_port: u16,
+}
+
+impl OpenParams {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        check_count("streams", self.streams.len(), MOST_STREAMS)?;
+        let mut numbers = HashSet::new();
+        for (at, stream) in self.streams.iter().enumerate() {
+            let problem = match stream.stream {
+                number if number >= STREAM_NUMBERS => format!("must be below {STREAM_NUMBERS}"),
+                number if !numbers.insert(number) => format!("{number} is given twice"),
+                _ => continue,
+            };
+            return Err(Error::params(format!("streams[{at}].stream"), problem));
+        }
+        Ok(())
+    }
+}
+
+impl StreamParams {
+    pub(super) fn endpoints(&self) -> Endpoints {
+        Endpoints {
+            source_mac: self.source_mac,
+            destination_mac: self.destination_mac,
+            source_ip: self.source_ip,
+            destination_ip: self.destination_ip,
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+        }
+    }
+}
+
+/// `source.run`: the phases of one trial, one after the other.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunParams {
+    pub(super) trial: u32,
+    pub(super) frame_bytes: usize,
+    mechanism: MechanismName,
+    /// Of each stream. Null for a flood.
+    intended_fps: Option<f64>,
+    /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
+    pub(super) probe_fps: f64,
+    pub(super) phases: Vec<PhaseParams>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum MechanismName {
+    Paced,
+    Flood,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PhaseParams {
+    pub(super) phase: Phase,
+    duration_s: f64,
+}
+
+impl PhaseParams {
+    /// Of checked params only.
+    pub(super) fn duration(&self) -> Duration {
+        Duration::from_secs_f64(self.duration_s)
+    }
+}
+
+/// The load asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Pace {
+    /// Frames a second of each stream.
+    Intended { fps: f64 },
+    /// As many as the interface takes.
+    Unlimited,
+}
+
+impl RunParams {
+    pub(super) fn check(&self) -> Result<Pace, Error> {
+        check_range(
+            "frame_bytes",
+            self.frame_bytes,
+            LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES,
+        )?;
+        check_positive("probe_fps", self.probe_fps, GREATEST_FPS)?;
+        check_count("phases", self.phases.len(), MOST_PHASES)?;
+        for (at, phase) in self.phases.iter().enumerate() {
+            check_positive(
+                &format!("phases[{at}].duration_s"),
+                phase.duration_s,
+                LONGEST_PHASE_S,
+            )?;
+        }
+        match (self.mechanism, self.intended_fps) {
+            (MechanismName::Paced, Some(fps)) => {
+                self.check_rate(fps)?;
+                Ok(Pace::Intended { fps })
+            }
+            (MechanismName::Flood, None) => Ok(Pace::Unlimited),
+            (MechanismName::Paced, None) => {
+                Err(Error::params("intended_fps", "a paced load needs one"))
+            }
+            (MechanismName::Flood, Some(_)) => {
+                Err(Error::params("intended_fps", "must be null for a flood"))
+            }
+        }
+    }
+
+    fn check_rate(&self, fps: f64) -> Result<(), Error> {
+        check_positive("intended_fps", fps, GREATEST_FPS)?;
+        for (at, phase) in self.phases.iter().enumerate() {
+            if fps * phase.duration_s >= SEQUENCE_NUMBERS as f64 {
+                let problem = format!(
+                    "{fps} frames a second would use up the {SEQUENCE_NUMBERS} sequence numbers"
+                );
+                return Err(Error::params(format!("phases[{at}].duration_s"), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
+    check_range(field, count, 1..=most)
+        .map_err(|_| Error::params(field, format!("needs 1 to {most} entries")))
+}
+
+fn check_range(field: &str, value: usize, range: RangeInclusive<usize>) -> Result<(), Error> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let problem = format!(
+        "{value} is not between {} and {}",
+        range.start(),
+        range.end()
+    );
+    Err(Error::params(field, problem))
+}
+
+fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
+    if value > 0.0 && value <= greatest {
+        return Ok(());
+    }
+    Err(Error::params(
+        field,
+        format!("{value} is not above 0 and at most {greatest}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What is wrong with a run whose params are valid but for `changes`.
+    fn problem(changes: Value) -> String {
+        let mut params = json!({
+            "trial": 1, "frame_bytes": 64, "mechanism": "paced", "intended_fps": 1000.0, "probe_fps": 1000.0,
+            "phases": [{"phase": "measure", "duration_s": 1.0}],
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        let params: RunParams = serde_json::from_value(params).unwrap();
+        params
+            .check()
+            .map_or_else(|error| error.to_string(), |_| "none".to_owned())
+    }
+
+    #[test]
+    fn runs_within_the_bounds_are_accepted() {
+        assert_eq!(problem(json!({})), "none");
+        assert_eq!(
+            problem(json!({"frame_bytes": 9014, "probe_fps": 0.1})),
+            "none"
+        );
+        assert_eq!(
+            problem(json!({"mechanism": "flood", "intended_fps": null})),
+            "none"
+        );
+    }
+
+    #[test]
+    fn runs_beyond_the_bounds_are_refused_by_the_field() {
+        for (changes, field) in [
+            (json!({"frame_bytes": 63}), "frame_bytes: 63"),
+            (json!({"frame_bytes": 9015}), "frame_bytes: 9015"),
+            (json!({"intended_fps": null}), "intended_fps:"),
+            (json!({"intended_fps": 0.0}), "intended_fps: 0"),
+            (json!({"intended_fps": 1e8}), "intended_fps:"),
+            (json!({"mechanism": "flood"}), "intended_fps:"),
+            (json!({"probe_fps": -1.0}), "probe_fps: -1"),
+            (json!({"phases": []}), "phases:"),
+            (
+                json!({"phases": [{"phase": "warmup", "duration_s": 0.0}]}),
+                "phases[0].duration_s: 0",
+            ),
+            (
+                json!({"phases": [{"phase": "warmup", "duration_s": 3601.0}]}),
+                "phases[0].duration_s: 3601",
+            ),
+            (
+                json!({"intended_fps": 2e6, "phases": [{"phase": "warmup", "duration_s": 3600.0}]}),
+                "phases[0].duration_s: 2000000",
+            ),
+        ] {
+            let problem = problem(changes);
+            assert!(problem.starts_with(field), "{problem}");
+        }
+    }
+
+    #[test]
+    fn streams_have_numbers_of_their_own() {
+        let stream = |number: u8| {
+            json!({
+                "stream": number, "interface": "src0",
+                "source_mac": "02:00:00:00:00:01", "destination_mac": "02:00:00:00:00:02",
+                "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2",
+                "source_port": 4096, "destination_port": 4097,
+            })
+        };
+        let check = |numbers: &[u8]| {
+            let streams: Vec<_> = numbers.iter().copied().map(stream).collect();
+            let params: OpenParams =
+                serde_json::from_value(json!({"cpu": 0, "streams": streams})).unwrap();
+            params.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[0, 127]), Ok(()));
+        assert_eq!(check(&[]), Err("streams: needs 1 to 8 entries".to_owned()));
+        assert_eq!(
+            check(&[0, 128]),
+            Err("streams[1].stream: must be below 128".to_owned())
+        );
+        assert_eq!(
+            check(&[1, 0, 1]),
+            Err("streams[2].stream: 1 is given twice".to_owned())
+        );
+        assert!(check(&[0, 1, 2, 3, 4, 5, 6, 7, 8]).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! # When each frame is due
+
+/// Departures of n streams at one rate each, the streams a fraction 1/n of the gap apart.
+///
+/// Each due time is computed from the frame's number, so that no rounding adds up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schedule {
+    start_ns: u64,
+    gap_ns: f64,
+    offset_ns: f64,
+}
+
+impl Schedule {
+    /// `fps` is the rate of every single stream.
+    pub(super) fn new(start_ns: u64, fps: f64, streams: usize) -> Self {
+        let gap_ns = 1e9 / fps;
+        let offset_ns = gap_ns / streams.max(1) as f64;
+        Self {
+            start_ns,
+            gap_ns,
+            offset_ns,
+        }
+    }
+
+    /// When the frame `number` (from 0) of the stream at the place `stream` (from 0) is to depart.
+    #[inline]
+    pub(super) fn due_ns(&self, stream: usize, number: u64) -> u64 {
+        let after_ns = number as f64 * self.gap_ns + stream as f64 * self.offset_ns;
+        self.start_ns + after_ns as u64
+    }
+}
+
+/// One frame in how many is a probe, so that about `probe_fps` of `fps` are.
+pub(super) fn probe_interval(fps: f64, probe_fps: f64) -> u64 {
+    (fps / probe_fps).round().max(1.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn streams_take_turns() {
+        let schedule = Schedule::new(5_000, 1e6, 4);
+        let due: Vec<u64> = (0..3)
+            .flat_map(|number| (0..4).map(move |stream| schedule.due_ns(stream, number)))
+            .collect();
+        let expected: Vec<u64> = (0..12).map(|slot| 5_000 + slot * 250).collect();
+        assert_eq!(due, expected);
+    }
+
+    #[test]
+    fn a_long_phase_keeps_its_rate() {
+        // 64-byte frames at 1000 Mbit/s for an hour: 704 ns apart.
+        let schedule = Schedule::new(0, 1e9 / 704.0, 1);
+        let frames = 3_600_000_000_000 / 704;
+        assert!(schedule.due_ns(0, frames).abs_diff(frames * 704) <= 1);
+    }
+
+    #[test]
+    fn probes_are_a_part_of_the_load() {
+        assert_eq!(probe_interval(142_045.0, 1000.0), 142);
+        assert_eq!(probe_interval(1000.0, 1000.0), 1);
+        assert_eq!(probe_interval(400.0, 1000.0), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn due_times_are_in_order_and_at_the_rate(
+            start_ns in 0_u64..1 << 50,
+            fps in 1.0..1e7,
+            streams in 1_usize..=8,
+            number in 0_u64..1 << 32,
+        ) {
+            let schedule = Schedule::new(start_ns, fps, streams);
+            let gap_ns = 1e9 / fps;
+            for stream in 0..streams {
+                let due = schedule.due_ns(stream, number);
+                let next = schedule.due_ns(stream, number + 1);
+                prop_assert!(due >= start_ns);
+                // The products are exact to 2^-53 of themselves.
+                let error = 2.0 + number as f64 * gap_ns * 1e-15;
+                prop_assert!(((next - due) as f64 - gap_ns).abs() <= error);
+                if stream > 0 {
+                    let offset = (due - schedule.due_ns(stream - 1, number)) as f64;
+                    prop_assert!((offset - gap_ns / streams as f64).abs() <= error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! # `guest.configure` in a plain network namespace
+
+use serde_json::{Value, json};
+
+use crate::network::Namespace;
+use crate::process::Agent;
+
+const MAC: &str = "02:76:74:00:00:01";
+const PEER_MAC: &str = "02:76:74:00:00:02";
+
+fn configuration(mac: &str) -> Value {
+    json!({
+        "modules": [],
+        "nics": [{
+            "mac": mac, "address": "198.18.0.1/24", "mtu": 1400,
+            "neighbours": [{"address": "198.18.0.2", "mac": PEER_MAC}],
+        }],
+        "forward": true,
+    })
+}
+
+fn read(namespace: &Namespace, key: &'static str) -> String {
+    namespace.within(move || std::fs::read_to_string(format!("/proc/sys/net/{key}")).unwrap())
+}
+
+#[test]
+fn a_nic_is_found_by_its_address_and_configured() {
+    let (guest, peer) = (Namespace::make(), Namespace::make());
+    guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
+    guest.ip("link set uut0 down");
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+
+    // A second time changes nothing.
+    for _ in 0..2 {
+        let reply = agent.call("guest.configure", configuration(MAC));
+        assert_eq!(
+            reply,
+            json!({"nics": [{"mac": MAC, "interface": "uut0", "driver": "veth"}]})
+        );
+
+        let links: Value = serde_json::from_str(&guest.ip("-j address show uut0")).unwrap();
+        assert_eq!(links[0]["mtu"], 1400);
+        assert_eq!(links[0]["operstate"], "UP");
+        assert_eq!(links[0]["addr_info"].as_array().unwrap().len(), 1);
+        assert_eq!(links[0]["addr_info"][0]["local"], "198.18.0.1");
+        assert_eq!(links[0]["addr_info"][0]["prefixlen"], 24);
+
+        let neighbours: Value =
+            serde_json::from_str(&guest.ip("-j neighbour show dev uut0")).unwrap();
+        assert_eq!(neighbours.as_array().unwrap().len(), 1);
+        assert_eq!(neighbours[0]["dst"], "198.18.0.2");
+        assert_eq!(neighbours[0]["lladdr"], PEER_MAC);
+        assert_eq!(neighbours[0]["state"], json!(["PERMANENT"]));
+
+        assert_eq!(read(&guest, "ipv4/ip_forward"), "1\n");
+        assert_eq!(read(&guest, "ipv4/conf/uut0/rp_filter"), "0\n");
+        assert_eq!(read(&guest, "ipv4/conf/all/rp_filter"), "0\n");
+        assert_eq!(read(&guest, "ipv4/conf/uut0/send_redirects"), "0\n");
+    }
+}
+
+#[test]
+fn a_nic_that_never_comes_does_not_block_the_agent() {
+    let guest = Namespace::make();
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+    let id = agent.request("guest.configure", configuration("02:76:74:00:00:99"));
+    agent.call("ping", json!({}));
+    agent.request("abort", json!({}));
+    let replies = [agent.receive(), agent.receive()];
+    let reply = replies.iter().find(|reply| reply["id"] == id).unwrap();
+    assert_eq!(reply["error"]["code"], -32_000);
+}
+
+#[test]
+fn a_missing_carrier_is_named_when_time_runs_out() {
+    let (guest, peer) = (Namespace::make(), Namespace::make());
+    guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
+    peer.ip("link set port0 down");
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+    let (code, message) = agent.refusal("guest.configure", configuration(MAC));
+    assert_eq!(code, -32_000);
+    assert!(
+        message.contains(&format!("{MAC} (uut0): no carrier")),
+        "{message}"
+    );
+}

@@ -1,0 +1,9 @@
+//! # The agent as its host sees it: a process, pipes, and what arrives at the other end of a link
+//!
+//! Those of these tests that send traffic make network namespaces and need root.
+
+mod guest;
+mod network;
+mod process;
+mod protocol;
+mod source;

@@ -1,0 +1,309 @@
+//! # Sources on a veth pair
+
+use std::time::{Duration, Instant};
+
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
+use serde_json::{Value, json};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crate::network::Namespace;
+use crate::process::Agent;
+
+const SOURCE_MAC: &str = "02:76:74:00:00:01";
+const SINK_MAC: &str = "02:76:74:00:00:02";
+
+/// A source's namespace with `src0`, a sink's with `snk0`, and an agent at the source.
+struct Link {
+    source: Namespace,
+    sink: Namespace,
+    agent: Agent,
+}
+
+impl Link {
+    fn make() -> Self {
+        let (source, sink) = (Namespace::make(), Namespace::make());
+        source.join("src0", SOURCE_MAC, &sink, "snk0", SINK_MAC);
+        let agent = Agent::start(&["--netns", &source.path()]);
+        Self {
+            source,
+            sink,
+            agent,
+        }
+    }
+
+    /// A link with so many streams open on it.
+    fn with_streams(streams: u8) -> Self {
+        let mut link = Self::make();
+        link.agent.call("source.open", open(streams, "src0"));
+        link
+    }
+
+    fn received(&self) -> u64 {
+        self.sink.rx_packets("snk0")
+    }
+
+    /// Waits until the sink has received `frames`.
+    fn await_frames(&self, frames: u64) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.received() < frames {
+            assert!(
+                Instant::now() < deadline,
+                "{} of {frames} frames arrived",
+                self.received()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn open(streams: u8, interface: &str) -> Value {
+    let stream = |number| {
+        json!({
+            "stream": number, "interface": interface,
+            "source_mac": SOURCE_MAC, "destination_mac": SINK_MAC,
+            "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2",
+            "source_port": 4096, "destination_port": 4097,
+        })
+    };
+    json!({"cpu": 0, "streams": (0..streams).map(stream).collect::<Vec<_>>()})
+}
+
+fn run(
+    mechanism: &str,
+    intended_fps: Option<f64>,
+    probe_fps: f64,
+    phases: &[(&str, f64)],
+) -> Value {
+    let phase =
+        |&(phase, duration_s): &(&str, f64)| json!({"phase": phase, "duration_s": duration_s});
+    json!({
+        "trial": 7, "frame_bytes": 64, "mechanism": mechanism, "intended_fps": intended_fps, "probe_fps": probe_fps,
+        "phases": phases.iter().map(phase).collect::<Vec<_>>(),
+    })
+}
+
+/// Sum of a field over all streams and phases of a run's reply.
+fn total(reply: &Value, field: &str) -> u64 {
+    let streams = reply["streams"].as_array().unwrap();
+    let phases = streams
+        .iter()
+        .flat_map(|stream| stream["phases"].as_array().unwrap());
+    phases.map(|phase| phase[field].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
+    let mut link = Link::with_streams(2);
+    let phases = [("warmup", 0.2), ("measure", 0.5)];
+    let reply = link
+        .agent
+        .call("source.run", run("paced", Some(20_000.0), 1000.0, &phases));
+    assert_eq!(link.received(), total(&reply, "frames_sent"));
+    assert_eq!(total(&reply, "send_errors"), 0);
+    assert_eq!(total(&reply, "probes_sent"), 0);
+    assert_eq!(reply["aborted"], false);
+    assert!(reply["lag_ns"]["p50"].as_u64() <= reply["lag_ns"]["max"].as_u64());
+    assert!(reply["thread"]["run_ns"].as_u64().unwrap() > 0);
+    for stream in reply["streams"].as_array().unwrap() {
+        for (phase, (name, duration_s)) in stream["phases"].as_array().unwrap().iter().zip(phases) {
+            assert_eq!(phase["phase"], name);
+            let time = |field: &str| phase[field].as_u64().unwrap();
+            assert_eq!(time("end_ns") - time("start_ns"), (duration_s * 1e9) as u64);
+            assert!(time("start_ns") <= time("first_ns"));
+            assert!(time("first_ns") < time("last_ns"));
+            assert!(time("last_ns") < time("end_ns"));
+            let intended = 20_000.0 * duration_s;
+            // Never above the schedule; below it only by what a busy machine held up at the end.
+            let sent = time("frames_sent") as f64;
+            assert!(
+                sent <= intended && sent > 0.9 * intended,
+                "{sent} of {intended}"
+            );
+        }
+    }
+    assert_eq!(
+        reply["streams"][0]["phases"][1]["start_ns"],
+        reply["streams"][1]["phases"][1]["start_ns"]
+    );
+}
+
+#[test]
+fn every_frame_carries_its_trial_phase_sequence_and_time() {
+    let mut link = Link::with_streams(1);
+    let receiver = link.sink.within(receiver);
+    let phases = [("warmup", 0.05), ("measure", 0.1)];
+    let reply = link
+        .agent
+        .call("source.run", run("paced", Some(1000.0), 200.0, &phases));
+    for (phase, number) in reply["streams"][0]["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip([2, 3])
+    {
+        let mut last_ns = phase["start_ns"].as_u64().unwrap();
+        let sent = phase["frames_sent"].as_u64().unwrap() as u32;
+        assert!(sent > 0);
+        for sequence in 0..sent {
+            let frame = receive(&receiver);
+            assert_eq!(frame.len(), 64);
+            assert_eq!(frame[42..50], [0x76, 0x74, 0x61, 0x78, 0, 0, 0, 7]);
+            let is_probe = sequence % 5 == 0;
+            assert_eq!(frame[50], if is_probe { number | 0x80 } else { number });
+            assert_eq!(frame[51], 0);
+            assert_eq!(frame[52..56], sequence.to_be_bytes());
+            let time_ns = u64::from_be_bytes(frame[56..64].try_into().unwrap());
+            assert!(time_ns > last_ns && time_ns < phase["end_ns"].as_u64().unwrap());
+            last_ns = time_ns;
+        }
+        assert_eq!(phase["last_ns"], last_ns);
+    }
+}
+
+#[test]
+fn a_flood_sends_what_it_says() {
+    let mut link = Link::with_streams(2);
+    // One probe only, so that probes cannot hide a miscount.
+    let reply = link
+        .agent
+        .call("source.run", run("flood", None, 1.0, &[("measure", 0.3)]));
+    let taken = total(&reply, "frames_sent") - total(&reply, "send_errors");
+    assert!(taken > 1000, "{reply}");
+    assert_eq!(total(&reply, "probes_sent"), 1);
+    let received = link.received();
+    assert!(
+        (taken..=taken + 1).contains(&received),
+        "received {received}: {reply}"
+    );
+    assert!(reply["lag_ns"].is_null());
+}
+
+#[test]
+fn a_flood_waits_for_a_shaped_link() {
+    let mut link = Link::with_streams(1);
+    link.source
+        .tc("qdisc add dev src0 root tbf rate 100mbit burst 64k limit 300k");
+    let mut params = run("flood", None, 200.0, &[("measure", 0.5)]);
+    params["frame_bytes"] = 1514.into();
+    let reply = link.agent.call("source.run", params);
+    let (frames, probes) = (total(&reply, "frames_sent"), total(&reply, "probes_sent"));
+    link.await_frames(frames + probes);
+    assert_eq!(link.received(), frames + probes);
+    assert_eq!(total(&reply, "send_errors"), 0);
+    assert!(total(&reply, "blocked") > 0);
+    // What the link carries in the time, and what its burst, its queue and the socket hold beside.
+    let carried = 0.5 * 100e6 / 8.0;
+    let offered = frames as f64 * 1514.0;
+    assert!(
+        offered > 0.8 * carried && offered < carried + 450e3,
+        "{offered} of {carried}"
+    );
+    assert!((50..=100).contains(&probes), "{probes}");
+}
+
+#[test]
+fn an_abort_ends_a_run_at_once() {
+    let mut link = Link::with_streams(1);
+    for (mechanism, intended_fps) in [("paced", Some(1000.0)), ("flood", None)] {
+        let phases = [("warmup", 30.0), ("measure", 30.0)];
+        let id = link
+            .agent
+            .request("source.run", run(mechanism, intended_fps, 200.0, &phases));
+        let before = link.received();
+        link.await_frames(before + 10);
+        link.agent.call("ping", json!({}));
+        for method in ["source.run", "source.close", "source.open"] {
+            let params = match method {
+                "source.run" => run(mechanism, intended_fps, 200.0, &phases),
+                "source.open" => open(1, "src0"),
+                _ => json!({}),
+            };
+            let (code, message) = link.agent.refusal(method, params);
+            assert_eq!(code, -32_000);
+            assert!(message.contains("in use by a call under way"), "{message}");
+        }
+
+        let asked = Instant::now();
+        link.agent.request("abort", json!({}));
+        let replies = [link.agent.receive(), link.agent.receive()];
+        assert!(
+            asked.elapsed() < Duration::from_millis(200),
+            "{:?}",
+            asked.elapsed()
+        );
+        let reply = replies.iter().find(|reply| reply["id"] == id).unwrap();
+        assert_eq!(reply["result"]["aborted"], true);
+        let phases = reply["result"]["streams"][0]["phases"].as_array().unwrap();
+        assert_eq!(phases.len(), 1);
+        let received = link.received();
+        assert_eq!(link.agent.call("ping", json!({})), json!({}));
+        assert_eq!(link.received(), received);
+    }
+}
+
+#[test]
+fn a_lost_peer_ends_the_traffic() {
+    let mut link = Link::with_streams(1);
+    link.agent.request(
+        "source.run",
+        run("paced", Some(1000.0), 200.0, &[("measure", 60.0)]),
+    );
+    link.await_frames(10);
+    link.agent.hang_up();
+    assert_eq!(link.agent.exit_status(), 0);
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    let mut link = Link::make();
+    let (code, message) = link.agent.refusal("source.open", open(1, "absent0"));
+    assert_eq!(code, -32_602);
+    assert!(
+        message.starts_with("streams[0].interface: no `absent0`"),
+        "{message}"
+    );
+
+    link.agent.call("source.open", open(1, "src0"));
+    let mut params = run("flood", None, 200.0, &[("measure", 1.0)]);
+    params["frame_bytes"] = 1515.into();
+    let (code, message) = link.agent.refusal("source.run", params.clone());
+    assert_eq!(code, -32_602);
+    assert!(
+        message.starts_with("frame_bytes: src0 with MTU 1500 takes"),
+        "{message}"
+    );
+
+    params["frame_bytes"] = 1514.into();
+    link.source.ip("link set src0 down");
+    let (code, message) = link.agent.refusal("source.run", params);
+    assert_eq!(
+        (code, message.as_str()),
+        (-32_000, "src0 is down; set it up first")
+    );
+    assert_eq!(link.received(), 0);
+
+    link.agent.call("source.close", json!({}));
+    let (code, _) = link
+        .agent
+        .refusal("source.run", run("flood", None, 1.0, &[("measure", 1.0)]));
+    assert_eq!(code, -32_000);
+}
+
+/// A socket for all frames that arrive in its namespace, whose reads wait no longer than ten seconds.
+fn receiver() -> OwnedFd {
+    let (family, kind, flags) = (AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC);
+    let socket = socket(family, kind, flags, SockProtocol::EthAll).unwrap();
+    setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(10)).unwrap();
+    socket
+}
+
+fn receive(socket: &OwnedFd) -> Vec<u8> {
+    let mut frame = vec![0; 9100];
+    let length =
+        recv(socket.as_raw_fd(), &mut frame, MsgFlags::empty()).expect("a frame is missing");
+    frame.truncate(length);
+    frame
+}
