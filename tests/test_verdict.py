@@ -43,7 +43,7 @@ def _refuse(kind: str, count: int) -> Callable[[Measured], None]:
 
 
 CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
-    "source preempted": (lambda m: _wait(m, 0.05), Verdict.SUSPECT, "source kept waiting"),
+    "source preempted": (lambda m: _wait(m, 0.07), Verdict.SUSPECT, "source kept waiting"),
     "source starved": (lambda m: _wait(m, 0.2), Verdict.INVALID, "source kept waiting"),
     "steal": (lambda m: _steal(m, 0.05), Verdict.SUSPECT, "stolen"),
     "much steal": (lambda m: _steal(m, 0.3), Verdict.INVALID, "stolen"),
@@ -80,7 +80,7 @@ def test_each_cause_is_named(cause: str) -> None:
 
 def test_the_worst_cause_decides() -> None:
     measured = make_measured(make_cell())
-    _wait(measured, 0.05)
+    _wait(measured, 0.07)
     measured.sink["streams"][0]["attached"] = False
     judgement = judge(measured, CEILING, 1000)
     assert judgement.verdict is Verdict.INVALID

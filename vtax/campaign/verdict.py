@@ -18,7 +18,7 @@ HELD_BACK_FRAMES = 512
 256 frames from one such stop to the next."""
 LINK_TOLERANCE = 0.98
 """A ceiling above this share of the link's rate is the link's limit, not the source's."""
-WAIT_SUSPECT, WAIT_INVALID = 0.02, 0.10
+WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the run that the source's thread was ready but had no CPU."""
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took."""
