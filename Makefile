@@ -7,18 +7,18 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 # What each command or file comes from; only packages whose probe fails are installed.
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config linux-libc-dev
 RUN_PACKAGES := iproute2 util-linux kmod runc qemu-system-x86
-TEST_PACKAGES := chromium
+TEST_PACKAGES := chromium cpio
 
-.PHONY: demo test lint build install agent clean-build packages-build packages-run packages-test
+.PHONY: demo test lint build install install-dev agent packages-build packages-run packages-test
 
 demo: install packages-run
 	$(BIN)/vtax run quick
 
-test: install packages-run packages-test lint
+test: install-dev packages-run packages-test lint
 	cd agent && cargo test --release --locked --quiet
 	$(BIN)/python -m pytest
 
-lint: install
+lint: install-dev
 	cd agent && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -29,12 +29,18 @@ agent: packages-build
 	cd agent && cargo build --release --locked
 	mkdir -p vtax/bin && cp $(AGENT) vtax/bin/vtax-agent
 
-install: $(VENV)/installed agent
-$(VENV)/installed: requirements-dev.lock pyproject.toml
+# The virtual environment: what vtax needs to run, and what its tests need beside that.
+install: $(VENV)/run agent
+install-dev: $(VENV)/dev agent
+$(VENV)/bin/python:
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || scripts/packages python3-venv
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+$(VENV)/run: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+$(VENV)/dev: $(VENV)/run requirements-dev.lock
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
 	touch $@
 
 packages-build:

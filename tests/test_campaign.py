@@ -16,6 +16,8 @@ import pytest
 from tests.conftest import footprint
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import qemu
+from vtax.platforms.image import newc_archive
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -192,6 +194,38 @@ def test_what_a_killed_campaign_left_is_removed_at_the_next_start(
     running.wait(10)
     assert footprint()["namespaces"]
     assert_measured(vtax("run", scenario, "--repetitions", "1", "--out", tmp_path / "next"))
+
+
+def test_a_guest_that_never_says_hello_is_named_with_its_last_words(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A real guest whose image has no init: its kernel panics, and the campaign measures the rest."""
+    empty = tmp_path / "empty.cpio"
+    empty.write_bytes(newc_archive(["dev"], {}))
+    monkeypatch.setattr(qemu, "build_image", lambda kernel, drivers: empty)
+    options = ["--platform", "raw,qemu-virtio", "--set", "intended_mbps=5", "--repetitions", "1"]
+    options += ["--set", "platform.accelerator=emulated"]  # or a probe with this image would be remembered
+    assert main(["run", str(scenario), *options, "--out", str(tmp_path / "out")]) == 3
+    said = capsys.readouterr().err
+    assert said.count("qemu-virtio did not become ready: guest: its stream ended before it said hello") == 2
+    assert "Kernel panic - not syncing" in said
+    measured = Result.open(tmp_path / "out").query("SELECT DISTINCT platform FROM trials").to_pylist()
+    assert measured == [{"platform": "raw"}]
+
+
+def test_without_a_kernel_package_qemu_is_skipped(
+    scenario: Path, tmp_path: Path, without_tools: dict[str, str]
+) -> None:
+    tools = Path(without_tools["PATH"])
+    (tools / "apt-cache").unlink()
+    (tools / "apt-cache").write_text("#!/bin/sh\nexit 100\n")
+    (tools / "apt-cache").chmod(0o755)
+    (tools / "qemu-system-x86_64").symlink_to(shutil.which("qemu-system-x86_64") or "qemu-system-x86_64")
+    environment = {**without_tools, "VTAX_CACHE": str(tmp_path / "cache")}
+    options = ["--platform", "qemu-virtio", "--repetitions", "1"]
+    done = vtax("run", scenario, *options, "--out", tmp_path / "out", env=environment)
+    assert done.returncode == 3
+    assert "no linux-image-amd64 package is known. To use it: apt-get update" in done.stderr
 
 
 @pytest.fixture
