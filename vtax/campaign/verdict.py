@@ -139,12 +139,20 @@ def _source_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
     run_s = (source["end_ns"] - source["start_ns"]) / 1e9
     share = thread["run_delay_ns"] / 1e9 / run_s
     yield from _graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
+    if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
+        yield Verdict.SUSPECT, f"departures were late: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
+
+
+def _kept_up_unhindered(measured: Measured) -> bool:
+    """Whether a paced source sent all that was intended and never had to wait for room on its link.
+
+    A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
+    """
     work = measured.cell.workload
-    if work.intended_mbps is not None and (lag := source.get("lag_ns")):
-        intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
-        kept_up = offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * intended
-        if kept_up and lag["p99"] > LATE_P99_NS:
-            yield Verdict.SUSPECT, f"one departure in a hundred was over {lag['p99'] / 1e6:.1f} ms late"
+    if work.intended_mbps is None or any(measured.phase(s)["blocked"] for s in measured.source["streams"]):
+        return False
+    intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
+    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * intended
 
 
 def _sink_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
@@ -154,21 +162,21 @@ def _sink_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
         number, refused = stream["stream"], stream["refused"]
         received += stream["received"]
         if not stream["attached"]:
-            yield Verdict.INVALID, f"sink detached from stream {number}"
+            yield Verdict.INVALID, f"sink detached: stream {number}"
         if number in sent and stream["received"] > sent[number]:
             yield (
                 Verdict.INVALID,
-                f"stream {number} received {stream['received']} frames of {sent[number]} sent",
+                f"more frames received than sent: {stream['received']} of {sent[number]}",
             )
         if refused["length"]:
             yield (
                 Verdict.INVALID,
-                f"stream {number}: {refused['length']} frames of another length than was sent",
+                f"frames of another length than was sent: {refused['length']} on stream {number}",
             )
         if refused["stream"]:
-            yield Verdict.INVALID, f"stream {number}: {refused['stream']} frames of another stream"
+            yield Verdict.INVALID, f"frames of another stream: {refused['stream']} on stream {number}"
         if refused["trial"]:
-            yield Verdict.SUSPECT, f"stream {number}: {refused['trial']} frames of another trial"
+            yield Verdict.SUSPECT, f"frames of another trial: {refused['trial']} on stream {number}"
     foreign = sum(stream["refused"]["foreign"] for stream in measured.sink["streams"])
     if foreign > max(FOREIGN_LEAST, FOREIGN_SHARE * received):
         yield Verdict.SUSPECT, f"foreign traffic: {foreign} frames that are no test frames reached the sink"

@@ -13,7 +13,9 @@ VERDICTS = ("valid", "suspect", "invalid")
 
 @dataclass(frozen=True)
 class VerdictCount:
-    """Trials of a platform with one verdict and one reason (empty for a clean trial).
+    """Trials of a platform with one verdict and one kind of reason (empty for a clean trial).
+
+    A reason's kind stands before its colon, the trial's own figures after it.
 
     A trial with several reasons counts under each of them.
     """
@@ -41,8 +43,8 @@ class CellVerdict:
 def verdict_counts(result: Result) -> list[VerdictCount]:
     """Trials by platform, verdict and reason."""
     rows = result.query(
-        "SELECT platform, verdict, reason, count(*) AS trials FROM ("
-        "  SELECT platform, verdict, unnest(CASE WHEN len(reasons) > 0 THEN reasons ELSE [''] END) AS reason"
+        "SELECT platform, verdict, split_part(text, ': ', 1) AS reason, count(*) AS trials FROM ("
+        "  SELECT platform, verdict, unnest(CASE WHEN len(reasons) > 0 THEN reasons ELSE [''] END) AS text"
         "  FROM trials"
         ") GROUP BY ALL"
     ).to_pylist()
