@@ -7,9 +7,9 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 # What each command or file comes from; only packages whose probe fails are installed.
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config linux-libc-dev
 RUN_PACKAGES := iproute2 util-linux kmod runc qemu-system-x86
-TEST_PACKAGES := chromium cpio
+TEST_PACKAGES := bpftool chromium cpio
 
-.PHONY: demo test lint build install install-dev agent packages-build packages-run packages-test
+.PHONY: demo test soak lint build install install-dev agent packages-build packages-run packages-test
 
 demo: install packages-run
 	$(BIN)/vtax run quick
@@ -17,6 +17,9 @@ demo: install packages-run
 test: install-dev packages-run packages-test lint
 	cd agent && cargo test --release --locked --quiet
 	$(BIN)/python -m pytest
+
+soak: install-dev packages-run packages-test
+	$(BIN)/python -m pytest -m soak
 
 lint: install-dev
 	cd agent && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings

@@ -92,6 +92,9 @@ def run(
     duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of the result; results/<name>-<time>.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RESULT", help="Go on with a campaign that did not end.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Measure a scenario on this machine; then print its tables and write its report."""
@@ -100,10 +103,16 @@ def run(
     from vtax.scenario import load_scenario
     from vtax.terminal import progress_on, table_console
 
+    changed = {"--platform": platform, "--set": sets, "--repetitions": repetitions, "--duration": duration}
+    kept = [name for name, value in {**changed, "--seed": seed, "--out": out}.items() if value is not None]
+    if resume is not None and kept:
+        raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
     chosen.check_figures(views.figure_names())
-    outcome = campaign.run(chosen, out=out, seed=seed, progress=progress_on(sys.stderr, plain=json))
+    outcome = campaign.run(
+        chosen, out=out, seed=seed, resume=resume, progress=progress_on(sys.stderr, plain=json)
+    )
     result = Result.open(outcome.directory)
     if json:
         document = {
@@ -118,6 +127,18 @@ def run(
         print(f"report: {views.write_report(result)}")
     _say_unusable(outcome.unusable)
     return outcome.exit_status
+
+
+@app.command()
+def clean() -> None:
+    """Remove what a killed run left on this machine, by its ownership record, and name it."""
+    from vtax.campaign import clean_host
+
+    removed = clean_host()
+    for owned in removed:
+        print(f"removed {owned}")
+    if not removed:
+        print("nothing to remove")
 
 
 @app.command()

@@ -5,26 +5,39 @@ import random
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import vtax
-from vtax.campaign.hold import hold_host
+from vtax.campaign.hold import clean_host, hold_host
 from vtax.campaign.platform_set import probe, resolve
 from vtax.campaign.progress import Progress
 from vtax.campaign.runner import Campaign, Outcome, local_settings
+from vtax.campaign.standing import Standing, read_standing, resumed_scenario
 from vtax.machine.environment import host_environment
 from vtax.results import ResultWriter
 from vtax.scenario import Scenario
 from vtax.testbed.layout import cpu_layout, shared_core
 
-__all__ = ["Campaign", "Outcome", "Progress", "run"]
+__all__ = ["Campaign", "Outcome", "Progress", "clean_host", "run"]
 
 
-def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Progress) -> Outcome:
+def run(
+    scenario: Scenario,
+    *,
+    out: Path | None = None,
+    seed: int | None = None,
+    resume: Path | None = None,
+    progress: Progress,
+) -> Outcome:
     """Carry out `scenario` on this machine.
 
     `out` is a directory that must not exist or be empty; by default one under results/ named by scenario and time.
+    `resume` is the result of a campaign of this scenario that did not end: it goes on with its own settings and seed,
+    and measures nothing again that is committed.
     All input is checked before anything starts: InputError. What the run made is gone when this returns or raises.
     """
+    if resume is not None:
+        scenario, seed = resumed_scenario(scenario, resume)
     cells = scenario.cells()
     platforms = resolve(scenario, cells)
     cpus = cpu_layout()
@@ -32,7 +45,9 @@ def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Pro
         if problem := local_settings(cell, cpus).problem():
             raise scenario.error("flow_control", cell.testbed.flow_control, problem)
     started_at = datetime.now(UTC)
-    directory = out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
+    directory = (
+        resume or out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
+    )
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     probe(platforms, cells)
     manifest = {
@@ -50,11 +65,12 @@ def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Pro
         "ceilings": [],
     }
     hold = hold_host(f"campaign {scenario.name}") if platforms.probes else contextlib.nullcontext()
-    with hold as owned, contextlib.closing(ResultWriter.create(directory, manifest)) as writer:
-        progress.campaign(scenario.name, len(cells) * scenario.repetitions, directory)
+    with hold as owned, contextlib.closing(_writer(directory, manifest, resume is not None)) as writer:
+        standing = read_standing(directory) if resume is not None else Standing()
+        progress.campaign(scenario.name, len(cells) * scenario.repetitions - len(standing.usable), directory)
         status = "failed"
         try:
-            unusable = Campaign(scenario, cells, platforms, writer, progress, seed, cpus).run(owned)
+            unusable = Campaign(scenario, cells, platforms, writer, progress, seed, cpus, standing).run(owned)
             status = "complete"
         except KeyboardInterrupt:
             status = "interrupted"
@@ -63,3 +79,11 @@ def run(scenario: Scenario, *, out: Path | None, seed: int | None, progress: Pro
             writer.update(status=status, finished_at=datetime.now(UTC).isoformat())
             progress.finished()
     return Outcome(directory, unusable)
+
+
+def _writer(directory: Path, manifest: dict[str, Any], resume: bool) -> ResultWriter:
+    if not resume:
+        return ResultWriter.create(directory, manifest)
+    writer = ResultWriter.resume(directory)
+    writer.update(status="running", platforms=manifest["platforms"], hosts=manifest["hosts"])
+    return writer

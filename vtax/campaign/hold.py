@@ -7,9 +7,22 @@ from collections.abc import Iterator
 from types import FrameType
 
 from vtax.machine.lock import HostLock
-from vtax.machine.ownership import OwnershipRecord, stale_records
+from vtax.machine.ownership import Owned, OwnershipRecord, stale_records
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def clean_host() -> list[Owned]:
+    """Remove what killed runs left here, by their ownership records; returns what was still there.
+
+    Raises InputError while a campaign holds the host: what it owns is in use.
+    """
+    lock = HostLock()
+    lock.acquire("vtax clean")
+    try:
+        return [owned for record in stale_records() for owned in record.clean()]
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager

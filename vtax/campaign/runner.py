@@ -1,6 +1,5 @@
 """Carries out a campaign: blocks of plots of trials, each committed before the next begins."""
 
-import itertools
 import json
 import os
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.rows import headline, record
+from vtax.campaign.standing import Standing
 from vtax.campaign.trial import measure
 from vtax.campaign.verdict import Verdict, judge
 from vtax.machine.agent import AgentError, AgentGone
@@ -54,8 +54,7 @@ class Campaign:
     progress: Progress
     seed: int
     cpus: dict[str, list[int]]
-    trial_numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    usable: set[str] = field(default_factory=set)
+    standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
     _ceilings: dict[LocalSettings, dict[tuple[str, int, int], Ceiling]] = field(default_factory=dict)
 
@@ -72,7 +71,7 @@ class Campaign:
         return [
             (cell.key, self.reasons.get(cell.key, "not measured"))
             for cell in self.cells
-            if cell.key not in self.usable
+            if not self.standing.measured(cell.key)
         ]
 
     def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
@@ -99,6 +98,13 @@ class Campaign:
         self.writer.update(ceilings=listed)
 
     def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
+        todo = [
+            (position, cell)
+            for position, cell in enumerate(plot.cells)
+            if self.standing.wants(block, cell.key, ATTEMPTS)
+        ]
+        if not todo:
+            return
         first = plot.cells[0]
         preset = self.platforms.known[first.platform]
         path = Path(
@@ -106,7 +112,7 @@ class Campaign:
         )
         try:
             facts = self._open(path, plot)
-            for position, cell in enumerate(plot.cells):
+            for position, cell in todo:
                 if facts is None:
                     return
                 facts = self._cell(block, position, cell, path, facts, plot)
@@ -134,10 +140,8 @@ class Campaign:
         standing: PathFacts | None = facts
         probe = self.platforms.probes[cell.platform]
         settings = local_settings(cell, self.cpus)
-        for attempt in range(ATTEMPTS):
-            if standing is None:
-                return None
-            number = next(self.trial_numbers)
+        while standing is not None and self.standing.wants(block, cell.key, ATTEMPTS):
+            number = self.standing.last_trial + 1
             self.progress.trial_started(number, cell.key)
             measured = measure(path, cell, number, emulated=probe.emulated)
             work = cell.workload
@@ -147,7 +151,7 @@ class Campaign:
                 "block": block,
                 "position": position,
                 "repetition": block,
-                "attempt": attempt,
+                "attempt": self.standing.attempts.get((block, cell.key), 0),
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
                 "ceiling_fps": ceiling,
@@ -161,17 +165,15 @@ class Campaign:
             }
             self.writer.commit(record(measured, judgement, place, standing.sink_cost_ns, environment))
             self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
-            if judgement.verdict is not Verdict.INVALID:
-                self.usable.add(cell.key)
-            else:
+            usable = judgement.verdict is not Verdict.INVALID
+            self.standing.add(number, block, cell.key, usable)
+            if not usable:
                 self.reasons.setdefault(cell.key, judgement.reasons[0])
             if measured.guest_died or measured.failure is not None:
                 died = "its guest died" if measured.guest_died else "the instrument failed"
                 self.progress.note(f"{cell.platform}: {died}; it is built anew\n{path.last_words()}".rstrip())
                 path.close()
                 standing = self._open(path, plot)
-            if judgement.verdict is not Verdict.INVALID:
-                return standing
         return standing
 
 

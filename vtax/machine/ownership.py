@@ -70,7 +70,8 @@ class OwnershipRecord:
 
     def clean(self) -> list[Owned]:
         """Remove what is still there, newest first; returns what had to be removed."""
-        removed = [entry for entry in reversed(self.entries()) if REMOVERS[entry.kind](entry.detail)]
+        known = [entry for entry in reversed(self.entries()) if entry.kind in REMOVERS]
+        removed = [entry for entry in known if REMOVERS[entry.kind](entry.detail)]
         self.path.unlink(missing_ok=True)
         return removed
 

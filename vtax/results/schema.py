@@ -127,6 +127,7 @@ FLOWS: Final = Table(
         Column(
             "failed", INT64, "transactions", "request-response pairs not completed; null for one-way traffic"
         ),
+        Column("probes_sent", INT64, "probes", "frames whose delay was to be taken"),
         Column("latency_count", INT64, "samples", "one-way delay samples"),
         Column("latency_min_ns", DOUBLE, "ns", "least one-way delay"),
         Column("latency_mean_ns", DOUBLE, "ns", "mean one-way delay"),
@@ -179,6 +180,7 @@ LATENCY: Final = Table(
         Column("stream", INT32, "", "number of the stream, from 0"),
         Column("kind", STRING, "", "what was timed: one-way"),
         Column("corrected", BOOL, "", "corrected for coordinated omission"),
+        Column("lost", INT64, "probes", "sent and never received: their delay is beyond every other"),
         Column("histogram", STRING, "ns", "HdrHistogram, V2 encoding, base64"),
     ),
 )

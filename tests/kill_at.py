@@ -1,0 +1,102 @@
+"""Runs a vtax command line and kills its own process, SIGKILL, at a given instant of the campaign.
+
+    python -m tests.kill_at INSTANT ARGUMENT...
+
+The instants are calls that every campaign makes, before or after they are carried out, in the phases of a trial.
+"""
+
+import functools
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Before or after the `nth` call of `function`; of those with `method` among their arguments, if given."""
+
+    phase: str
+    function: str
+    when: str
+    nth: int
+    method: str | None = None
+
+    def __str__(self) -> str:
+        name = self.function.rpartition(":")[2]
+        return f"{self.phase}: {self.when} {name} {self.method or ''} #{self.nth}".replace("  ", " ")
+
+
+HOST = "vtax.testbed.host:Host"
+SOON = [
+    Instant("prepare", f"{HOST}.create", "after", 5),
+    Instant("prepare", f"{HOST}.start_guest", "after", 1),
+    Instant("arm", f"{HOST}.call", "before", 1, "sink.arm"),
+    Instant("measure", f"{HOST}.begin", "after", 2),
+    Instant("measure", f"{HOST}.counters", "before", 8),
+    Instant("drain", f"{HOST}.finish", "after", 2),
+    Instant("collect", f"{HOST}.call", "after", 3, "sink.collect"),
+    Instant("commit", "vtax.results.writer:write_part", "before", 8),
+    Instant("commit", "vtax.results.journal:Journal.append", "before", 2),
+]
+FURTHER = [
+    Instant("prepare", f"{HOST}.create", "before", 1),
+    Instant("prepare", f"{HOST}.create", "after", 1),
+    Instant("prepare", f"{HOST}.start_agent", "after", 1),
+    Instant("prepare", f"{HOST}.call", "after", 1, "ingress.drop"),
+    Instant("prepare", f"{HOST}.open_port", "after", 3),
+    Instant("prepare", f"{HOST}.start_guest", "before", 1),
+    Instant("prepare", f"{HOST}.call", "before", 1, "guest.configure"),
+    Instant("prepare", f"{HOST}.call", "after", 1, "sink.open"),
+    Instant("arm", f"{HOST}.call", "after", 2, "sink.arm"),
+    Instant("arm", f"{HOST}.interface_counters", "after", 3),
+    Instant("measure", f"{HOST}.begin", "before", 1),
+    Instant("measure", f"{HOST}.begin", "after", 1),
+    Instant("measure", f"{HOST}.counters", "after", 7),
+    Instant("measure", f"{HOST}.finish", "before", 1),
+    Instant("drain", f"{HOST}.call", "before", 2, "sink.collect"),
+    Instant("collect", f"{HOST}.call", "after", 2, "sink.collect"),
+    Instant("collect", f"{HOST}.guest_alive", "before", 1),
+    Instant("commit", "vtax.results.writer:ResultWriter.commit", "before", 1),
+    Instant("commit", "vtax.results.writer:write_part", "after", 6),
+    Instant("commit", "vtax.results.journal:Journal.append", "after", 1),
+    Instant("commit", f"{HOST}.close", "before", 4),
+]
+INSTANTS = {str(instant): instant for instant in [*SOON, *FURTHER]}
+
+
+def arrange(instant: Instant) -> None:
+    """Wrap the function so that the process dies at the instant."""
+    module_name, _, path = instant.function.partition(":")
+    owner: Any = importlib.import_module(module_name)
+    *parents, name = path.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent)
+    function: Callable[..., Any] = getattr(owner, name)
+    calls = 0
+
+    @functools.wraps(function)
+    def dying(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        if instant.method is None or instant.method in arguments:
+            calls += 1
+        else:
+            return function(*arguments, **options)
+        if calls == instant.nth and instant.when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = function(*arguments, **options)
+        if calls == instant.nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, dying)
+
+
+if __name__ == "__main__":
+    arrange(INSTANTS[sys.argv[1]])
+    from vtax.cli import main
+
+    sys.exit(main(sys.argv[2:]))

@@ -1,0 +1,115 @@
+"""A campaign killed at any instant loses no committed trial, measures none again, and leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import footprint, settles
+from tests.kill_at import FURTHER, SOON, Instant
+from tests.test_campaign import assert_measured, scenario, start, vtax, wait_for_line  # noqa: F401 - a fixture
+from vtax.machine.ownership import OwnershipRecord
+from vtax.results import Result
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+CELLS = 2
+BLOCKS = 2
+
+
+def trials(directory: Path) -> dict[int, dict[str, Any]]:
+    rows = (
+        Result.open(directory)
+        .query("SELECT trials.*, flows.* FROM trials JOIN flows USING (trial_id)")
+        .to_pylist()
+    )
+    return {row["trial_id"]: row for row in rows}
+
+
+def assert_resumes(path: Path, out: Path) -> None:
+    """Clean-up leaves the machine as it was; the campaign goes on to its end and keeps what it had."""
+    before = trials(out)
+    cleaned = vtax("clean")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert_measured(vtax("run", path, "--resume", out))
+    after = trials(out)
+    assert {number: after[number] for number in before} == before
+    usable = Result.open(out).query(
+        "SELECT block, cell, count(*) FILTER (verdict <> 'invalid') AS usable, count(*) AS n FROM trials GROUP BY ALL"
+    )
+    assert usable.num_rows == CELLS * BLOCKS
+    assert all(row["usable"] == 1 or row["n"] == 3 for row in usable.to_pylist())
+    assert Result.open(out).campaign["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "instant",
+    [*SOON, *(pytest.param(instant, marks=pytest.mark.soak) for instant in FURTHER)],
+    ids=str,
+)
+def test_a_killed_campaign_resumes(instant: Instant, scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+    clean = footprint()
+    out = tmp_path / "out"
+    arguments = ["run", str(scenario), "--platform", "container", "--out", str(out)]
+    command = [sys.executable, "-m", "tests.kill_at", str(instant), *arguments]
+    root = Path(__file__).parent.parent
+    killed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=root)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    vtax("clean")
+    assert settles(clean)
+    assert_resumes(scenario, out)
+
+
+@pytest.mark.parametrize("agent", ["source", "sink"])
+def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+    out = tmp_path / "out"
+    loads = "intended_mbps=" + ",".join(map(str, range(1, 31)))
+    process = start("run", scenario, "--platform", "raw", "--set", loads, "--repetitions", "1", "--out", out)
+    wait_for_line(process, r"^\[1/")
+    (record,) = Path("/run/vtax").glob("*.owned")
+    owned = [
+        entry.detail for entry in OwnershipRecord(record.stem).entries() if entry.detail.get("name") == agent
+    ]
+    os.kill(owned[-1]["pid"], signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    assert "raw: the instrument failed; it is built anew" in errors
+    result = Result.open(out)
+    reasons = result.query("SELECT verdict, unnest(reasons) AS reason FROM trials").to_pylist()
+    spoiled = [row for row in reasons if row["reason"].startswith("instrument failed")]
+    assert [row["verdict"] for row in spoiled] == ["invalid"]
+    cells = result.query("SELECT count(DISTINCT cell) AS n FROM trials").to_pylist()
+    assert cells == [{"n": 30}]
+
+
+def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+    out = tmp_path / "out"
+    options = ["--platform", "raw", "--set", "intended_mbps=5", "--repetitions", "1"]
+    assert_measured(vtax("run", scenario, *options, "--out", out))
+    before = trials(out)
+    vtax("run", scenario, "--resume", out)
+    assert trials(out).items() >= before.items()
+
+
+def test_a_campaign_is_resumed_with_its_own_settings(scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+    refused = vtax("run", scenario, "--resume", tmp_path, "--seed", "1")
+    assert refused.returncode == 2
+    assert "leave out --seed" in refused.stderr
+    assert vtax("run", scenario, "--resume", tmp_path / "nothing").returncode == 2
+
+
+def test_clean_waits_for_no_running_campaign(scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+    process = start("run", scenario, "--platform", "raw", "--repetitions", "50", "--out", tmp_path / "out")
+    wait_for_line(process, r"^\[1/")
+    refused = vtax("clean")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert refused.returncode == 2
+    assert "in use by process" in refused.stderr
+
+
+def test_clean_on_a_clean_machine() -> None:
+    assert vtax("clean").stdout == "nothing to remove\n"
