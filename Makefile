@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 
 # What each command or file comes from; only packages whose probe fails are installed.
-BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config linux-libc-dev
+BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
 RUN_PACKAGES := iproute2 util-linux kmod runc qemu-system-x86
 TEST_PACKAGES := bpftool chromium cpio
 

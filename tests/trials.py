@@ -68,8 +68,19 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
     }
     measured.cpu = (before, after)
     measured.interfaces = (
-        {"source/src0": _frames(0, 0), "uut/in0": _frames(0, 0)},
-        {"source/src0": _frames(0, sent), "uut/in0": _frames(sent, 0)},
+        {
+            name: _frames(0, 0)
+            for stream in range(work.streams)
+            for name in (f"source/src{stream}", f"uut/in{stream}")
+        },
+        {
+            name: counters
+            for stream in range(work.streams)
+            for name, counters in (
+                (f"source/src{stream}", _frames(0, sent)),
+                (f"uut/in{stream}", _frames(sent, 0)),
+            )
+        },
     )
     measured.wall_s = 1.5
     return measured

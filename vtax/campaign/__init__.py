@@ -13,6 +13,7 @@ from vtax.campaign.platform_set import probe, resolve
 from vtax.campaign.progress import Progress
 from vtax.campaign.runner import Campaign, Outcome, local_settings
 from vtax.campaign.standing import Standing, read_standing, resumed_scenario
+from vtax.inputs import InputError
 from vtax.machine.environment import host_environment
 from vtax.results import ResultWriter
 from vtax.scenario import Scenario
@@ -48,6 +49,10 @@ def run(
     directory = (
         resume or out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
     )
+    if resume is None and directory.is_dir() and any(directory.iterdir()):
+        raise InputError(
+            f"{directory}: not empty; a campaign starts in a directory of its own, name another one"
+        )
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     probe(platforms, cells)
     manifest = {
@@ -76,8 +81,9 @@ def run(
             status = "interrupted"
             raise
         finally:
-            writer.update(status=status, finished_at=datetime.now(UTC).isoformat())
             progress.finished()
+            with contextlib.suppress(OSError):  # a full disk has been told of already
+                writer.update(status=status, finished_at=datetime.now(UTC).isoformat())
     return Outcome(directory, unusable)
 
 

@@ -29,7 +29,7 @@ def clean_host() -> list[Owned]:
 def hold_host(purpose: str) -> Iterator[OwnershipRecord]:
     """Hold this host; yields the record of what the run owns, and removes all of that at the end.
 
-    SIGTERM and SIGHUP end the run as Ctrl-C does. While cleaning, a second Ctrl-C is not heard. Raises InputError
+    SIGTERM and SIGHUP end the run as Ctrl-C does. While cleaning, none of them is heard. Raises InputError
     when another campaign holds the host.
     """
     lock = HostLock()
@@ -43,7 +43,8 @@ def hold_host(purpose: str) -> Iterator[OwnershipRecord]:
             try:
                 yield record
             finally:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                for number in (signal.SIGINT, *ENDING_SIGNALS):
+                    signal.signal(number, signal.SIG_IGN)
                 record.clean()
     finally:
         lock.release()

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from vtax.campaign.delay import delay_columns, probes_lost, queued_at_source
+from vtax.campaign.limits import offered_fps
 from vtax.campaign.trial import Measured
-from vtax.campaign.verdict import Judgement, offered_fps
+from vtax.campaign.verdict import Judgement
+from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.results import TrialRecord
 from vtax.units import fps, goodput_mbps, mbps
-
-QUANTILES = ("min", "mean", "p50", "p90", "p99", "p999", "max")
 
 
 def record(
@@ -60,9 +61,11 @@ def record(
                 "stream": stream["stream"],
                 "kind": "one-way",
                 "corrected": False,
+                "lost": probes_lost(measured, stream, sunk[stream["stream"]]),
                 "histogram": sunk[stream["stream"]]["latency"]["histogram"],
             }
             for stream in measured.source["streams"]
+            if not queued_at_source(measured, stream, measured.cell.testbed.link_mbps)
         ],
         environment=surroundings,
     )
@@ -86,7 +89,6 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
     phase = measured.phase(source)
     sent, received = phase["frames_sent"], sink["received"]
     offered, arrived = sent / measured.window_s, received / measured.window_s
-    latency = sink["latency"]
     return {
         "trial_id": measured.trial,
         "role": "victim",
@@ -105,8 +107,8 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
         "frames_reordered": sink["reordered"],
         "loss_ratio": (sent - received) / sent if sent else None,
         "send_errors": phase["send_errors"],
-        "latency_count": latency["count"],
-        **{f"latency_{quantile}_ns": latency[f"{quantile}_ns"] for quantile in QUANTILES},
+        "blocked": phase["blocked"],
+        **delay_columns(measured, source, sink),
         "duration_s": measured.window_s,
     }
 
@@ -116,41 +118,46 @@ def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[d
         return []
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
-    cpus = len(before["idle_s"])
-    tick = 100 * 0.01 * cpus / elapsed_s
-    busy = 100 * (
-        cpus - sum(after["idle_s"][cpu] - before["idle_s"][cpu] for cpu in before["idle_s"]) / elapsed_s
+    use = cpu_use(
+        *(CpuSample(sample["at_s"], sample["idle_s"], sample["steal_s"]) for sample in measured.cpu)
     )
-    steal = 100 * sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"]) / elapsed_s
 
-    def row(host: str, domain: str, component: str, percent: float, rounding: float = 0.0) -> dict[str, Any]:
-        low, high = max(0.0, percent - rounding), min(100.0 * cpus, percent + rounding)
+    def row(
+        host: str,
+        domain: str,
+        component: str,
+        percent: float,
+        rounding: float = 0.0,
+        wait: float | None = None,
+    ) -> dict[str, Any]:
         return {
             "trial_id": measured.trial,
             "host": host,
             "domain": domain,
             "component": component,
             "percent": percent,
-            "low": low,
-            "high": high,
+            "low": max(0.0, percent - rounding),
+            "high": percent + rounding,
+            "wait_percent": wait,
         }
 
     rows = [
-        row("uut", "host", "total", min(max(busy, 0.0), 100.0 * cpus), tick),
-        row("uut", "steal", "total", steal, tick),
+        row("uut", "host", "total", use.busy_percent, use.rounding_percent),
+        row("uut", "steal", "total", use.steal_percent, use.rounding_percent),
         row("sink", "sink", "calibrated", received_fps * sink_cost_ns / 1e7),
     ]
+    nothing = {"run_ns": 0, "wait_ns": 0}
     for name, times in after["threads"].items():
+        earlier = before["threads"].get(name, nothing)
+        percent, wait = ((times[key] - earlier[key]) / elapsed_s / 1e7 for key in ("run_ns", "wait_ns"))
         domain, _, component = name.partition(" ")
-        ran_ns = times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
-        percent = ran_ns / elapsed_s / 1e7
         if domain == "ingress":
-            rows.append(row("uut", "host", name, percent))
-        else:
-            rows.append(row("uut", domain, component, percent))
-    thread = measured.source["thread"]
-    run_s = (measured.source["end_ns"] - measured.source["start_ns"]) / 1e9
-    rows.append(row("source", "source", "thread", thread["run_ns"] / run_s / 1e7))
+            domain, component = "host", name
+        rows.append(row("uut", domain, component, percent, wait=wait))
+    if (thread := measured.source.get("thread")) is not None:
+        run_s = (measured.source["end_ns"] - measured.source["start_ns"]) / 1e9
+        percent, wait = (thread[key] / run_s / 1e7 for key in ("run_ns", "run_delay_ns"))
+        rows.append(row("source", "source", "thread", percent, wait=wait))
     return rows
 
 
@@ -166,6 +173,7 @@ def _hops(measured: Measured) -> list[dict[str, Any]]:
             "received": counters["received"] - before[interface]["received"],
             "forwarded": counters["sent"] - before[interface]["sent"],
             "dropped": counters["dropped"] - before[interface]["dropped"],
+            "held_back": counters["held_back"] - before[interface]["held_back"],
             "reason": None,
         }
         for interface, counters in after.items()

@@ -2,9 +2,12 @@
 
 import json
 import os
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path as Directory
 from typing import Any
+
+from pyroute2.netlink.exceptions import NetlinkError
 
 import vtax
 from vtax.campaign.calibrate import Ceiling, calibrate
@@ -16,6 +19,7 @@ from vtax.campaign.rows import headline, record
 from vtax.campaign.standing import Standing
 from vtax.campaign.trial import measure
 from vtax.campaign.verdict import Verdict, judge
+from vtax.inputs import InputError
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.environment import environment_columns
 from vtax.machine.ownership import OwnershipRecord
@@ -23,6 +27,17 @@ from vtax.platforms import PlatformUnusable
 from vtax.results import ResultWriter
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.local import LocalSettings
+
+BUILD_FAILURES = (
+    PathFailed,
+    PlatformUnusable,
+    AgentGone,
+    AgentError,
+    NetlinkError,
+    OSError,
+    subprocess.SubprocessError,
+)
+"""What may go wrong while a path is built; anything else is a fault of vtax."""
 
 ATTEMPTS = 3
 """How often an invalid trial is measured in all."""
@@ -77,7 +92,7 @@ class Campaign:
     def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
         affinity = os.sched_getaffinity(0)
         try:
-            os.sched_setaffinity(0, self.cpus["agents"])
+            os.sched_setaffinity(0, self.cpus["controller"])
             self._calibrate(cells, owned)
             for block in range(self.scenario.repetitions):
                 for plot in plan_block(cells, self.seed, block):
@@ -93,7 +108,12 @@ class Campaign:
             )
         for settings, wanted in loads.items():
             self.progress.note("calibrating the source's ceilings")
-            self._ceilings[settings] = calibrate(settings, wanted, owned)
+            try:
+                self._ceilings[settings] = calibrate(settings, wanted, owned)
+            except BUILD_FAILURES as error:
+                raise InputError(
+                    f"the local testbed cannot be built here: {error}; see vtax doctor"
+                ) from error
         listed = [ceiling.as_json() for found in self._ceilings.values() for ceiling in found.values()]
         self.writer.update(ceilings=listed)
 
@@ -125,8 +145,8 @@ class Campaign:
         for _ in range(STARTS):
             try:
                 return path.open()
-            except (PathFailed, PlatformUnusable, AgentGone, AgentError, OSError) as error:
-                reason = str(error)
+            except BUILD_FAILURES as error:
+                reason = str(error) or type(error).__name__
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")
                 path.close()
         for cell in plot.cells:

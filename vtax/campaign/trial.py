@@ -89,7 +89,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
             "intended_fps": intended,
             "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,
             "phases": [
-                {"phase": "warmup", "duration_s": work.warmup_s},
+                *([{"phase": "warmup", "duration_s": work.warmup_s}] if work.warmup_s else []),
                 {"phase": "measure", "duration_s": work.duration_s},
             ],
         },

@@ -1,23 +1,17 @@
 """Whether a trial may be believed.
 
 Invalid means that the instrument failed. What the unit under test does (drops, duplicates, reorders, holds back,
-dies) is a result. Every threshold stands here and in docs/verdicts.md, and nowhere else.
+dies) is a result. Every threshold stands here, in vtax.campaign.limits and in docs/verdicts.md.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from vtax.campaign.limits import OFFERED_TOLERANCE, frames_sent, limit, offered_fps
 from vtax.campaign.trial import Measured
 from vtax.units import fps
 
-OFFERED_TOLERANCE = 0.005
-"""Offered load this much below intended counts as below."""
-HELD_BACK_FRAMES = 512
-"""A queue that found the far ring full at least once in so many frames was held back: a full ring of 256 takes 64 to
-256 frames from one such stop to the next."""
-LINK_TOLERANCE = 0.98
-"""A ceiling above this share of the link's rate is the link's limit, not the source's."""
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the run that the source's thread was ready but had no CPU."""
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
@@ -54,12 +48,14 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
     if measured.failure is not None:
         return Judgement(Verdict.INVALID, (f"instrument failed: {measured.failure}",), (), None)
     reasons = list(_reasons(measured))
-    marks = tuple(_marks(measured, ceiling_fps, link_mbps))
+    per_stream = ceiling_fps / measured.cell.workload.streams
+    limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
+    marks = sorted({mark for mark in limits if mark is not None})
     verdict = max((severity for severity, _ in reasons), key=list(Verdict).index, default=Verdict.VALID)
     texts = [text for _, text in reasons]
     if measured.guest_died:
-        texts.append("the guest died; what it lost by that is a result")
-    return Judgement(verdict, tuple(texts), marks, uut_context(measured))
+        texts.append("the guest died: what it lost by that is a result")
+    return Judgement(verdict, tuple(texts), tuple(marks), uut_context(measured))
 
 
 def uut_context(measured: Measured) -> str | None:
@@ -71,7 +67,7 @@ def uut_context(measured: Measured) -> str | None:
         return None
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
-    frames = _sent(measured) * elapsed_s / measured.window_s
+    frames = frames_sent(measured) * elapsed_s / measured.window_s
     run_ns = sum(
         times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
         for name, times in after["threads"].items()
@@ -80,48 +76,10 @@ def uut_context(measured: Measured) -> str | None:
     return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"
 
 
-def offered_fps(measured: Measured) -> float:
-    """Frames a second that the source sent in the window, all streams together."""
-    return _sent(measured) / measured.window_s
-
-
-def held_back(measured: Measured) -> bool:
-    """Whether the UUT's ingress, being full, held the source back (layer-2 flow control) for much of the run."""
-    if measured.interfaces is None:
-        return False
-    before, after = measured.interfaces
-    stops, frames = 0, 0
-    for name, counters in after.items():
-        if name.startswith("source/"):
-            stops += counters["held_back"] - before[name]["held_back"]
-            frames += counters["sent"] - before[name]["sent"]
-    return stops * HELD_BACK_FRAMES > frames
-
-
-def _sent(measured: Measured) -> int:
-    return sum(int(measured.phase(stream)["frames_sent"]) for stream in measured.source["streams"])
-
-
-def _marks(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Iterator[str]:
-    work = measured.cell.workload
-    offered = offered_fps(measured)
-    if work.intended_mbps is not None:
-        intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
-        if offered >= (1 - OFFERED_TOLERANCE) * intended:
-            return
-    if held_back(measured):
-        yield "backpressured"
-    elif link_mbps is not None and ceiling_fps >= LINK_TOLERANCE * work.streams * fps(
-        link_mbps, work.frame_bytes
-    ):
-        yield "link-limited"
-    else:
-        yield "generator-limited"
-
-
 def _reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
     yield from _source_reasons(measured)
     yield from _sink_reasons(measured)
+    yield from _link_reasons(measured)
     if measured.cpu is not None:
         before, after = measured.cpu
         steal = sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"])
@@ -135,10 +93,10 @@ def _source_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
     source = measured.source
     if source.get("aborted"):
         yield Verdict.INVALID, "the source was aborted"
-    thread = source["thread"]
-    run_s = (source["end_ns"] - source["start_ns"]) / 1e9
-    share = thread["run_delay_ns"] / 1e9 / run_s
-    yield from _graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
+    if (thread := source.get("thread")) is not None:
+        run_s = (source["end_ns"] - source["start_ns"]) / 1e9
+        share = thread["run_delay_ns"] / 1e9 / run_s
+        yield from _graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
     if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
         yield Verdict.SUSPECT, f"departures were late: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
 
@@ -153,6 +111,19 @@ def _kept_up_unhindered(measured: Measured) -> bool:
         return False
     intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
     return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * intended
+
+
+def _link_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:
+    if not measured.cell.testbed.flow_control or measured.interfaces is None:
+        return
+    before, after = measured.interfaces
+    links = [name for name in after if name.startswith("source/")]
+    dropped = sum(after[name]["dropped"] - before[name]["dropped"] for name in links)
+    if dropped:
+        yield (
+            Verdict.SUSPECT,
+            f"no flow control on the source's links: {dropped} frames dropped at a full ring",
+        )
 
 
 def _sink_reasons(measured: Measured) -> Iterator[tuple[Verdict, str]]:

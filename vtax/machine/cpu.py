@@ -1,6 +1,6 @@
 """CPU time of a host and of single threads.
 
-Busy time is elapsed time less idle time: the kernel measures idle time by the clock, while its user, system
+Busy time is elapsed time less idle and stolen time: the kernel measures idle time by the clock, while its user, system
 and softirq figures are samples of the timer tick. Thread times are the scheduler's own (schedstat), exact to
 the nanosecond but blind to interrupts and softirqs that run on top of a thread.
 """
@@ -45,12 +45,12 @@ class CpuUse:
 
 
 def cpu_use(before: CpuSample, after: CpuSample) -> CpuUse:
-    """CPU use between two samples of the same CPUs."""
+    """CPU use between two samples of the same CPUs; stolen time is nobody's use here."""
     elapsed = after.at_s - before.at_s
     cpus = len(before.idle_s)
     idle = sum(after.idle_s[cpu] - before.idle_s[cpu] for cpu in before.idle_s)
     steal = sum(after.steal_s[cpu] - before.steal_s[cpu] for cpu in before.steal_s)
-    busy = min(max(elapsed * cpus - idle, 0.0), elapsed * cpus)
+    busy = min(max(elapsed * cpus - idle - steal, 0.0), elapsed * cpus)
     return CpuUse(100 * busy / elapsed, 100 * steal / elapsed, 100 * TICK_S * cpus / elapsed)
 
 

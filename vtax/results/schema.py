@@ -117,6 +117,9 @@ FLOWS: Final = Table(
         Column("frames_reordered", INT64, "frames", "received after a frame with a higher sequence number"),
         Column("loss_ratio", DOUBLE, "ratio", "frames lost of frames sent (RFC 1242 3.6, as a ratio of 1)"),
         Column("send_errors", INT64, "frames", "refused by the source's interface and not sent again"),
+        Column(
+            "blocked", INT64, "times", "the source's socket had no room: its link or the far ring was full"
+        ),
         Column("retransmissions", INT64, "segments", "sent again by the transport; null for plain frames"),
         Column(
             "transactions",
@@ -156,6 +159,7 @@ CPU: Final = Table(
         Column("percent", DOUBLE, "%", "CPU time of the measurement; 100 is one CPU"),
         Column("low", DOUBLE, "%", "lower bound of its 95% interval; null where it is counted, not sampled"),
         Column("high", DOUBLE, "%", "upper bound of its 95% interval; null where it is counted, not sampled"),
+        Column("wait_percent", DOUBLE, "%", "time its threads were ready and had no CPU; null where unknown"),
     ),
 )
 
@@ -168,6 +172,7 @@ HOPS: Final = Table(
         Column("received", INT64, "frames", "taken in by the hop"),
         Column("forwarded", INT64, "frames", "passed on by the hop"),
         Column("dropped", INT64, "frames", "dropped at the hop"),
+        Column("held_back", INT64, "times", "its queue found the next hop full and waited"),
         Column("reason", STRING, "", "the counter that names the drop"),
     ),
 )

@@ -17,8 +17,11 @@ from vtax.scenario.schema import (
     TestbedSettings,
     Workload,
 )
+from vtax.units import fps
 
 MAX_CELLS = 100_000
+MAX_FPS = 1e7
+"""Frames a second of a stream beyond what any source reaches."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,13 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
         )
         frame_bytes, mtu = cell.workload.frame_bytes, cell.testbed.mtu
         largest = mtu + FRAME_BYTES_BEYOND_MTU
+        load = cell.workload.intended_mbps
+        if load is not None and fps(load, frame_bytes) > MAX_FPS:
+            problem = (
+                f"{text(load)} Mbit/s of {frame_bytes}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
+                "allowed: less, or max for the flood"
+            )
+            raise refusal(document, factors, Key("workload", "intended_mbps"), load, problem)
         if frame_bytes > largest:
             problem = (
                 f"{frame_bytes} does not fit a link of mtu {mtu}; "

@@ -1,0 +1,57 @@
+"""What a trial's probes tell of delay, and when they tell nothing.
+
+A paced stream's probes wait in the source's own queue whenever its link is full: their delay is then the source's,
+and is not given. A flood's probes pass by that queue, and are lost where the far ring is full: a lost probe's delay
+is beyond every other, and quantiles count it so (RFC 2330, section 10).
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from vtax.campaign.limits import at_link_rate, held_back
+from vtax.campaign.trial import PROBES_PER_S_PACED, Measured
+from vtax.statistics.quantiles import decode
+from vtax.units import fps
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+
+
+def probes_sent(measured: Measured, stream: dict[str, Any]) -> int:
+    """Frames of the measured phase whose delay was to be taken."""
+    phase, work = measured.phase(stream), measured.cell.workload
+    if work.intended_mbps is None:
+        return int(phase["probes_sent"])
+    every = max(1, round(fps(work.intended_mbps, work.frame_bytes) / PROBES_PER_S_PACED))
+    return math.ceil(int(phase["frames_sent"]) / every)
+
+
+def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]) -> int:
+    """Probes that never arrived."""
+    return max(0, probes_sent(measured, stream) - int(sink["latency"]["count"]))
+
+
+def queued_at_source(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
+    """Whether the stream's probes waited in the source's own queue."""
+    if measured.cell.workload.intended_mbps is None:
+        return False
+    return at_link_rate(measured, stream, link_mbps) or held_back(measured, stream)
+
+
+def delay_columns(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
+    """The columns of `flows` about delay; quantiles are over sent probes, null where too few arrived to tell."""
+    latency, sent = sink["latency"], probes_sent(measured, stream)
+    columns = {"probes_sent": sent, "latency_count": latency["count"]}
+    names = ("min", "mean", *QUANTILES, "max")
+    if queued_at_source(measured, stream, measured.cell.testbed.link_mbps) or not latency["count"]:
+        return {**columns, **{f"latency_{name}_ns": None for name in names}}
+    lost = probes_lost(measured, stream, sink)
+    distribution = replace(decode(latency["histogram"]), lost=lost)
+    values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
+    return {
+        **columns,
+        "latency_min_ns": latency["min_ns"],
+        "latency_mean_ns": latency["mean_ns"] if not lost else None,
+        **{f"latency_{name}_ns": value for name, value in values.items()},
+        "latency_max_ns": latency["max_ns"] if not lost else None,
+    }
