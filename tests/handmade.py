@@ -27,6 +27,7 @@ class Made:
     streams: int = 1
     delay_ns: int | None = 5_000
     samples: int = 1_000
+    probes_lost: int | None = None
     host_percent: float | None = 20.0
     verdict: str = "valid"
     marks: tuple[str, ...] = ()
@@ -79,7 +80,13 @@ class Made:
             [{"stream": stream, **flow} for stream in range(self.streams)],
             cpu=[total, sink] if self.host_percent is not None else [sink],
             latency=[
-                {"stream": stream, "kind": "one-way", "corrected": False, "histogram": histogram}
+                {
+                    "stream": stream,
+                    "kind": "one-way",
+                    "corrected": False,
+                    "lost": self.probes_lost,
+                    "histogram": histogram,
+                }
                 for stream in range(self.streams)
                 if histogram
             ],

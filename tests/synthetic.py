@@ -113,6 +113,7 @@ class Cell:
         capacity_fps = model.capacity_fps * drift * rng.normal(1.0, 0.01) / self.streams
         received_fps = min(offered_fps, capacity_fps)
         limited = intended_fps is None or offered_fps < 0.995 * intended_fps
+        mark = "generator-limited" if ceiling_fps == FLOOD_CEILING_FPS else "link-limited"
         trial = {
             **place,
             "cell": self.key,
@@ -131,7 +132,7 @@ class Cell:
             "wall_s": DURATION_S + 2.1,
             "overhead_s": 0.9,
             "verdict": verdict,
-            "marks": ["generator-limited"] if limited and verdict == "valid" else [],
+            "marks": [mark] if limited and verdict == "valid" else [],
             "reasons": _reasons(verdict),
             "started_at": datetime(2025, 1, 1, tzinfo=UTC) + timedelta(seconds=13 * place["trial_id"]),
         }
@@ -174,7 +175,13 @@ class Cell:
                 },
             ],
             latency=[
-                {"stream": stream, "kind": "one-way", "corrected": False, "histogram": encode(delay)}
+                {
+                    "stream": stream,
+                    "kind": "one-way",
+                    "corrected": False,
+                    "lost": round(len(delay) * (offered_fps / received_fps - 1)),
+                    "histogram": encode(delay),
+                }
                 for stream, delay in enumerate(delays)
             ],
             environment=[

@@ -60,6 +60,66 @@ def test_a_quantile_is_shown_from_ten_samples_beyond_it(q: float, samples: int) 
     assert quantile_interval([exact(list(range(1, samples)))], q) is None
 
 
+QUANTILES = st.sampled_from([0.05, 0.5, 0.9])
+LOST = st.integers(0, 400)
+
+
+def losing(found: Distribution, lost: int) -> Distribution:
+    return Distribution(found.values, found.counts, lost)
+
+
+@given(DELAYS, LOST, QUANTILES)
+def test_a_lost_probe_counts_as_an_infinite_delay(delays: list[int], lost: int, q: float) -> None:
+    found = losing(exact(delays), lost)
+    sent = len(delays) + lost
+    if sent < samples_needed(q) or (lost and lost / sent >= 1 - q - 1e-9):
+        assert found.quantile(q) is None
+    else:
+        both = [*map(float, delays), *[float("inf")] * lost]
+        assert found.quantile(q) == float(np.quantile(both, q, method="inverted_cdf"))
+
+
+@given(DELAYS, LOST, LOST, QUANTILES)
+def test_losing_more_never_lowers_a_quantile(delays: list[int], lost: int, more: int, q: float) -> None:
+    before, after = losing(exact(delays), lost), losing(exact(delays), lost + more)
+    if (first := before.quantile(q)) is not None and (second := after.quantile(q)) is not None:
+        assert second >= first
+    if before.lies_in_the_lost(q):
+        assert after.quantile(q) is None
+
+
+@given(st.lists(DELAYS, min_size=1, max_size=5), QUANTILES)
+@settings(max_examples=50)
+def test_without_loss_intervals_are_those_of_the_samples(parts: list[list[int]], q: float) -> None:
+    repetitions = [exact(part) for part in parts]
+    found = quantile_interval([losing(each, 0) for each in repetitions], q, resamples=50)
+    assert found == quantile_interval(repetitions, q, resamples=50)
+    assert (found is None) == (sum(map(len, parts)) < samples_needed(q))
+    if found is not None and len(parts) > 1:
+        assert found.low is not None
+
+
+@given(st.lists(st.tuples(DELAYS, LOST), min_size=1, max_size=5), QUANTILES)
+@settings(max_examples=50)
+def test_bounds_are_measured_delays_or_none(parts: list[tuple[list[int], int]], q: float) -> None:
+    repetitions = [losing(exact(delays), lost) for delays, lost in parts]
+    merged = merge(repetitions)
+    assert merged.lost == sum(lost for _, lost in parts)
+    found = quantile_interval(repetitions, q, resamples=50)
+    assert (found.mean if found else None) == merged.quantile(q)
+    if found is not None and found.low is not None and found.high is not None:
+        assert merged.values[0] <= found.low <= found.high <= merged.values[-1]
+
+
+def test_a_bound_among_the_lost_is_no_bound() -> None:
+    whole = exact(list(range(1, 101)))
+    repetitions = [whole, whole, losing(exact([]), 100)]
+    found = quantile_interval(repetitions, 0.5)
+    assert found is not None
+    assert (found.mean, found.low, found.high, found.n) == (75.0, None, None, 3)
+    assert quantile_interval([losing(exact([]), 100)], 0.5) is None
+
+
 @pytest.mark.parametrize("q", [0.0, 1.0, -0.1, 99.0])
 def test_what_is_no_quantile_is_refused(q: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):

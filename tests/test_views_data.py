@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.handmade import Made, blocks, make
+from vtax.views.cells import Limit
 from vtax.views.estimate import Estimate
 from vtax.views.summary import summarise
 from vtax.views.tax import Bound
@@ -80,6 +81,72 @@ def test_a_generator_limited_maximum_is_a_lower_bound_unless_frames_are_lost(tmp
     raw, container = summarise(make(tmp_path / "r", trials)).maxima
     assert (raw.generator_limited, raw.lower_bound) == (True, True)
     assert (container.generator_limited, container.lower_bound) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("marks", "received", "limit"),
+    [
+        (LIMITED, 900, Limit.GENERATOR),
+        (("link-limited",), 900, Limit.LINK),
+        ((), 900, Limit.OFFERED),
+        ((), 896, Limit.OFFERED),
+        ((), 894, None),
+        (("backpressured",), 900, None),
+        (("link-limited",), 800, None),
+    ],
+)
+def test_a_maximum_is_exact_only_where_the_platform_showed_its_limit(
+    tmp_path: Path, marks: tuple[str, ...], received: float, limit: Limit | None
+) -> None:
+    trials = blocks([received, received], intended_mbps=None, offered_mbps=900, marks=marks)
+    (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
+    assert (maximum.limit, maximum.lower_bound) == (limit, limit is not None)
+
+
+def test_a_limit_shown_at_a_higher_load_makes_the_maximum_exact(tmp_path: Path) -> None:
+    trials = [
+        *blocks([400, 400], intended_mbps=400, offered_mbps=400),
+        *blocks([390, 392], intended_mbps=800, offered_mbps=800),
+    ]
+    (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
+    assert (maximum.intended_mbps, maximum.limit) == (400, None)
+
+
+def test_a_load_as_high_as_the_flood_is_bounded_by_what_bounds_the_flood(tmp_path: Path) -> None:
+    trials = [
+        *blocks([990, 990], intended_mbps=990, offered_mbps=990),
+        *blocks([989, 989], intended_mbps=None, offered_mbps=989, marks=("link-limited",)),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    assert (summary.maxima[0].intended_mbps, summary.maxima[0].limit) == (990, Limit.LINK)
+    assert {row.intended_mbps: row.lower_bound for row in summary.throughput} == {990: False, None: True}
+
+
+def test_lost_probes_raise_quantiles_until_they_are_unknown(tmp_path: Path) -> None:
+    trials = [
+        *(Made(block=block, probes_lost=lost) for block, lost in enumerate([None, 150, 149])),
+        *(Made("container", block, probes_lost=lost) for block, lost in enumerate([0, 0, 1_000])),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    rows = {(row.platform, row.label): row for row in summary.percentiles}
+    assert (rows["raw", "p50"].samples, rows["raw", "p50"].lost) == (3_000, 299)
+    assert rows["raw", "p90"].delay_ns is not None
+    assert rows["raw", "p99"].delay_ns is None
+    assert rows["container", "p50"].delay_ns is not None
+    (cost,) = summary.costs
+    assert cost.added_delay_p50_ns is None
+
+
+def test_guests_that_died_are_counted_once_and_blame_no_trial(tmp_path: Path) -> None:
+    died = "the guest died; what it lost by that is a result"
+    trials = [
+        Made("container", 0, reasons=(died,)),
+        Made("container", 1, verdict="suspect", reasons=("late", died)),
+        Made("container", 2, verdict="invalid", reasons=("clock", died)),
+    ]
+    found = {caveat.subject: caveat.text for caveat in summarise(make(tmp_path / "r", trials)).caveats}
+    assert found["A guest died in 2 trials (platform container)"] == "What was lost by it is in the means."
+    assert found["Suspect trials are in the means"] == "1× late."
 
 
 def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> None:

@@ -111,6 +111,37 @@ def test_generator_limited_points_are_hollow(tmp_path: Path) -> None:
     assert list(figure.panels[0].plot.data[1].marker.symbol) == ["circle", "circle-open"]
 
 
+def test_link_limited_points_are_filled(tmp_path: Path) -> None:
+    trials = blocks([990, 990], offered_mbps=990, intended_mbps=None, marks=("link-limited",))
+    summary = summarise(make(tmp_path / "r", trials))
+    figure = draw_figures(summary)[0]
+    assert list(figure.panels[0].plot.data[1].marker.symbol) == ["circle"]
+    (caveat,) = [each for each in summary.caveats if "link's rate" in each.subject]
+    assert caveat.subject == "1 cell at the link's rate"
+
+
+def test_the_legend_names_the_loss_that_a_carried_load_may_have(synthetic: Result) -> None:
+    assert "≥ a lower bound: at most 0.5% lost" in " ".join(shown(synthetic).split())
+
+
+def test_a_quantile_among_lost_probes_is_a_dash_with_its_reason(tmp_path: Path) -> None:
+    text = shown(make(tmp_path / "r", [Made(block=block, probes_lost=400) for block in range(3)]))
+    (row,) = [line for line in text.splitlines() if line.startswith("raw ") and "– lost" in line]
+    assert re.split(r"\s{2,}", row.strip())[2:5] == ["5.00 [5.00, 5.00]", "– lost", "– lost"]
+    assert "– lost: more probes lost than that." in " ".join(text.split())
+
+
+@pytest.mark.parametrize("made", [{"delay_ns": None}, {"probes_lost": 5_000}])
+def test_a_result_without_delays_is_shown_without_them(tmp_path: Path, made: dict[str, Any]) -> None:
+    result = make(
+        tmp_path / "r", [*blocks([90, 80], **made), *blocks([70, 70], platform="container", **made)]
+    )
+    assert "one-way delay (" not in shown(result)
+    document = json.dumps(views.as_json(result), allow_nan=False)
+    assert '"added_delay_p50_ns": null' in document
+    assert "one-way delay" in views.write_report(result).read_text(encoding="utf-8")
+
+
 def test_an_unknown_figure_is_refused_by_name(tmp_path: Path) -> None:
     result = make(tmp_path / "r", [Made()], scenario={"figures": ["throughput-by-lode"]})
     with pytest.raises(InputError, match=r"'throughput-by-lode'.*throughput-by-load"):
@@ -173,6 +204,7 @@ def test_half_a_block_is_shown_with_what_there_is(tmp_path: Path) -> None:
     trials = [Made("raw"), Made("raw", frame_bytes=1500), Made("container", received_mbps=80)]
     result = make(tmp_path / "r", trials, status="running")
     text = " ".join(shown(result).split())
-    assert "container carries 20.0% fewer 64-byte frames at its maximum than raw (n = 1, no interval)" in text
+    assert "container carries at least 20.0% fewer 64-byte frames at its maximum than raw" in text
+    assert "(n = 1, no interval; raw at the highest load offered)" in text
     assert "3 cells with n=1" in text
     assert "Campaign is running" in views.write_report(result).read_text(encoding="utf-8")

@@ -42,8 +42,8 @@ def test_an_interval_around_zero_is_no_difference_found_and_never_equality(tmp_p
 def test_two_maxima_at_the_ceiling_hide_the_cost(tmp_path: Path) -> None:
     trials = [*blocks([900, 899], **FLOOD), *blocks([899, 899], **FLOOD, platform="container")]
     text = say(tmp_path, trials)["container"].text
-    assert "ran into the generator's ceiling with 64-byte frames, as did raw" in text
-    assert "no throughput cost can be seen: at least 899.0 Mbit/s" in text
+    assert text.startswith("carries 64-byte frames at the generator's ceiling, as does raw, so that")
+    assert "no throughput cost can be seen here: at least 899.0 Mbit/s" in text
     assert "no difference from raw" not in text
 
 
@@ -53,7 +53,81 @@ def test_a_reference_at_the_ceiling_makes_the_cost_a_lower_bound(tmp_path: Path)
     assert text.startswith(
         "carries at least 49.9% fewer 64-byte frames at its maximum than raw (95% interval"
     )
-    assert "n = 2; raw ran into the generator's ceiling" in text
+    assert "n = 2; raw at the generator's ceiling)" in text
+
+
+@pytest.mark.parametrize(
+    ("raw", "container", "said"),
+    [
+        (("link-limited",), ("link-limited",), "at the link's rate, as does raw, so"),
+        ((), (), "at the highest load offered, as does raw, so"),
+        (
+            ("link-limited",),
+            ("generator-limited",),
+            "at the generator's ceiling, and raw at the link's rate, so",
+        ),
+    ],
+)
+def test_two_lower_bounds_are_worded_by_what_bounded_them(
+    tmp_path: Path, raw: tuple[str, ...], container: tuple[str, ...], said: str
+) -> None:
+    flood: dict[str, Any] = {"offered_mbps": 950, "intended_mbps": None}
+    trials = [
+        *blocks([950, 950, 950], **flood, marks=raw),
+        *blocks([949, 949, 949], **flood, marks=container, platform="container"),
+    ]
+    found = say(tmp_path, trials)
+    assert (
+        f"carries 64-byte frames {said} that no throughput cost can be seen here" in found["container"].text
+    )
+    for word in ("fewer", "more 64", "no difference from raw"):
+        assert word not in found["container"].text
+    reason = {(): "the highest load offered"}.get(raw, "the link's rate")
+    assert found["raw"].text.startswith(f"carries at least 950.0 Mbit/s of 64-byte frames, {reason} (")
+
+
+def test_a_gain_over_a_lower_bound_is_bounded_from_above(tmp_path: Path) -> None:
+    trials = [
+        *blocks([500, 501, 502], offered_mbps=502, intended_mbps=502),
+        *blocks([800, 801, 802], offered_mbps=1000, intended_mbps=1000, platform="container"),
+    ]
+    text = say(tmp_path, trials)["container"].text
+    assert text.startswith("carries at most 59.9% more 64-byte frames at its maximum than raw")
+    assert "raw at the highest load offered)" in text
+
+
+def test_delay_is_that_of_the_highest_carried_load_where_both_have_one(tmp_path: Path) -> None:
+    trials = [
+        Made(platform, block, load, load, load, delay_ns=delay)
+        for platform, load, delay in [
+            ("raw", 100.0, 2_000),
+            ("raw", 400.0, 2_000),
+            ("raw", 800.0, None),
+            ("container", 100.0, 3_000),
+            ("container", 400.0, 4_000),
+            ("container", 800.0, 5_000),
+        ]
+        for block in range(3)
+    ]
+    found = say(tmp_path, trials)
+    assert "at 400 Mbit/s adds 2.00 µs to the median one-way delay" in found["container"].text
+    assert "delays the median frame by 2.00 µs at 400 Mbit/s (" in found["raw"].text
+
+
+def test_without_any_delay_cpu_is_that_of_the_highest_carried_load(tmp_path: Path) -> None:
+    trials = [
+        Made(platform, block, load, load, load, delay_ns=None, host_percent=cpu)
+        for platform, load, cpu in [
+            ("raw", 100.0, 10.0),
+            ("raw", 400.0, 20.0),
+            ("container", 100.0, 11.0),
+            ("container", 400.0, 25.0),
+        ]
+        for block in range(3)
+    ]
+    text = say(tmp_path, trials)["container"].text
+    assert "at 400 Mbit/s takes 5.0% of a CPU more" in text
+    assert "delay" not in text
 
 
 def test_one_repetition_has_no_interval(tmp_path: Path) -> None:

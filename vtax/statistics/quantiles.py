@@ -1,7 +1,11 @@
 """Quantiles of delay, from the HdrHistograms that a result holds, with bootstrap intervals over repetitions.
 
 Quantiles of several trials are taken from the merged histogram, never averaged. A quantile q is shown only
-with at least 10 / (1 - q) samples, so that ten or more lie beyond it.
+with at least 10 / (1 - q) packets, so that ten or more lie beyond it.
+
+A lost packet's delay is undefined, informally infinite (RFC 7679, 3.4), and so beyond every measured one:
+quantiles are taken over received and lost together (RFC 2330, 11.3; RFC 7679, 5.1). Leaving the lost ones
+out would let a platform look faster by losing what it delays most.
 """
 
 import math
@@ -24,27 +28,43 @@ from vtax.statistics.interval import CONFIDENCE, Interval
 class Distribution:
     """Samples counted by value: `values` ascending and `counts`, both int64 of shape (buckets,).
 
-    A value is the highest one that its bucket stands for, so no quantile is understated.
+    A value is the highest one that its bucket stands for, so no quantile is understated. `lost` counts the
+    packets without a sample because they never arrived.
     """
 
     values: NDArray[np.int64]
     counts: NDArray[np.int64]
+    lost: int = 0
 
     @property
     def samples(self) -> int:
         """How many samples were counted."""
         return int(self.counts.sum())
 
+    @property
+    def sent(self) -> int:
+        """Samples and lost packets together."""
+        return self.samples + self.lost
+
+    def lies_in_the_lost(self, q: float) -> bool:
+        """Whether quantile q is beyond every sample: a share of 1 - q or more was lost."""
+        return self.lost > 0 and self.samples <= _share(q, self.sent)
+
     def quantile(self, q: float) -> float | None:
-        """Return the least value with a share q of the samples at or below it; None for too few samples."""
-        samples = self.samples
-        if samples < samples_needed(q):
+        """Return the least value with a share q of all that was sent at or below it.
+
+        None where too few were sent, or where it lies among the lost.
+        """
+        if self.sent < samples_needed(q) or self.lies_in_the_lost(q):
             return None
-        return float(self.values[np.searchsorted(self.counts.cumsum(), _rank(q, samples))])
+        return float(self.values[np.searchsorted(self.counts.cumsum(), _rank(q, self.sent))])
 
 
 def samples_needed(q: float) -> int:
-    """Return the least number of samples that quantile q is shown with. ValueError unless 0 < q < 1."""
+    """Return the least number of packets, received or lost, that quantile q is shown with.
+
+    ValueError unless 0 < q < 1.
+    """
     if not 0 < q < 1:
         raise ValueError(f"a quantile lies between 0 and 1: {q}")
     return math.ceil(round(10 / (1 - q), 6))
@@ -73,11 +93,12 @@ def _bucket_values(lowest: int, highest: int, digits: int) -> NDArray[np.int64]:
 
 
 def merge(distributions: Sequence[Distribution]) -> Distribution:
-    """Return all samples together; the histograms may differ in range and precision."""
+    """Return all samples and losses together; the histograms may differ in range and precision."""
     values = np.concatenate([np.empty(0, np.int64), *(each.values for each in distributions)])
     counts = np.concatenate([np.empty(0, np.int64), *(each.counts for each in distributions)])
     distinct, place = np.unique(values, return_inverse=True)
-    return Distribution(distinct, np.bincount(place, counts, len(distinct)).astype(np.int64))
+    together = np.bincount(place, counts, len(distinct)).astype(np.int64)
+    return Distribution(distinct, together, sum(each.lost for each in distributions))
 
 
 def quantile_interval(
@@ -88,16 +109,19 @@ def quantile_interval(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Interval | None:
-    """Return quantile q of the merged `repetitions` with its bootstrap interval; None for too few samples.
+    """Return quantile q of the merged `repetitions` with its bootstrap interval.
+
+    None where the merged distribution has none: too few packets, or too many of them lost.
 
     A percentile bootstrap that draws whole repetitions with replacement, because samples within one are not
     independent (Davison and Hinkley, Bootstrap Methods and their Application, 1997, 3.8), with percentiles
     moved outwards as Student's t moves bounds for few values ("expanded": Hesterberg, What Teachers Should
     Know about the Bootstrap, The American Statistician 69, 2015). It never exceeds what the repetitions show,
     so three of them hold a true median three times in four only, nine of them as often as they promise. One
-    repetition has no interval. The same `seed` gives the same interval.
+    repetition has no interval, nor have several where a bound would lie among the lost packets. The same
+    `seed` gives the same interval.
     """
-    used = [each for each in repetitions if each.samples]
+    used = [each for each in repetitions if each.sent]
     pooled = merge(used)
     estimate = pooled.quantile(q)
     if estimate is None:
@@ -111,13 +135,23 @@ def quantile_interval(
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples)
     drawn, place = np.unique(drawn, axis=0, return_inverse=True)  # few repetitions: the same draws come often
     cumulated = drawn @ by_repetition.cumsum(axis=1)
-    ranks = np.array([_rank(q, int(samples)) for samples in cumulated[:, -1]])
-    estimates = pooled.values[np.argmax(cumulated >= ranks[:, np.newaxis], axis=1)][place]
+    sent = drawn @ np.array([each.sent for each in used])
+    ranks = np.array([_rank(q, int(packets)) for packets in sent])
+    shares = np.array([_share(q, int(packets)) for packets in sent])
+    found = pooled.values[np.argmax(cumulated >= ranks[:, np.newaxis], axis=1)]
+    estimates = np.where(cumulated[:, -1] > shares, found, np.inf)[place]
     tail = stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf((1 + confidence) / 2, n - 1))
-    low, high = np.quantile(estimates, [tail, 1 - tail])
+    with np.errstate(invalid="ignore"):  # between two infinite ones numpy interpolates to NaN
+        low, high = np.quantile(estimates, [tail, 1 - tail])
+    if not np.isfinite([low, high]).all():
+        return Interval(estimate, None, None, n)
     return Interval(estimate, float(low), float(high), n)
 
 
-def _rank(q: float, samples: int) -> int:
-    # Rounded first: 0.999 x 10,000 is 9990.000000000002 in floating point, and its rank is 9,990.
-    return max(1, math.ceil(round(q * samples, 6)))
+def _rank(q: float, packets: int) -> int:
+    return max(1, math.ceil(_share(q, packets)))
+
+
+def _share(q: float, packets: int) -> float:
+    # Rounded: 0.999 x 10,000 is 9990.000000000002 in floating point, and its rank is 9,990.
+    return round(q * packets, 6)

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.views import numbers
-from vtax.views.cells import load_phrase
+from vtax.views.cells import LINK_LIMITED, Limit, load_phrase
 from vtax.views.provenance import Provenance
 from vtax.views.tax import EMULATED_LABEL, RAW
-from vtax.views.throughput import Throughput
+from vtax.views.throughput import Maximum, Throughput
 from vtax.views.verdicts import CellVerdict, VerdictCount
 
 NAMED_AT_MOST = 6
 """Cells that are named one by one before the rest is only counted."""
+
+GUEST_DIED = "the guest died"
+"""How the reason of a trial begins whose guest died, which is a result and no fault of the trial."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Caveat:
 def caveats(
     provenance: Provenance,
     throughput: Sequence[Throughput],
+    found: Sequence[Maximum],
     verdicts: Sequence[VerdictCount],
     cells: Sequence[CellVerdict],
 ) -> list[Caveat]:
@@ -38,7 +42,10 @@ def caveats(
         *_unusable(verdicts, cells),
         *_emulated(provenance),
         *_shared_core(provenance),
+        *_guest_deaths(verdicts),
         *_generator_limited(throughput),
+        *_link_limited(throughput),
+        *_highest_load_carried(found),
         *_few_repetitions(throughput),
         *_no_reference(provenance, throughput),
         *_suspect(verdicts),
@@ -119,8 +126,48 @@ def _generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{_cells(len(limited))} at the generator's ceiling",
-            "There the generator, not the platform, set the load: drawn hollow. Where nothing is lost "
-            "either, the value is a lower bound of what the platform can carry: marked ≥.",
+            "There the generator, not the platform, set the load: drawn hollow. Where the platform carried it "
+            "in full, the value is a lower bound of what it can carry: marked ≥.",
+        )
+    ]
+
+
+def _link_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
+    limited = [row for row in throughput if LINK_LIMITED in row.marks]
+    if not limited:
+        return []
+    return [
+        Caveat(
+            f"{_cells(len(limited))} at the link's rate",
+            "There the link, not the platform, set the load. Where the platform carried it in full, a faster "
+            "link might show more, and the value is a lower bound: marked ≥.",
+        )
+    ]
+
+
+def _highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
+    carried = [maximum for maximum in found if maximum.limit is Limit.OFFERED]
+    if not carried:
+        return []
+    return [
+        Caveat(
+            f"{len(carried)} maxim{'um' if len(carried) == 1 else 'a'} at the highest load offered",
+            "The platform carried in full all that was offered, so that it might carry more: marked ≥. Higher "
+            "loads would show its limit.",
+        )
+    ]
+
+
+def _guest_deaths(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
+    died = [row for row in verdicts if row.verdict != "invalid" and row.reason.startswith(GUEST_DIED)]
+    if not died:
+        return []
+    trials = sum(row.trials for row in died)
+    platforms = ", ".join(dict.fromkeys(row.platform for row in died))
+    return [
+        Caveat(
+            f"A guest died in {trials} trial{'' if trials == 1 else 's'} (platform {platforms})",
+            "What was lost by it is in the means.",
         )
     ]
 
@@ -148,7 +195,7 @@ def _no_reference(provenance: Provenance, throughput: Sequence[Throughput]) -> l
 def _suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
     reasons: dict[str, int] = {}
     for row in verdicts:
-        if row.verdict == "suspect":
+        if row.verdict == "suspect" and not row.reason.startswith(GUEST_DIED):
             reasons[row.reason] = reasons.get(row.reason, 0) + row.trials
     if not reasons:
         return []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from vtax.results import Result
 from vtax.results.schema import TRIALS
 
-GENERATOR_LIMITED = "generator-limited"
+GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
 
@@ -65,6 +66,14 @@ SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams,
        {further}
 FROM trials GROUP BY cell
 """
+
+
+class Limit(StrEnum):
+    """What bounded a throughput in the platform's stead, as every view words it."""
+
+    GENERATOR = "the generator's ceiling"
+    LINK = "the link's rate"
+    OFFERED = "the highest load offered"
 
 
 @dataclass(frozen=True, order=True)
@@ -134,9 +143,18 @@ class Cell:
         return bool(known) and sum(known) / len(known) > CARRIED_IN_FULL_LOSS_RATIO
 
     @property
+    def limit(self) -> Limit | None:
+        """What kept the platform from showing its own limit; None where it lost frames or held back."""
+        if not self.blocks or self.loses_frames or self.marks.get(BACKPRESSURED):
+            return None
+        if self.generator_limited:
+            return Limit.GENERATOR
+        return Limit.LINK if self.marks.get(LINK_LIMITED) else Limit.OFFERED
+
+    @property
     def lower_bound(self) -> bool:
-        """Whether the platform might carry more: the generator's ceiling was reached and nothing was lost."""
-        return self.generator_limited and not self.loses_frames
+        """Whether the platform might carry more: it neither lost frames nor held them back."""
+        return self.limit is not None
 
     @property
     def carried_in_full(self) -> bool:

@@ -130,7 +130,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
 @figure("delay-percentiles")
 def delay_percentiles(summary: Summary) -> Figure:
     """One-way delay quantiles by intended load, a panel a quantile and frame size."""
-    rows = _fewest_streams(summary.percentiles)
+    rows = [row for row in _fewest_streams(summary.percentiles) if row.delay_ns]
     panels = []
     for setting, here in _by_setting(rows):
         for label in dict.fromkeys(row.label for row in here):
@@ -140,9 +140,9 @@ def delay_percentiles(summary: Summary) -> Figure:
                 line,
                 delay_quantity(label),
                 lambda row: [
-                    Point(
-                        load_label(row.intended_mbps), row.delay_ns, row.intended_mbps, row.generator_limited
-                    )
+                    Point(load_label(row.intended_mbps), delay, row.intended_mbps, row.generator_limited)
+                    for delay in [row.delay_ns]
+                    if delay
                 ],
             )
             drawn = plot(
@@ -156,7 +156,8 @@ def delay_percentiles(summary: Summary) -> Figure:
     return Figure(
         name="delay-percentiles",
         title="One-way delay",
-        caption=f"{_HOW_TO_READ} Logarithmic. From probe frames, merged over repetitions.",
+        caption=f"{_HOW_TO_READ} Logarithmic. From probe frames, merged over repetitions; a lost one counts as "
+        "delayed beyond all others.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.delay_table(summary),

@@ -97,41 +97,46 @@ def _change(change: MaximumChange) -> Clause:
     if found is None or other is None:
         return Clause(f"cannot be compared with {reference}: {change.problem}")
     if change.bound is Bound.HIDDEN:
+        same = change.maximum.limit is other.limit
         text = (
-            f"ran into the generator's ceiling with {frames}, as did {reference}, so that no throughput cost "
-            f"can be seen: at least {_with_mbps(change.maximum.received_mbps)}, and {reference} at least "
-            f"{_with_mbps(other.received_mbps)}"
+            f"carries {frames} at {change.maximum.limit}, "
+            f"{f'as does {reference}' if same else f'and {reference} at {other.limit}'}, so that no throughput "
+            f"cost can be seen here: at least {_with_mbps(change.maximum.received_mbps)}, and {reference} at "
+            f"least {_with_mbps(other.received_mbps)}"
         )
     else:
-        bound = "" if change.bound is Bound.EXACT else f"{change.bound} "
         text = _by_sign(
             found,
             numbers.percent,
             none=lambda most: (
                 f"shows no difference from {reference} beyond ±{most}% in the maximum of {frames}"
             ),
-            more=lambda size: f"carries {size}% more {frames} at its maximum than {reference}",
-            less=lambda size: f"carries {bound}{size}% fewer {frames} at its maximum than {reference}",
-            note=_ceiling(change),
+            more=lambda size: (
+                f"carries {_bound(change.gain_bound)}{size}% more {frames} at its maximum than {reference}"
+            ),
+            less=lambda size: (
+                f"carries {_bound(change.bound)}{size}% fewer {frames} at its maximum than {reference}"
+            ),
+            note=f"; {change.where}" if change.where else "",
         )
     return Clause(text, (found,))
 
 
-def _ceiling(change: MaximumChange) -> str:
-    """Which side's maximum is only a lower bound."""
-    if change.bound is Bound.EXACT:
-        return ""
-    limited = change.reference if change.bound is Bound.AT_LEAST else change.platform
-    return f"; {limited} ran into the generator's ceiling"
+def _bound(bound: Bound) -> str:
+    return "" if bound is Bound.EXACT else f"{bound} "
 
 
 def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
-    """Delay and CPU added at the highest load that both carried in full, else at the lowest load."""
+    """Delay and CPU added at the highest load that both carried in full, else at the lowest load.
+
+    Loads at which the delay of both is known come first: where a source waits for its own link, it is not.
+    """
     known = [cost for cost in costs if cost.added_delay_p50_ns or cost.added_host_percent]
     if not known:
         return []
     full = [cost for cost in known if cost.carried_in_full]
-    cost = full[-1] if full else known[0]
+    candidates = full[::-1] or known
+    cost = next((cost for cost in candidates if cost.added_delay_p50_ns), candidates[0])
     overload = "" if full else ", which not both carried in full,"
     where = f"at {load_phrase(cost.intended_mbps)}{overload}"
     parts = []
@@ -170,21 +175,19 @@ def _by_sign(
 def _maximum(maximum: Maximum) -> Clause:
     found = maximum.received_mbps
     amount = f"{numbers.mbps(found.value)} Mbit/s of {_frames(maximum.setting)}"
-    if maximum.lower_bound:
-        text = f"carries at least {amount}, the generator's ceiling"
-    else:
-        text = f"carries {amount} at its maximum"
+    at_least = f"carries at least {amount}, {maximum.limit}"
+    text = at_least if maximum.limit else f"carries {amount} at its maximum"
     return Clause(f"{text} {_bracket(found, numbers.mbps)}", (found,))
 
 
 def _median_delay(own: Findings) -> list[Clause]:
     """The median one-way delay at the highest load carried in full, else at the lowest load."""
-    medians = [row for row in own.percentiles if row.quantile == 0.5]
-    if not medians:
-        return []
+    medians = [row for row in own.percentiles if row.quantile == 0.5 and row.delay_ns]
     carried = {row.intended_mbps for row in own.throughput if row.carried_in_full}
     full = [row for row in medians if row.intended_mbps in carried]
-    row = full[-1] if full else medians[0]
+    row = full[-1] if full else medians[0] if medians else None
+    if row is None or row.delay_ns is None:
+        return []
     overload = "" if full else ", which it does not carry in full"
     found = row.delay_ns
     text = (

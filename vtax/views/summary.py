@@ -79,5 +79,5 @@ def summarise(result: Result) -> Summary:
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=sentences(Findings(platforms, throughput, found, percentiles, changes, costs)),
-        caveats=caveats(provenance, throughput, verdicts, by_cell),
+        caveats=caveats(provenance, throughput, found, verdicts, by_cell),
     )

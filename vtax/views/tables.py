@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from vtax.views import numbers
-from vtax.views.cells import Setting, load_label
+from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Limit, Setting, load_label
 from vtax.views.cpu import OWNERS
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
@@ -18,10 +18,12 @@ from vtax.views.throughput import Maximum, Throughput
 SELECTION_NOT_CORRECTED = "Largest mean over the loads; selection not corrected."
 LEGEND = (
     "Brackets and ± are 95% intervals, n is repetitions, left out is the share of trials that is invalid, "
-    "≥ a lower bound: the generator's ceiling, and nothing lost."
+    f"≥ a lower bound: at most {CARRIED_IN_FULL_LOSS_RATIO:.1%} lost and nothing held back at "
+    f"{Limit.GENERATOR}, {Limit.LINK} or {Limit.OFFERED}."
 )
 
 EMULATED_HEADING = "emulated CPU"
+_LOST = "lost"
 
 N = Column("n", numeric=True)
 LEFT_OUT = Column("left out", numeric=True)
@@ -168,20 +170,21 @@ def delay_table(summary: Summary) -> Table:
 
     def row(quantiles: dict[str, DelayPercentile]) -> Sequence[Cell]:
         first = next(iter(quantiles.values()))
-        delays = [quantiles[label].delay_ns if label in quantiles else None for label in QUANTILES]
+        known = next((found.delay_ns for found in quantiles.values() if found.delay_ns), None)
         return (
             first.platform,
             load_label(first.intended_mbps),
-            *(ranged(delay, numbers.microseconds) for delay in delays),
-            count(first.delay_ns),
-            left_out(first.delay_ns.left_out),
+            *(_delay(quantiles.get(label)) for label in QUANTILES),
+            count(known),
+            left_out(known.left_out) if known else Number(UNKNOWN),
         )
 
     return Table(
         name="delay",
         title="One-way delay",
         note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap "
-        "intervals over repetitions (too narrow where they are few). Quantile q takes 10 / (1 − q) samples.",
+        "intervals over repetitions (too narrow where they are few). Quantile q takes 10 / (1 − q) probes, "
+        f"and lost ones count as beyond all others. {UNKNOWN} {_LOST}: more probes lost than that.",
         columns=(
             Column("platform"),
             LOAD,
@@ -193,6 +196,13 @@ def delay_table(summary: Summary) -> Table:
             by_cell.values(), lambda quantiles: _heading(summary, next(iter(quantiles.values()))), row
         ),
     )
+
+
+def _delay(found: DelayPercentile | None) -> Number:
+    """A quantile; a dash where too few probes were sent for it, and why where too many were lost."""
+    if found is not None and found.delay_ns is None:
+        return Number(UNKNOWN, _LOST)
+    return ranged(found.delay_ns if found else None, numbers.microseconds)
 
 
 def cpu_table(summary: Summary) -> Table:

@@ -22,7 +22,7 @@ EMULATED_LABEL = "Emulated CPU: compared only with each other, never a hyperviso
 
 
 class Bound(StrEnum):
-    """What the generator's ceiling lets a change of the maximum say."""
+    """What a change of the maximum can say where one side, or both, did not show its own limit."""
 
     EXACT = "exact"
     AT_LEAST = "at least"
@@ -35,8 +35,9 @@ class MaximumChange:
     """The change of the maximum accumulated throughput against the reference.
 
     `change_percent` is negative where the platform carries less. `bound` says how to read it: `at least`
-    where the reference could have carried more, `at most` where the platform could, `hidden` where both ran
-    into the generator's ceiling, so that no cost can be seen. `problem` says why there is no change.
+    where the reference could have carried more, so that the cost is at least this (and a gain at most this),
+    `at most` where the platform could, `hidden` where both could, so that no cost can be seen. `problem` says
+    why there is no change.
     """
 
     platform: str
@@ -48,6 +49,18 @@ class MaximumChange:
     change_percent: Estimate | None
     bound: Bound
     problem: str | None
+
+    @property
+    def gain_bound(self) -> Bound:
+        """How to read a positive change: what bounds a cost from below bounds a gain from above."""
+        turned = {Bound.AT_LEAST: Bound.AT_MOST, Bound.AT_MOST: Bound.AT_LEAST}
+        return turned.get(self.bound, self.bound)
+
+    @property
+    def where(self) -> str:
+        """`raw at the link's rate`: which side is only a lower bound, and what bounded it; empty if none."""
+        sides = [(self.reference, self.reference_maximum), (self.platform, self.maximum)]
+        return " and ".join(f"{name} at {side.limit}" for name, side in sides if side and side.limit)
 
 
 @dataclass(frozen=True)

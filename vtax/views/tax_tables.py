@@ -51,14 +51,17 @@ def _change_row(change: MaximumChange) -> Sequence[Cell]:
 def _reading(change: MaximumChange) -> str:
     found = change.change_percent
     if change.bound is Bound.HIDDEN:
-        return "both at the ceiling"
+        other = change.reference_maximum
+        same = other is not None and other.limit is change.maximum.limit
+        return f"both at {change.maximum.limit}" if same else change.where
+    where = f": {change.where}" if change.where else ""
     if found is None or not found.has_interval:
-        return "no interval"
+        return f"no interval{where}"
     if found.includes(0.0):
-        return "no difference found"
+        return f"no difference found{where}"
     if change.bound is Bound.EXACT:
         return "carries less" if found.value < 0 else "carries more"
-    return f"{change.bound} this cost"
+    return f"{change.bound} this cost{where}" if found.value < 0 else f"{change.gain_bound} this gain{where}"
 
 
 def tax_by_load(summary: Summary, emulated: bool = False) -> Table:

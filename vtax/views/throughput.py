@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import fmean
 
 from vtax.statistics import select_maximum
-from vtax.views.cells import Cell, Setting, by_block
+from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Cell, Limit, Setting, by_block
 from vtax.views.estimate import Estimate, mean_estimate
 
 
@@ -15,8 +16,8 @@ class Throughput:
     """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
 
     `intended_mbps` is a stream's load, None for the flood. `generator_limited` tells that the generator's
-    ceiling set the offered load, `lower_bound` that nothing was lost there, so that the platform might carry
-    more.
+    ceiling set the offered load, `lower_bound` that the source fell short of the intended load and the
+    platform carried it all the same, so that it might carry more there.
     """
 
     platform: str
@@ -41,7 +42,8 @@ class Maximum:
     """The largest mean throughput over the loads, which need not be the one at the largest load.
 
     The best of several noisy means is on average too high: the selection is not corrected for, and every view
-    says so. `generator_limited` and `lower_bound` are those of the cell that was selected.
+    says so. Unless the platform showed its own limit, at this load or a higher one, the maximum is only a
+    `lower_bound`, and `limit` is what bounded it. `generator_limited` is that of the cell that was selected.
     """
 
     platform: str
@@ -52,6 +54,7 @@ class Maximum:
     stream_received_mbps: dict[int, Estimate]
     loss_ratio: Estimate | None
     generator_limited: bool
+    limit: Limit | None
     lower_bound: bool
     cell: Cell
 
@@ -73,7 +76,7 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
                 loss_ratio=_loss(cell),
                 stream_received_mbps=_streams(cell),
                 generator_limited=cell.generator_limited,
-                lower_bound=cell.lower_bound,
+                lower_bound=cell.lower_bound and not cell.carried_in_full,
                 carried_in_full=cell.carried_in_full,
                 marks=cell.marks,
                 recorded=cell.recorded,
@@ -97,6 +100,7 @@ def _maximum(cells: list[Cell]) -> Maximum:
     by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
     selected = select_maximum(by_load)
     best = next(cell for cell in cells if selected and cell.key == selected.load)
+    limit = _limit(best, cells)
     return Maximum(
         platform=best.platform,
         setting=best.setting,
@@ -106,9 +110,25 @@ def _maximum(cells: list[Cell]) -> Maximum:
         stream_received_mbps=_streams(best),
         loss_ratio=_loss(best),
         generator_limited=best.generator_limited,
-        lower_bound=best.lower_bound,
+        limit=limit,
+        lower_bound=limit is not None,
         cell=best,
     )
+
+
+def _limit(best: Cell, cells: list[Cell]) -> Limit | None:
+    """What bounded the maximum in the platform's stead; None where the platform showed its own limit.
+
+    Loads that differ by less than a carried one may lose are one load, as the link's rate and the flood are
+    where the link bounds both: the mark of either says what bounded it.
+    """
+    offered = fmean(best.offered_mbps)
+    higher = [cell for cell in cells if fmean(cell.offered_mbps) > offered]
+    if any(cell.limit is None for cell in [best, *higher]):
+        return None
+    alike = [cell for cell in cells if fmean(cell.offered_mbps) >= (1 - CARRIED_IN_FULL_LOSS_RATIO) * offered]
+    limits = [cell.limit for cell in [best, *alike] if cell.limit]
+    return next((limit for limit in limits if limit is not Limit.OFFERED), Limit.OFFERED)
 
 
 def _loss(cell: Cell) -> Estimate | None:
