@@ -42,7 +42,15 @@ class Campaign:
         self.error: BaseException | None = None
         self.scenarios: list[Scenario] = []
 
-    def run(self, scenario: Scenario, *, out: Path | None, seed: int | None, progress: Progress) -> Outcome:
+    def run(
+        self,
+        scenario: Scenario,
+        *,
+        out: Path | None,
+        seed: int | None,
+        resume: Path | None,
+        progress: Progress,
+    ) -> Outcome:
         self.scenarios.append(scenario)
         self.out, self.seed = out, seed
         if self.error:

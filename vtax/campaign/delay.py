@@ -2,7 +2,7 @@
 
 A paced stream's probes wait in the source's own queue whenever its link is full: their delay is then the source's,
 and is not given. A flood's probes pass by that queue, and are lost where the far ring is full: a lost probe's delay
-is beyond every other, and quantiles count it so (RFC 2330, section 10).
+is beyond every other, and quantiles count it so (RFC 7679, 5.1).
 """
 
 import math

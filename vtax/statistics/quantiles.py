@@ -4,7 +4,7 @@ Quantiles of several trials are taken from the merged histogram, never averaged.
 with at least 10 / (1 - q) packets, so that ten or more lie beyond it.
 
 A lost packet's delay is undefined, informally infinite (RFC 7679, 3.4), and so beyond every measured one:
-quantiles are taken over received and lost together (RFC 2330, 11.3; RFC 7679, 5.1). Leaving the lost ones
+quantiles are taken over received and lost together (RFC 7679, 5.1). Leaving the lost ones
 out would let a platform look faster by losing what it delays most.
 """
 
