@@ -32,6 +32,27 @@ def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
     assert percent["uut", "host", "ingress in0"] == pytest.approx(8202 * 700 / 1e7)
 
 
+def test_a_lost_probe_is_later_than_every_other() -> None:
+    """Half of the probes arrive: their median is the largest delay seen, and the 90th percentile is unknown."""
+    measured = make_measured(make_cell(intended_mbps=None), offered_fps=10_000)
+    measured.source["streams"][0]["phases"][0]["probes_sent"] = 2100
+    (flow,) = record(measured, judge(measured, 1e4, None), PLACE, 51.0, ENVIRONMENT).flows
+    assert (flow["probes_sent"], flow["latency_count"]) == (2100, 1000)
+    assert flow["latency_p50_ns"] is None
+    assert flow["latency_max_ns"] is None
+    measured.source["streams"][0]["phases"][0]["probes_sent"] = 1250
+    (flow,) = record(measured, judge(measured, 1e4, None), PLACE, 51.0, ENVIRONMENT).flows
+    assert flow["latency_p50_ns"] == pytest.approx(3000 + 2 * 625, rel=0.01)
+    assert flow["latency_p90_ns"] is None
+
+
+def test_delay_in_the_sources_own_queue_is_not_given() -> None:
+    measured = make_measured(make_cell(intended_mbps=1000.0))
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    assert rows.flows[0]["latency_p50_ns"] is None
+    assert rows.latency == []
+
+
 def test_a_broken_trial_is_still_a_row() -> None:
     measured = make_measured(make_cell())
     measured.failure = "source: its stream ended during source.run\nlast words"
