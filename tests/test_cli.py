@@ -1,6 +1,7 @@
 """The command line: exit statuses, what goes to which stream, and that bad input starts nothing."""
 
 import csv
+import errno
 import io
 import json
 import subprocess
@@ -221,6 +222,16 @@ def test_interruption(campaign: Campaign, capsys: Captured) -> None:
     campaign.error = KeyboardInterrupt()
     assert main(["run", "quick"]) == 130
     assert capsys.readouterr().err == "vtax: interrupted; the trials that ended are kept\n"
+
+
+def test_a_full_disk_is_named_with_the_next_step(campaign: Campaign, capsys: Captured) -> None:
+    campaign.error = OSError(errno.ENOSPC, "No space left on device", "results/x/trials/block-0000.parquet")
+    assert main(["run", "quick"]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(
+        "results/x/trials/block-0000.parquet: No space left on device; the trials that ended are kept"
+    )
+    assert "--resume" in said
 
 
 def test_a_broken_part_is_one_line(

@@ -5,6 +5,7 @@ usable trial, 2 for bad input, 1 where vtax itself broke, 130 after Ctrl-C. Comm
 they run: `vtax --help` is instant, and a broken part spoils only its own commands.
 """
 
+import errno
 import os
 import sys
 import traceback
@@ -22,6 +23,7 @@ from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
 
 BROKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 app = typer.Typer(
     name="vtax",
@@ -193,18 +195,24 @@ def main(arguments: list[str] | None = None) -> int:
     except TyperException as error:
         return _fail(f"vtax: {error.format_message()} (see vtax --help)", error.exit_code)
     except Exception as error:
-        if os.environ.get("VTAX_DEBUG") == "1":
-            traceback.print_exc()
-            return BROKE
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        place = f"{Path(frame.filename).name}:{frame.lineno}"
-        return _fail(
-            f"vtax broke at {place}: {what}; VTAX_DEBUG=1 in the environment shows where from", BROKE
-        )
+        return _broke(error)
     if status == INTERRUPTED:  # typer has caught the KeyboardInterrupt
         return _fail("vtax: interrupted; the trials that ended are kept", INTERRUPTED)
     return status or 0
+
+
+def _broke(error: Exception) -> int:
+    """A full disk with the next step; one line for what nobody expected, or all of it where VTAX_DEBUG asks."""
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        kept = "the trials that ended are kept: make room and go on with --resume"
+        return _fail(f"{error.filename or 'the result'}: {error.strerror}; {kept}", BROKE)
+    if os.environ.get("VTAX_DEBUG") == "1":
+        traceback.print_exception(error)
+        return BROKE
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return _fail(f"vtax broke at {place}: {what}; VTAX_DEBUG=1 in the environment shows where from", BROKE)
 
 
 def _fail(text: str, status: int) -> int:
