@@ -20,6 +20,7 @@ from vtax.platforms.accelerator import find_accelerator, remembered_accelerator
 from vtax.platforms.container import told_version
 from vtax.platforms.kernel import cached_packages, fetch_kernel
 from vtax.scenario import load_scenario
+from vtax.testbed.host import Host
 
 OLD, NEW, NEWEST = (f"linux-image-6.1.0-{build}-amd64" for build in (9, 10, 11))
 
@@ -256,3 +257,29 @@ def _open_process(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except ProcessLookupError:
         return None
+
+
+@pytest.mark.system
+def test_a_host_goes_whatever_a_part_of_it_does(plan: GuestPlan) -> None:
+    class StuckPort:
+        def attach(self, interface: str, guest_mac: str) -> None:
+            pass
+
+        def close(self) -> None:
+            raise OSError("stuck")
+
+    class StuckGuest:
+        def stop(self) -> None:
+            raise RuntimeError("will not go")
+
+    host = Host("uut", plan.record, {"agents": [0]})
+    host.create()
+    host.start_agent("sink", "agents")
+    agent = host._agents["sink"]
+    host._ports["port"] = StuckPort()  # type: ignore[assignment]
+    host._guests["guest"] = StuckGuest()  # type: ignore[assignment]
+    with pytest.raises(RuntimeError, match="will not go"):
+        host.close()
+    assert agent.process.poll() is not None
+    assert not host.namespace.path.exists()
+    host.close()
