@@ -16,7 +16,7 @@ from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, container, load_kind
-from vtax.platforms.accelerator import find_accelerator, remembered_accelerator
+from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
 from vtax.platforms.container import told_version
 from vtax.platforms.kernel import cached_packages, fetch_kernel
 from vtax.scenario import load_scenario
@@ -162,12 +162,11 @@ def test_what_fails_its_probe_is_set_aside(error: Exception, monkeypatch: pytest
 
 @pytest.mark.skipif(not os.access("/dev/kvm", os.W_OK), reason="needs /dev/kvm")
 def test_what_a_boot_has_shown_is_remembered(cache: Path) -> None:
-    assert remembered_accelerator("9.1") is None
+    assert remembered_accelerators() == {}
     assert find_accelerator("9.1 6.1.0", lambda _limit_s: False) == "emulated"
     assert find_accelerator("9.1 6.1.0", lambda _limit_s: True) == "emulated", "no second boot"
     assert find_accelerator("9.1 6.2.0", lambda _limit_s: True) == "kvm"
-    assert remembered_accelerator("9.1") == "kvm"
-    assert remembered_accelerator("9") is None
+    assert remembered_accelerators() == {"9.1 6.1.0": "emulated", "9.1 6.2.0": "kvm"}
 
 
 @pytest.fixture

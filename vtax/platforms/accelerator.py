@@ -33,10 +33,10 @@ def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
     return known[name]
 
 
-def remembered_accelerator(emulator_version: str) -> str | None:
-    """What an earlier boot on this host showed for any kernel under this emulator, the latest; None for none yet."""
-    prefix = f"{_host()} {emulator_version} "
-    return next((known for name, known in reversed(_load().items()) if name.startswith(prefix)), None)
+def remembered_accelerators() -> dict[str, str]:
+    """What boots on this host have shown, the latest last: key of `find_accelerator` to `kvm` or `emulated`."""
+    prefix = f"{_host()} "
+    return {name.removeprefix(prefix): known for name, known in _load().items() if name.startswith(prefix)}
 
 
 def memory_file() -> Path:
