@@ -58,6 +58,8 @@ def test_the_bench_goes_when_a_probe_breaks_down(tmp_path: Path) -> None:
 def test_a_link_that_drops_is_told_from_one_that_holds_back(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with pytest.raises(OSError, match="without an ingress thread"):
+        doctor._flow_control(bench)
     thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
     with monkeypatch.context() as without:
         without.setattr(doctor, "shape", lambda *_arguments, **_options: None)

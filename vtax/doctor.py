@@ -51,14 +51,7 @@ class Check:
 
 def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
     """Look at this machine; what it takes to try out links is written down under `state` and removed."""
-    machine = [
-        _agent(),
-        _root(),
-        _cpus(),
-        _cpu_latency(),
-        _btf(),
-        *map(_tool, TOOL_PACKAGES),
-    ]
+    machine = [_agent(), _root(), _cpus(), _cpu_latency(), _btf(), *map(_tool, TOOL_PACKAGES)]
     return machine + _links(state) + [_platform(name) for name in presets()] + [_kvm()]
 
 
@@ -133,6 +126,9 @@ def _bridge(bench: Bench) -> str:
 
 def _flow_control(bench: Bench) -> str:
     """Send a burst while the thread that would receive it gets no CPU: either the queue holds it, or it is lost."""
+    threaded = Path(f"/sys/class/net/{bench.far.interface}/threaded")
+    if bench.far.namespace.run(threaded.read_text, private_sysfs=True).strip() == "0":
+        raise OSError("not tried: without an ingress thread the sender delivers by itself")
     shape(bench.near, None, flow_control=True)
 
     def burst() -> None:
