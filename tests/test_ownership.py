@@ -37,6 +37,44 @@ def test_clean_names_only_what_was_still_there(record: OwnershipRecord) -> None:
     assert [entry.detail["name"] for entry in record.clean()] == [str(record.scratch)]
 
 
+def test_one_failing_removal_blocks_no_other(
+    record: OwnershipRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other, stuck, root = tmp_path / "other", tmp_path / "a file", record.scratch / "containers"
+    (root / "guest").mkdir(parents=True)
+    record.add("directory", name=str(other))
+    other.mkdir()
+    record.add("container", name="guest", runtime="/nowhere/runc", root=str(root))
+    record.add("directory", name=str(stuck))
+    stuck.write_text("rmtree removes no files")
+
+    assert [entry.detail["name"] for entry in record.clean()] == [str(other)]
+    assert not other.exists()
+    assert [str(entry) for entry, _ in record.failed] == [
+        f"directory {stuck}",
+        "container guest",
+        f"directory {record.scratch}",
+    ]
+    assert "container guest is still there: FileNotFoundError" in caplog.text
+    assert root.exists(), "without the runtime's state its container could never be removed"
+
+    again = OwnershipRecord(record.run, tmp_path)
+    assert [entry.kind for entry in again.entries()] == ["directory", "container", "directory"]
+    stuck.unlink()
+    (root / "guest").rmdir()
+    assert [entry.detail["name"] for entry in again.clean()] == [str(record.scratch)]
+    assert not again.failed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_runtime_that_deletes_nothing_is_a_failure(record: OwnershipRecord) -> None:
+    root = record.scratch / "containers"
+    (root / "guest").mkdir(parents=True)
+    record.add("container", name="guest", runtime="/bin/true", root=str(root))
+    record.clean()
+    assert "true exited 0" in str(record.failed[0][1])
+
+
 def test_a_recorded_process_is_ended(record: OwnershipRecord) -> None:
     process = sleeper()
     record.add_process(process.pid, "sleeper")

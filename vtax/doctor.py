@@ -1,13 +1,41 @@
-"""What this machine can measure, what it cannot, and why."""
+"""What this machine can measure, what it cannot, and why.
 
+What can be tried out is: small links are built in namespaces of the doctor's own, and removed again.
+"""
+
+import contextlib
+import math
 import os
+import re
 import shutil
-from collections.abc import Callable
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.machine.agent import agent_binary
+from pyroute2.netlink.exceptions import NetlinkError
+
+from vtax.inputs import InputError
+from vtax.machine.agent import AgentError, AgentGone, agent_binary, start_agent
+from vtax.machine.ingress import thread_ingress
+from vtax.machine.lock import HostLock
+from vtax.machine.namespace import Namespace, index_of
+from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
 from vtax.platforms import PlatformUnusable, presets
+from vtax.platforms.accelerator import memory_file, remembered_accelerators
+from vtax.testbed.link import LinkEnd, make_link, shape
+from vtax.testbed.port import BridgePort
+
+FAILURES = (OSError, NetlinkError, AgentError, AgentGone, subprocess.SubprocessError)
+BURST_FRAMES = 600
+"""More than a veth's ring holds (256), fewer than ring and queue (1000) together."""
+SO_SNDBUFFORCE = 32
+"""asm-generic/socket.h; unlike SO_SNDBUF it may pass the host's limit."""
+SETTLE_S = 0.3
+"""How long frames of a burst may take to arrive; what is lost is waited for in vain."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +49,154 @@ class Check:
     remedy: str | None = None
 
 
-def examine() -> list[Check]:
-    """Look at this machine without changing it or starting anything."""
-    checks = [
-        _agent(),
-        _root(),
-        _cpus(),
-        _cpu_latency(),
-        _btf(),
-        *map(_tool, ("tc", "nsenter", "taskset", "modprobe")),
-    ]
-    return checks + [_platform(name) for name in presets()]
+def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
+    """Look at this machine; what it takes to try out links is written down under `state` and removed."""
+    machine = [_agent(), _root(), _cpus(), _cpu_latency(), _btf(), *map(_tool, TOOL_PACKAGES)]
+    return machine + _links(state) + [_platform(name) for name in presets()] + [_kvm()]
+
+
+def _links(state: Path) -> list[Check]:
+    """Try out what links and counting need, on a link of two namespaces that exists for that only."""
+    if os.geteuid() != 0:
+        return [Check("links", "all", False, "not tried: not root", "run vtax with sudo")]
+    try:
+        with _bench(state) as bench:
+            return [_tried(bench, *probe) for probe in PROBES]
+    except InputError as error:
+        return [Check("links", "all", False, f"not tried: {error}", "vtax doctor, when that has ended")]
+    except FAILURES as error:
+        return [Check("links", "all", False, f"no veth pair: {error}", "modprobe veth")]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A link between two namespaces, and the CPU that probes run on."""
+
+    record: OwnershipRecord
+    near: LinkEnd
+    far: LinkEnd
+    cpu: int
+
+
+@contextlib.contextmanager
+def _bench(state: Path) -> Iterator[Bench]:
+    """Raises InputError while a campaign holds the host: a probe would cost it CPU time."""
+    lock = HostLock(state)
+    lock.acquire("vtax doctor")
+    try:
+        record = OwnershipRecord(f"vtax-{uuid.uuid4().hex[:6]}", state)
+        record.open()
+        try:
+            near = LinkEnd(Namespace(f"{record.run}-near"), "doctor0", "02:00:00:00:00:01")
+            far = LinkEnd(Namespace(f"{record.run}-far"), "doctor1", "02:00:00:00:00:02")
+            for end in (near, far):
+                record.add("namespace", name=end.namespace.name)
+                end.namespace.create()
+            make_link(near, far, mtu=1500)
+            yield Bench(record, near, far, max(os.sched_getaffinity(0)))
+        finally:
+            record.clean()
+    finally:
+        lock.release()
+
+
+def _tried(bench: Bench, subject: str, probe: Callable[[Bench], str], remedy: str) -> Check:
+    try:
+        return Check("links", subject, True, probe(bench))
+    except FAILURES as error:
+        return Check("links", subject, False, str(error), remedy)
+
+
+def _rate(bench: Bench) -> str:
+    shape(bench.near, 1000, flow_control=True)
+    return "1000 Mbit/s at layer 1 by a token bucket"
+
+
+def _ingress(bench: Bench) -> str:
+    pid = thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
+    if os.sched_getaffinity(pid) != {bench.cpu}:
+        raise OSError("the NAPI thread cannot be pinned to a CPU")
+    return "a pinned NAPI thread of its own polls it"
+
+
+def _bridge(bench: Bench) -> str:
+    BridgePort(bench.far, "doctor-port", bench.near.mac).close()
+    return "static forwarding entries, no learning, no flooding"
+
+
+def _flow_control(bench: Bench) -> str:
+    """Send a burst while the thread that would receive it gets no CPU: either the queue holds it, or it is lost."""
+    threaded = Path(f"/sys/class/net/{bench.far.interface}/threaded")
+    if bench.far.namespace.run(threaded.read_text, private_sysfs=True).strip() == "0":
+        raise OSError("not tried: without an ingress thread the sender delivers by itself")
+    shape(bench.near, None, flow_control=True)
+
+    def burst() -> None:
+        os.sched_setaffinity(0, [bench.cpu])
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        frame = bytes.fromhex((bench.far.mac + bench.near.mac).replace(":", "")) + b"\x88\xb5" + bytes(46)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+            # With room for all: a sender that sleeps lets the receiver run.
+            sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 << 20)
+            sender.bind((bench.near.interface, 0))
+            for _ in range(BURST_FRAMES):
+                with contextlib.suppress(OSError):  # ENOBUFS: lost already
+                    sender.send(frame)
+
+    before = _received(bench.far)
+    try:
+        bench.near.namespace.run(burst)
+    except PermissionError:
+        return _flow_control_by_version(os.uname().release)
+    deadline = time.monotonic() + SETTLE_S
+    while (received := _received(bench.far) - before) < BURST_FRAMES and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if received < BURST_FRAMES:
+        raise OSError("a full link drops frames; it cannot hold its sender back")
+    return "a full link holds its sender back"
+
+
+def _flow_control_by_version(release: str) -> str:
+    """Where a thread may not have a CPU to itself: veth holds its sender back since Linux 6.16."""
+    numbers = [int(number) for number in re.findall(r"\d+", release)[:2]]
+    if numbers < [6, 16]:
+        raise OSError(
+            f"not tried: no real-time priority; veth of Linux {release} drops what a full link gets"
+        )
+    return f"not tried: no real-time priority; veth of Linux {release} holds its sender back"
+
+
+def _received(end: LinkEnd) -> int:
+    """Frames that an interface has received."""
+    (link,) = end.namespace.netlink(lambda ip: list(ip.get_links(index_of(ip, end.interface))))
+    return int(link.get_attr("IFLA_STATS64")["rx_packets"])
+
+
+def _native_xdp(bench: Bench) -> str:
+    log = bench.record.scratch / "agent.log"
+    agent = start_agent("doctor's agent", netns=bench.far.namespace.path, cpus=[bench.cpu], log=log)
+    try:
+        bench.record.add_process(agent.process.pid, "agent")
+        agent.wait_hello(2.0)
+        streams = [{"stream": 0, "interface": bench.far.interface}]
+        reply = agent.call("sink.open", {"streams": streams, "attach": "auto"}, 2.0)
+    finally:
+        agent.close()
+    attached = reply["streams"][0]["attached"]
+    if attached != "xdp-native":
+        raise OSError(f"frames are counted by {attached}, which costs more")
+    bound_ns = 100 * math.ceil(reply["cost_ns_per_frame"] / 100)
+    return f"frames are counted by xdp-native in less than {bound_ns} ns each"
+
+
+PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
+    ("rate", _rate, "modprobe sch_tbf"),
+    ("ingress thread", _ingress, "use Linux 5.12 or later"),
+    ("bridge port", _bridge, "modprobe bridge"),
+    ("flow control", _flow_control, "vtax run SCENARIO --set flow_control=false --set link_mbps=unlimited"),
+    ("native XDP", _native_xdp, "use Linux 5.10 or later with CONFIG_BPF_SYSCALL"),
+)
+"""Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""
 
 
 def _platform(name: str) -> Check:
@@ -39,8 +204,22 @@ def _platform(name: str) -> Check:
     try:
         preset.platform().check()
     except PlatformUnusable as unusable:
-        return Check("platform", name, False, unusable.reason, unusable.remedy)
-    return Check("platform", name, True, preset.title)
+        return Check("platforms", name, False, unusable.reason, unusable.remedy)
+    return Check("platforms", name, True, preset.title)
+
+
+def _kvm() -> Check:
+    """Which CPU guests of emulators get: only a boot shows it, and runs remember it."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        remedy = "modprobe kvm-intel || modprobe kvm-amd"
+        return Check("platforms", "KVM", False, "emulated CPU (no /dev/kvm to read and write)", remedy)
+    shown = list(remembered_accelerators().values())[-1:]
+    if not shown:
+        return Check("platforms", "KVM", True, "not probed yet: the first run finds out")
+    if shown == ["kvm"]:
+        return Check("platforms", "KVM", True, "kvm")
+    detail = "emulated CPU (KVM did not boot a guest)"
+    return Check("platforms", "KVM", False, detail, f"rm {memory_file()}  # the next run tries again")
 
 
 def _agent() -> Check:
@@ -91,18 +270,24 @@ def _btf() -> Check:
         "machine",
         "kernel BTF",
         present,
-        "present" if present else "absent; packet counting works, delay stages will not",
+        "present" if present else "absent; frames are counted, delay stages are not",
         None if present else "use a kernel with CONFIG_DEBUG_INFO_BTF",
     )
 
 
-TOOL_PACKAGES = {"tc": "iproute2", "nsenter": "util-linux", "taskset": "util-linux", "modprobe": "kmod"}
+TOOL_PACKAGES = {
+    "tc": "iproute2",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "taskset": "util-linux",
+    "modprobe": "kmod",
+}
 
 
 def _tool(name: str, find: Callable[[str], str | None] = shutil.which) -> Check:
     path = find(name)
     return Check(
-        "tool",
+        "machine",
         name,
         path is not None,
         path or "not found",

@@ -1,5 +1,6 @@
 """The platforms of a campaign on this machine: resolved against presets, probed, and those set aside with a reason."""
 
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,7 +82,11 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
         name = cell.platform
         if name in platforms.probes or name in platforms.skipped:
             continue
+        config = platforms.config(cell)
         try:
-            platforms.probes[name] = platforms.known[name].platform().prepare(platforms.config(cell))
+            platforms.probes[name] = platforms.known[name].platform().prepare(config)
         except PlatformUnusable as unusable:
             platforms.skipped[name] = unusable
+        except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            platforms.skipped[name] = PlatformUnusable(reason, "see the message; vtax doctor")

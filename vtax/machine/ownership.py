@@ -5,6 +5,7 @@ a thing that merely looks like ours is never touched; a record whose run was kil
 """
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -18,6 +19,8 @@ from typing import Any
 from vtax.machine.namespace import Namespace
 
 STATE_DIRECTORY = Path("/run/vtax")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class OwnershipRecord:
         self.run = run
         self.path = directory / f"{run}.owned"
         self.scratch = directory / run
+        self.failed: list[tuple[Owned, Exception]] = []
+        """What the last `clean` could not remove, and why; still in the record, for the next one."""
 
     def open(self) -> None:
         """Start the record; the run's scratch directory is the first thing it owns."""
@@ -69,11 +74,42 @@ class OwnershipRecord:
         return entries
 
     def clean(self) -> list[Owned]:
-        """Remove what is still there, newest first; returns what had to be removed."""
-        known = [entry for entry in reversed(self.entries()) if entry.kind in REMOVERS]
-        removed = [entry for entry in known if REMOVERS[entry.kind](entry.detail)]
-        self.path.unlink(missing_ok=True)
+        """Remove what is still there, newest first; returns what had to be removed.
+
+        Whatever cannot be removed is named in `failed` and in the log, and stays in the record; the rest goes.
+        """
+        removed, self.failed = [], []
+        for entry in reversed(self.entries()):
+            if entry.kind not in REMOVERS:
+                continue
+            try:
+                self._refuse_in_use(entry)
+                if REMOVERS[entry.kind](entry.detail):
+                    removed.append(entry)
+            except Exception as error:  # whatever one removal meets, the others are still due
+                self.failed.append((entry, error))
+                log.warning("%s is still there: %s: %s", entry, type(error).__name__, error)
+        self._keep([entry for entry, _ in reversed(self.failed)])
         return removed
+
+    def _refuse_in_use(self, entry: Owned) -> None:
+        """Raise OSError for a directory with a runtime's state, without which its container cannot be removed."""
+        for user, _ in self.failed:
+            if entry.kind == "directory" and Path(user.detail.get("root", "/")).is_relative_to(
+                entry.detail["name"]
+            ):
+                raise OSError(f"{user} needs it")
+
+    def _keep(self, entries: list[Owned]) -> None:
+        """Make the record hold `entries` only, at once; without any, it is gone."""
+        if not entries:
+            self.path.unlink(missing_ok=True)
+            return
+        lines = [json.dumps({"kind": entry.kind, **entry.detail}) + "\n" for entry in entries]
+        # Not named *.owned: a rewrite that is cut short must not pass for a record.
+        temporary = self.path.with_suffix(".rewritten")
+        temporary.write_text("".join(lines))
+        temporary.replace(self.path)
 
 
 def stale_records(directory: Path = STATE_DIRECTORY) -> list[OwnershipRecord]:
@@ -115,7 +151,11 @@ def _is_zombie(pid: int) -> bool:
 
 
 def _remove_process(detail: dict[str, Any]) -> bool:
-    return stop_process(int(detail["pid"]), int(detail["started"]))
+    pid, started = int(detail["pid"]), int(detail["started"])
+    was_running = stop_process(pid, started)
+    if was_running and process_start(pid) == started and not _is_zombie(pid):
+        raise TimeoutError(f"process {pid} runs on after SIGKILL")
+    return was_running
 
 
 def _remove_namespace(detail: dict[str, Any]) -> bool:
@@ -129,14 +169,19 @@ def _remove_directory(detail: dict[str, Any]) -> bool:
     path = Path(detail["name"])
     existed = path.exists()
     shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        shutil.rmtree(path)  # says what is in the way
     return existed
 
 
 def _remove_container(detail: dict[str, Any]) -> bool:
-    if not Path(detail["root"], detail["name"]).exists():
+    state = Path(detail["root"], detail["name"])
+    if not state.exists():
         return False
     command = [detail["runtime"], "--root", detail["root"], "delete", "--force", detail["name"]]
-    subprocess.run(command, check=False, capture_output=True, timeout=30)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    if state.exists():
+        raise OSError(done.stderr.strip() or f"{detail['runtime']} exited {done.returncode}")
     return True
 
 

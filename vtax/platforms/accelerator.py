@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from vtax.platforms.kernel import cache_directory
+from vtax.platforms.kernel import cache_directory, filling_cache
 
 BOOT_LIMIT_S = 6.0
 
@@ -20,24 +20,40 @@ def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "emulated"
-    memory = cache_directory() / "accelerator.json"
-    known = _load(memory)
-    name = f"{os.uname().release} {_cpu_model()} {key}"
+    known = _load()
+    name = f"{_host()} {key}"
     if name not in known:
         known[name] = "kvm" if boots(BOOT_LIMIT_S) else "emulated"
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        temporary = memory.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(known, indent=2))
-        temporary.rename(memory)
+        with filling_cache():
+            memory = memory_file()
+            memory.parent.mkdir(parents=True, exist_ok=True)
+            temporary = memory.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(known, indent=2))
+            temporary.rename(memory)
     return known[name]
 
 
-def _load(memory: Path) -> dict[str, str]:
+def remembered_accelerators() -> dict[str, str]:
+    """What boots on this host have shown, the latest last: key of `find_accelerator` to `kvm` or `emulated`."""
+    prefix = f"{_host()} "
+    return {name.removeprefix(prefix): known for name, known in _load().items() if name.startswith(prefix)}
+
+
+def memory_file() -> Path:
+    """Where the answers are kept; removing it makes the next run find out again."""
+    return cache_directory() / "accelerator.json"
+
+
+def _load() -> dict[str, str]:
     try:
-        known = json.loads(memory.read_text())
+        known = json.loads(memory_file().read_text())
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}
+
+
+def _host() -> str:
+    return f"{os.uname().release} {_cpu_model()}"
 
 
 def _cpu_model() -> str:

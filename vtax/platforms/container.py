@@ -1,5 +1,6 @@
 """Containers of an OCI runtime: the host's kernel behind a second pair of interfaces, in namespaces of their own."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -8,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import Field
+from pyroute2 import IPRoute
 
 from vtax.machine.agent import Agent, AgentGone, agent_binary
 from vtax.machine.namespace import Namespace
 from vtax.platforms.contract import GuestNic, GuestPlan, PlatformConfig, PlatformUnusable, Probe
-from vtax.platforms.raw import require_root
+from vtax.platforms.raw import require_agent, require_root
 
 HELLO_TIMEOUT_S = 10.0
 CAPABILITIES = ["CAP_NET_ADMIN", "CAP_NET_RAW"]
@@ -31,8 +33,8 @@ class ContainerGuest:
 
     agent: Agent
     hello_s: float
-    namespace: Namespace
-    delete: list[str]
+    undo: contextlib.ExitStack
+    """What takes down all that starting it has made, newest first."""
     log: Path
     modules: list[str] = field(default_factory=list)
 
@@ -46,9 +48,7 @@ class ContainerGuest:
 
     def stop(self) -> None:
         """End the agent, delete the container and its namespace (and with it the veth pairs)."""
-        self.agent.close()
-        subprocess.run(self.delete, check=False, capture_output=True, timeout=30)
-        self.namespace.remove()
+        self.undo.close()
 
 
 class Kind:
@@ -59,53 +59,54 @@ class Kind:
     def check(self) -> None:
         """A runtime must be installed."""
         require_root()
+        require_agent()
         _runtime("runc")
 
     def prepare(self, config: Config) -> Probe:
         """Ask the runtime for its version."""
         require_root()
+        require_agent()
         runtime = _runtime(config.runtime)
-        version = subprocess.run(
-            [runtime, "--version"], check=False, capture_output=True, text=True, timeout=10
-        )
-        return Probe("none", {"runtime": config.runtime, "version": version.stdout.splitlines()[0].strip()})
+        return Probe("none", {"runtime": config.runtime, "version": told_version(runtime, config.runtime)})
 
     def start(self, plan: GuestPlan) -> ContainerGuest:
         """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         begun = time.monotonic()
+        runtime, root = _runtime(config.runtime), plan.scratch / "containers"
         namespace = Namespace(f"{plan.record.run}-{plan.name}")
         plan.record.add("namespace", name=namespace.name)
         namespace.create()
-        for number, nic in enumerate(plan.nics):
-            interface = f"{plan.name}p{number}"
-            _join(plan.host, interface, namespace, f"eth{number}", nic)
-            nic.port.attach(interface, nic.mac)
-        bundle = plan.scratch / plan.name
-        write_bundle(bundle, namespace.path, list(plan.cpus), config)
+        with contextlib.ExitStack() as undo:
+            undo.callback(namespace.remove)
+            for number, nic in enumerate(plan.nics):
+                interface = f"{plan.name}p{number}"
+                _join(plan.host, interface, namespace, f"eth{number}", nic)
+                undo.callback(_part, plan.host, interface)
+                nic.port.attach(interface, nic.mac)
+            bundle = plan.scratch / plan.name
+            write_bundle(bundle, namespace.path, list(plan.cpus), config)
 
-        runtime, root = _runtime(config.runtime), plan.scratch / "containers"
-        plan.record.add("container", name=namespace.name, runtime=runtime, root=str(root))
-        log = plan.scratch / f"{plan.name}.log"
-        with log.open("wb") as errors:
-            process = subprocess.Popen(
-                [runtime, "--root", str(root), "run", "--bundle", str(bundle), namespace.name],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                process_group=0,
-            )
-        plan.record.add_process(process.pid, plan.name)
-        delete = [runtime, "--root", str(root), "delete", "--force", namespace.name]
-        guest = ContainerGuest(Agent(plan.name, process), 0.0, namespace, delete, log)
-        try:
-            guest.agent.wait_hello(HELLO_TIMEOUT_S)
-        except AgentGone as error:
-            guest.stop()
-            raise AgentGone(f"{error}\n{guest.last_words()}") from None
-        guest.hello_s = time.monotonic() - begun
-        return guest
+            plan.record.add("container", name=namespace.name, runtime=runtime, root=str(root))
+            log = plan.scratch / f"{plan.name}.log"
+            with log.open("wb") as errors:
+                process = subprocess.Popen(
+                    [runtime, "--root", str(root), "run", "--bundle", str(bundle), namespace.name],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    process_group=0,
+                )
+            undo.callback(_delete, [runtime, "--root", str(root), "delete", "--force", namespace.name])
+            agent = Agent(plan.name, process)
+            undo.callback(agent.close)
+            plan.record.add_process(process.pid, plan.name)
+            try:
+                agent.wait_hello(HELLO_TIMEOUT_S)
+            except AgentGone as error:
+                raise AgentGone(_why(error, process, config.runtime, log)) from None
+            return ContainerGuest(agent, time.monotonic() - begun, undo.pop_all(), log)
 
 
 def write_bundle(bundle: Path, netns: Path, cpus: list[int], config: Config) -> None:
@@ -158,6 +159,20 @@ def write_bundle(bundle: Path, netns: Path, cpus: list[int], config: Config) -> 
     )
 
 
+def told_version(command: str, package: str) -> str:
+    """The first line that `command --version` prints; raises PlatformUnusable when it prints none."""
+    remedy = f"apt-get install --reinstall {package}"
+    try:
+        done = subprocess.run([command, "--version"], check=False, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise PlatformUnusable(f"{command} --version: {error}", remedy) from error
+    lines = done.stdout.strip().splitlines()
+    if done.returncode != 0 or not lines:
+        said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        raise PlatformUnusable(f"{command} --version exited {done.returncode}: {said}", remedy)
+    return lines[0].strip()
+
+
 def tail(path: Path, lines: int = 10) -> str:
     """The last lines of a log, empty if there is none."""
     if not path.exists():
@@ -169,6 +184,31 @@ def _join(host: Namespace, outside: str, guest: Namespace, inside: str, nic: Gue
     peer = {"ifname": inside, "net_ns_fd": str(guest.path), "address": nic.mac, "mtu": nic.mtu}
     host.netlink(lambda ip: ip.link("add", ifname=outside, kind="veth", mtu=nic.mtu, peer=peer))
     host.bring_up(outside)
+
+
+def _part(host: Namespace, outside: str) -> None:
+    """Delete a veth pair; left to the end of its namespace, its name would be taken for a while yet."""
+
+    def act(ip: IPRoute) -> None:
+        for index in ip.link_lookup(ifname=outside):
+            ip.link("del", index=index)
+
+    if host.path.exists():
+        host.netlink(act)
+
+
+def _delete(command: list[str]) -> None:
+    """Have the runtime delete a container; one that it cannot delete is still in the run's record."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(command, check=False, capture_output=True, timeout=30)
+
+
+def _why(error: AgentGone, process: "subprocess.Popen[bytes]", runtime: str, log: Path) -> str:
+    """Why a container said no hello: the runtime's own words where it failed."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        if process.wait(1.0) != 0:
+            return f"{runtime} run exited {process.returncode}: {tail(log)}"
+    return f"{error}\n{tail(log)}"
 
 
 def _runtime(name: str) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from vtax.machine.agent import agent_binary
-from vtax.platforms.kernel import Kernel, cache_directory
+from vtax.platforms.kernel import Kernel, cache_directory, filling_cache
 
 CONTROL_MODULES = ("virtio_pci", "virtio_console")
 DIRECTORIES = ("dev", "proc", "sys", "modules")
@@ -21,7 +21,7 @@ KEEP = 8
 
 @cache
 def build_image(kernel: Kernel, drivers: tuple[str, ...]) -> Path:
-    """The initramfs for guests of `kernel` whose NICs need `drivers` (module names)."""
+    """The initramfs for guests of `kernel` whose NICs need `drivers` (module names); raises PlatformUnusable."""
     lists = {"control": _merged(kernel, CONTROL_MODULES)}
     for driver in drivers:
         lists[driver] = kernel.load_order(driver)
@@ -32,7 +32,11 @@ def build_image(kernel: Kernel, drivers: tuple[str, ...]) -> Path:
         listing = "".join(f"/modules/{path.name}\n" for path in paths)
         files[f"modules/{name}.list"] = (0o100644, listing.encode())
 
-    archive = newc_archive(DIRECTORIES, files)
+    with filling_cache():
+        return _keep(newc_archive(DIRECTORIES, files))
+
+
+def _keep(archive: bytes) -> Path:
     directory = cache_directory() / "image"
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{hashlib.sha256(archive).hexdigest()[:16]}.cpio"

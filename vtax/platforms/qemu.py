@@ -15,14 +15,17 @@ from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.platforms.accelerator import find_accelerator
-from vtax.platforms.container import tail
+from vtax.platforms.container import tail, told_version
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_tools, fetch_kernel
-from vtax.platforms.raw import require_root
+from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap
 
 BINARY = "qemu-system-x86_64"
+PACKAGE = "qemu-system-x86"
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+"""Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
 DRIVERS = {"virtio-net-pci": "virtio_net", "e1000": "e1000"}
 """NIC model as QEMU names it, to the guest kernel's driver."""
@@ -77,9 +80,13 @@ class Kind:
     port = "bridge"
 
     def check(self) -> None:
-        """The emulator, taps and the tools that unpack a kernel must be there."""
+        """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
         require_root()
+        require_agent()
         _binary()
+        for command in (DIES_WITH_US[0], "taskset"):
+            if shutil.which(command) is None:
+                raise PlatformUnusable(f"no {command} command found", "apt-get install util-linux")
         if not Path("/dev/net/tun").exists():
             raise PlatformUnusable("no /dev/net/tun", "modprobe tun")
         check_tools()
@@ -116,6 +123,7 @@ class Kind:
                 devices += ["-device", f"{config.nic_model},netdev=n{number},mac={nic.mac},romfile="]
             console = plan.scratch / f"{plan.name}.console"
             command = [
+                *DIES_WITH_US,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
                 *_command(kernel, build_image(kernel, (driver,)), probe.accelerator, console),
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
@@ -135,14 +143,17 @@ class Kind:
         finally:
             for tap in taps:
                 os.close(tap)
-        plan.record.add_process(process.pid, plan.name)
         agent = Agent(plan.name, process)
         guest = QemuGuest(agent, 0.0, [driver], process.pid, process_start(process.pid), console, errors)
         try:
+            plan.record.add_process(process.pid, plan.name)
             agent.wait_hello(HELLO_TIMEOUT_S)
         except AgentGone as error:
             guest.stop()
             raise AgentGone(f"{error}\n{guest.last_words()}") from None
+        except BaseException:
+            guest.stop()
+            raise
         guest.hello_s = time.monotonic() - begun
         return guest
 
@@ -169,7 +180,8 @@ def _command(kernel: Kernel, image: Path, accelerator: str, console: Path) -> li
 
 def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
-    command = [*_command(kernel, image, "kvm", Path(os.devnull)), "-smp", "1", "-m", "256"]
+    machine = _command(kernel, image, "kvm", Path(os.devnull))
+    command = [*DIES_WITH_US, *machine, "-smp", "1", "-m", "256"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
     )
@@ -187,10 +199,9 @@ def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
 def _binary() -> str:
     path = shutil.which(BINARY)
     if path is None:
-        raise PlatformUnusable(f"no {BINARY} command found", "apt-get install qemu-system-x86")
+        raise PlatformUnusable(f"no {BINARY} command found", f"apt-get install {PACKAGE}")
     return path
 
 
 def _version() -> str:
-    done = subprocess.run([_binary(), "--version"], check=False, capture_output=True, text=True, timeout=10)
-    return done.stdout.splitlines()[0].removeprefix("QEMU emulator version ").strip()
+    return told_version(_binary(), PACKAGE).removeprefix("QEMU emulator version ")

@@ -4,7 +4,7 @@ import os
 import time
 from dataclasses import dataclass, field
 
-from vtax.machine.agent import Agent, start_agent
+from vtax.machine.agent import Agent, agent_binary, start_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 
 
@@ -41,6 +41,7 @@ class Kind:
     def check(self) -> None:
         """Namespaces and links need root."""
         require_root()
+        require_agent()
 
     def prepare(self, config: Config) -> Probe:
         """Nothing to fetch."""
@@ -53,8 +54,12 @@ class Kind:
         agent = start_agent(
             plan.name, netns=plan.host.path, cpus=list(plan.cpus), log=plan.scratch / f"{plan.name}.log"
         )
-        plan.record.add_process(agent.process.pid, plan.name)
-        agent.wait_hello(5.0)
+        try:
+            plan.record.add_process(agent.process.pid, plan.name)
+            agent.wait_hello(5.0)
+        except BaseException:
+            agent.close()
+            raise
         return RawGuest(agent, time.monotonic() - begun)
 
 
@@ -62,3 +67,11 @@ def require_root() -> None:
     """Raise PlatformUnusable unless namespaces, links and BPF programs can be made."""
     if os.geteuid() != 0:
         raise PlatformUnusable("network namespaces, links and BPF programs need root", "run vtax with sudo")
+
+
+def require_agent() -> None:
+    """Raise PlatformUnusable unless the agent, which every guest runs, has been built."""
+    try:
+        agent_binary()
+    except FileNotFoundError as error:
+        raise PlatformUnusable(str(error), "make build") from error

@@ -4,10 +4,13 @@ So a host may be in this process, as the namespaces of the local testbed are, or
 with no other difference to its callers.
 """
 
-import contextlib
+import errno
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.machine.agent import Agent, AgentError, AgentGone, PendingReply, start_agent
 from vtax.machine.cpu import sample_cpus, thread_time
@@ -18,6 +21,8 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Port
+
+GONE = {errno.ENODEV, errno.ENOENT, errno.ESRCH}
 
 
 class Host:
@@ -159,21 +164,37 @@ class Host:
         }
 
     def close(self) -> None:
-        """Take down guests, agents, ports and the namespace; what is gone already is passed over."""
-        for name in list(self._guests):
-            self.stop_guest(name)
-        for name in list(self._agents):
-            self.stop_agent(name)
-        for port in self._ports.values():
-            with contextlib.suppress(Exception):
-                port.close()
+        """Take down guests, agents, ports and the namespace; what is gone already is passed over.
+
+        Every one of these is tried; what first went wrong is raised after the last.
+        """
+        steps: list[Callable[[], None]] = [
+            *(partial(self.stop_guest, name) for name in list(self._guests)),
+            *(partial(self.stop_agent, name) for name in list(self._agents)),
+            *(port.close for port in self._ports.values()),
+            self.namespace.remove,
+        ]
         self._ports.clear()
-        self.namespace.remove()
+        errors = [error for step in steps if (error := _attempt(step)) is not None]
+        if errors:
+            raise errors[0]
 
     def _agent(self, name: str) -> Agent:
         if name in self._guests:
             return self._guests[name].agent
         return self._agents[name]
+
+
+def _attempt(step: Callable[[], None]) -> Exception | None:
+    """What went wrong in a step of taking down, other than that the thing is gone already."""
+    try:
+        step()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except Exception as error:
+        is_gone = isinstance(error, NetlinkError) and error.code in GONE
+        return None if is_gone else error
+    return None
 
 
 def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, tid: int | None) -> None:

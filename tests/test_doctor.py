@@ -1,0 +1,115 @@
+"""What the doctor says of a machine, and that trying it out leaves nothing there."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vtax import doctor
+from vtax.doctor import Bench, Check, examine
+from vtax.machine.ingress import thread_ingress
+from vtax.machine.lock import HostLock
+from vtax.platforms.accelerator import find_accelerator
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with doctor._bench(tmp_path) as bench:
+        yield bench
+
+
+def of_group(checks: list[Check], group: str) -> dict[str, Check]:
+    return {check.subject: check for check in checks if check.group == group}
+
+
+@pytest.mark.system
+def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    checks = examine(tmp_path)
+    assert time.monotonic() - begun < 3
+    assert list(dict.fromkeys(check.group for check in checks)) == [
+        "machine",
+        "links",
+        "platforms",
+    ]
+    links = of_group(checks, "links")
+    assert set(links) == {"rate", "ingress thread", "bridge port", "flow control", "native XDP"}
+    for check in checks:
+        assert check.detail
+        assert check.usable or check.remedy
+        assert "\n" not in f"{check.detail}{check.remedy}"
+    assert "xdp-native in less than" in links["native XDP"].detail
+    assert os.listdir(tmp_path) == ["lock"]  # noqa: PTH208
+
+
+@pytest.mark.system
+def test_the_bench_goes_when_a_probe_breaks_down(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), doctor._bench(tmp_path) as bench:
+        namespaces = [bench.near.namespace.path, bench.far.namespace.path]
+        assert all(path.exists() for path in namespaces)
+        raise ZeroDivisionError
+    assert not any(path.exists() for path in namespaces)
+    assert os.listdir(tmp_path) == ["lock"]  # noqa: PTH208
+
+
+@pytest.mark.system
+def test_a_link_that_drops_is_told_from_one_that_holds_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OSError, match="without an ingress thread"):
+        doctor._flow_control(bench)
+    thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
+    with monkeypatch.context() as without:
+        without.setattr(doctor, "shape", lambda *_arguments, **_options: None)
+        with pytest.raises(OSError, match="drops frames"):
+            doctor._flow_control(bench)
+    numbers = os.uname().release.split(".")
+    if [int(number) for number in numbers[:2]] >= [6, 16]:
+        assert doctor._flow_control(bench) == "a full link holds its sender back"
+
+
+def test_flow_control_by_version() -> None:
+    assert "holds" in doctor._flow_control_by_version("6.16.0-1-amd64")
+    assert "holds" in doctor._flow_control_by_version("7.0")
+    with pytest.raises(OSError, match=r"Linux 6\.9\.1 drops"):
+        doctor._flow_control_by_version("6.9.1")
+
+
+@pytest.mark.system
+def test_a_failing_probe_is_a_line_with_a_remedy(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    check = doctor._tried(bench, "rate", doctor._rate, "modprobe sch_tbf")
+    assert not check.usable
+    assert "nsenter" in check.detail
+    assert check.remedy == "modprobe sch_tbf"
+
+
+@pytest.mark.system
+def test_a_host_in_use_is_left_alone(tmp_path: Path) -> None:
+    lock = HostLock(tmp_path)
+    lock.acquire("campaign quick")
+    try:
+        (check,) = of_group(examine(tmp_path), "links").values()
+    finally:
+        lock.release()
+    assert "campaign quick" in check.detail
+    assert not check.usable
+
+
+def test_links_need_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (check,) = of_group(examine(tmp_path), "links").values()
+    assert "not root" in check.detail
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not os.access("/dev/kvm", os.W_OK), reason="needs /dev/kvm")
+def test_kvm_is_what_a_boot_has_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VTAX_CACHE", str(tmp_path))
+    assert doctor._kvm().detail == "not probed yet: the first run finds out"
+    find_accelerator("one", lambda _limit_s: False)
+    assert doctor._kvm().detail == "emulated CPU (KVM did not boot a guest)"
+    find_accelerator("another", lambda _limit_s: True)
+    assert doctor._kvm() == Check("platforms", "KVM", True, "kvm")
