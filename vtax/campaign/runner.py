@@ -137,7 +137,7 @@ class Campaign:
                     return
                 facts = self._cell(block, position, cell, path, facts, plot)
         finally:
-            path.close()
+            self._close(path)
 
     def _open(self, path: Path, plot: Plot) -> PathFacts | None:
         """Bring the path up, twice if need be; None when it does not come, with the reason noted for its cells."""
@@ -148,10 +148,17 @@ class Campaign:
             except BUILD_FAILURES as error:
                 reason = str(error) or type(error).__name__
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")
-                path.close()
+                self._close(path)
         for cell in plot.cells:
             self.reasons[cell.key] = reason.splitlines()[0] if reason else "the path did not become ready"
         return None
+
+    def _close(self, path: Path) -> None:
+        """Take a path down; what does not come down now is removed by the ownership record at the end."""
+        try:
+            path.close()
+        except BUILD_FAILURES as error:
+            self.progress.note(f"{path.preset.name} was not taken down whole: {error}")
 
     def _cell(
         self, block: int, position: int, cell: Cell, path: Path, facts: PathFacts, plot: Plot
@@ -192,7 +199,7 @@ class Campaign:
             if measured.guest_died or measured.failure is not None:
                 died = "its guest died" if measured.guest_died else "the instrument failed"
                 self.progress.note(f"{cell.platform}: {died}; it is built anew\n{path.last_words()}".rstrip())
-                path.close()
+                self._close(path)
                 standing = self._open(path, plot)
         return standing
 

@@ -1,5 +1,6 @@
 """The built-in testbed: source, UUT and sink hosts are network namespaces, links are veth pairs."""
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,9 +119,10 @@ class LocalTestbed:
         return [f"in{stream.stream}" for stream in self.streams]
 
     def close(self) -> None:
-        """Take everything down, UUT first, so that no frame meets half a path."""
-        for host in (self.uut, self.source, self.sink):
-            host.close()
+        """Take everything down, UUT first, so that no frame meets half a path; a host that fails stops no other."""
+        with contextlib.ExitStack() as closing:
+            for host in (self.sink, self.source, self.uut):
+                closing.callback(host.close)
 
     def _nic(self, mac: str, address: str, far_address: str, far_mac: str) -> dict[str, Any]:
         return {
