@@ -27,6 +27,8 @@ PACKAGE = "qemu-system-x86"
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
+CONSOLE_LINES = 25
+"""A kernel's panic and its call trace."""
 DRIVERS = {"virtio-net-pci": "virtio_net", "e1000": "e1000"}
 """NIC model as QEMU names it, to the guest kernel's driver."""
 
@@ -66,7 +68,7 @@ class QemuGuest:
 
     def last_words(self) -> str:
         """The console's last lines, after what the emulator itself complained about."""
-        return "\n".join(filter(None, (tail(self.errors), tail(self.console))))
+        return "\n".join(filter(None, (tail(self.errors), tail(self.console, CONSOLE_LINES))))
 
     def stop(self) -> None:
         """End the emulator; its taps go with their descriptors."""
