@@ -233,7 +233,17 @@ def without_tools(tmp_path: Path) -> dict[str, str]:
     """An environment whose PATH has everything but QEMU and runc."""
     directory = tmp_path / "bin"
     directory.mkdir()
-    for name in ("tc", "nsenter", "taskset", "apt-get", "apt-cache", "dpkg-deb", "modprobe", "depmod"):
+    for name in (
+        "tc",
+        "nsenter",
+        "setpriv",
+        "taskset",
+        "apt-get",
+        "apt-cache",
+        "dpkg-deb",
+        "modprobe",
+        "depmod",
+    ):
         (directory / name).symlink_to(shutil.which(name) or name)
     return {**os.environ, "PATH": str(directory)}
 
