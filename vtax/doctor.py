@@ -25,7 +25,7 @@ from vtax.machine.lock import HostLock
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
 from vtax.platforms import PlatformUnusable, presets
-from vtax.platforms.accelerator import memory_file, remembered_accelerators
+from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
 from vtax.testbed.link import LinkEnd, make_link, shape
 from vtax.testbed.port import BridgePort
 
@@ -210,7 +210,7 @@ def _platform(name: str) -> Check:
 
 def _kvm() -> Check:
     """Which CPU guests of emulators get: only a boot shows it, and runs remember it."""
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+    if not has_device():
         remedy = "modprobe kvm-intel || modprobe kvm-amd"
         return Check("platforms", "KVM", False, "emulated CPU (no /dev/kvm to read and write)", remedy)
     shown = list(remembered_accelerators().values())[-1:]

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from vtax.platforms.kernel import cache_directory, filling_cache
 
+DEVICE = Path("/dev/kvm")
 BOOT_LIMIT_S = 6.0
+
+
+def has_device() -> bool:
+    """Whether there is a /dev/kvm that this process may use: no proof yet that guests run under it."""
+    return os.access(DEVICE, os.R_OK | os.W_OK)
 
 
 def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
@@ -18,7 +24,7 @@ def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
 
     `key` names what the answer depends on beside the host: emulator and guest kernel versions.
     """
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+    if not has_device():
         return "emulated"
     known = _load()
     name = f"{_host()} {key}"
