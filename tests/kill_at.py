@@ -1,4 +1,4 @@
-"""Runs a vtax command line and kills its own process, SIGKILL, at a given instant of the campaign.
+"""Runs a vtax command line and kills, with SIGKILL, its own process, an agent or the guest at a given instant.
 
     python -m tests.kill_at INSTANT ARGUMENT...
 
@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
+
 
 @dataclass(frozen=True)
 class Instant:
@@ -24,10 +26,24 @@ class Instant:
     when: str
     nth: int
     method: str | None = None
+    victim: str = "controller"
+    """Or the name of a process in the ownership record."""
 
     def __str__(self) -> str:
         name = self.function.rpartition(":")[2]
-        return f"{self.phase}: {self.when} {name} {self.method or ''} #{self.nth}".replace("  ", " ")
+        text = f"{self.victim} in {self.phase}: {self.when} {name} {self.method or ''} #{self.nth}"
+        return text.replace("  ", " ")
+
+    def kill(self) -> None:
+        """End the victim, at once."""
+        os.kill(os.getpid() if self.victim == "controller" else _newest(self.victim), signal.SIGKILL)
+
+
+def _newest(name: str) -> int:
+    """The process of this name that the run started last."""
+    (record,) = STATE_DIRECTORY.glob("*.owned")
+    owned = [entry.detail for entry in OwnershipRecord(record.stem).entries() if entry.kind == "process"]
+    return int([detail for detail in owned if detail["name"] == name][-1]["pid"])
 
 
 HOST = "vtax.testbed.host:Host"
@@ -59,13 +75,29 @@ FURTHER = [
     Instant("measure", f"{HOST}.finish", "before", 1),
     Instant("drain", f"{HOST}.call", "before", 2, "sink.collect"),
     Instant("collect", f"{HOST}.call", "after", 2, "sink.collect"),
-    Instant("collect", f"{HOST}.guest_alive", "before", 1),
+    Instant("collect", f"{HOST}.guest_state", "before", 2),
     Instant("commit", "vtax.results.writer:ResultWriter.commit", "before", 1),
     Instant("commit", "vtax.results.writer:write_part", "after", 6),
     Instant("commit", "vtax.results.journal:Journal.append", "after", 1),
     Instant("commit", f"{HOST}.close", "before", 4),
 ]
-INSTANTS = {str(instant): instant for instant in [*SOON, *FURTHER]}
+OTHERS_SOON = [
+    Instant("arm", f"{HOST}.call", "after", 1, "sink.arm", victim="sink"),
+    Instant("measure", f"{HOST}.counters", "after", 8, victim="source"),
+    Instant("drain", f"{HOST}.finish", "after", 2, victim="guest"),
+]
+OTHERS_FURTHER = [
+    Instant(phase, f"{HOST}.{function}", when, nth, method, victim)
+    for victim in ("source", "sink", "guest")
+    for phase, function, when, nth, method in (
+        ("prepare", "call", "before", 1, "guest.configure"),
+        ("arm", "call", "before", 2, "sink.arm"),
+        ("measure", "begin", "after", 2, None),
+        ("collect", "call", "before", 2, "sink.collect"),
+        ("commit", "guest_state", "after", 2, None),
+    )
+]
+INSTANTS = {str(instant): instant for instant in [*SOON, *FURTHER, *OTHERS_SOON, *OTHERS_FURTHER]}
 
 
 def arrange(instant: Instant) -> None:
@@ -86,10 +118,10 @@ def arrange(instant: Instant) -> None:
         else:
             return function(*arguments, **options)
         if calls == instant.nth and instant.when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
+            instant.kill()
         result = function(*arguments, **options)
-        if calls == instant.nth:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if calls == instant.nth and instant.when == "after":
+            instant.kill()
         return result
 
     setattr(owner, name, dying)

@@ -24,26 +24,6 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 VTAX = Path(sys.executable).parent / "vtax"
 
-SCENARIO = """
-name: test/forwarding
-title: A test
-question: Do frames come through?
-workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
-testbed: {link_mbps: 1000, flow_control: true}
-factors:
-  platform: [raw, container]
-  intended_mbps: [5, max]
-repetitions: 2
-figures: [throughput-by-load, maximum-by-streams]
-"""
-
-
-@pytest.fixture
-def scenario(tmp_path: Path) -> Path:
-    path = tmp_path / "scenario.yaml"
-    path.write_text(SCENARIO)
-    return path
-
 
 def vtax(*arguments: str | Path, **options: object) -> "subprocess.CompletedProcess[str]":
     command = [str(VTAX), *map(str, arguments)]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import footprint, settles
-from tests.kill_at import FURTHER, SOON, Instant
-from tests.test_campaign import assert_measured, scenario, start, vtax, wait_for_line  # noqa: F401 - a fixture
+from tests.kill_at import FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant
+from tests.test_campaign import assert_measured, start, vtax, wait_for_line
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 
@@ -46,26 +46,44 @@ def assert_resumes(path: Path, out: Path) -> None:
     assert Result.open(out).campaign["status"] == "complete"
 
 
+def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
+    arguments = ["run", str(path), "--platform", "container", "--out", str(out)]
+    command = [sys.executable, "-m", "tests.kill_at", str(instant), *arguments]
+    root = Path(__file__).parent.parent
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=root)
+
+
 @pytest.mark.parametrize(
     "instant",
     [*SOON, *(pytest.param(instant, marks=pytest.mark.soak) for instant in FURTHER)],
     ids=str,
 )
-def test_a_killed_campaign_resumes(instant: Instant, scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_killed_campaign_resumes(instant: Instant, scenario: Path, tmp_path: Path) -> None:
     clean = footprint()
     out = tmp_path / "out"
-    arguments = ["run", str(scenario), "--platform", "container", "--out", str(out)]
-    command = [sys.executable, "-m", "tests.kill_at", str(instant), *arguments]
-    root = Path(__file__).parent.parent
-    killed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=root)
+    killed = run_with_a_kill(instant, scenario, out)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     vtax("clean")
     assert settles(clean)
     assert_resumes(scenario, out)
 
 
+@pytest.mark.parametrize(
+    "instant",
+    [*OTHERS_SOON, *(pytest.param(instant, marks=pytest.mark.soak) for instant in OTHERS_FURTHER)],
+    ids=str,
+)
+def test_a_campaign_goes_on_when_an_agent_or_its_guest_is_killed(
+    instant: Instant, scenario: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert_measured(run_with_a_kill(instant, scenario, out))
+    usable = Result.open(out).query("SELECT DISTINCT block, cell FROM trials WHERE verdict <> 'invalid'")
+    assert usable.num_rows == CELLS * BLOCKS
+
+
 @pytest.mark.parametrize("agent", ["source", "sink"])
-def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     loads = "intended_mbps=" + ",".join(map(str, range(1, 31)))
     process = start("run", scenario, "--platform", "raw", "--set", loads, "--repetitions", "1", "--out", out)
@@ -85,7 +103,7 @@ def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Pat
     assert cells == [{"n": 30}]
 
 
-def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--platform", "raw", "--set", "intended_mbps=5", "--repetitions", "1"]
     assert_measured(vtax("run", scenario, *options, "--out", out))
@@ -94,14 +112,14 @@ def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Pat
     assert trials(out).items() >= before.items()
 
 
-def test_a_campaign_is_resumed_with_its_own_settings(scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_campaign_is_resumed_with_its_own_settings(scenario: Path, tmp_path: Path) -> None:
     refused = vtax("run", scenario, "--resume", tmp_path, "--seed", "1")
     assert refused.returncode == 2
     assert "leave out --seed" in refused.stderr
     assert vtax("run", scenario, "--resume", tmp_path / "nothing").returncode == 2
 
 
-def test_clean_waits_for_no_running_campaign(scenario: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_clean_waits_for_no_running_campaign(scenario: Path, tmp_path: Path) -> None:
     process = start("run", scenario, "--platform", "raw", "--repetitions", "50", "--out", tmp_path / "out")
     wait_for_line(process, r"^\[1/")
     refused = vtax("clean")

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.trials import make_cell, make_measured
+from vtax.campaign.judge import judge
 from vtax.campaign.rows import headline, record
-from vtax.campaign.verdict import judge
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
 ENVIRONMENT = {"host": "local", "kernel": "6.18"}

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.trials import SECOND_NS, make_cell, make_measured
-from vtax.campaign import limits, verdict
+from vtax.campaign import instrument, limits, surroundings
+from vtax.campaign import judge as judging
+from vtax.campaign.guest import is_broken
+from vtax.campaign.judge import judge
 from vtax.campaign.trial import Measured
-from vtax.campaign.verdict import Verdict, judge
+from vtax.campaign.verdict import Verdict
 from vtax.units import fps
 
 CEILING = 900_000.0
@@ -21,13 +25,67 @@ def test_an_undisturbed_trial_is_valid_without_marks() -> None:
     assert judgement.uut_context == "own"
 
 
-def test_loss_duplicates_reordering_and_death_are_results() -> None:
+def test_loss_duplicates_and_reordering_are_results() -> None:
     measured = make_measured(make_cell(), received_share=0.4)
     measured.sink["streams"][0] |= {"duplicated": 500, "reordered": 700}
-    measured.guest_died = True
+    assert judge(measured, CEILING, 1000).verdict is Verdict.VALID
+
+
+def _guest(**changes: Any) -> Callable[[Measured], None]:
+    return lambda measured: measured.guest[1].update(changes)  # type: ignore[index]
+
+
+PANIC = "[    9.1] sysrq: Trigger a crash\n[    9.2] Kernel panic - not syncing: sysrq triggered crash\n"
+BEFALLEN: dict[str, tuple[Callable[[Measured], object], str, bool]] = {
+    "died": (
+        _guest(condition="ended", last_words=PANIC),
+        "the guest died (Kernel panic - not syncing: sysrq triggered crash): what it lost by that is a result",
+        True,
+    ),
+    "died silently": (_guest(condition="ended"), "the guest died: what it lost by that is a result", True),
+    "hung": (_guest(condition="silent"), "the guest hung: what it lost by that is a result", True),
+    "lost a NIC": (_guest(interfaces=[]), "the guest lost its NIC 02:00:00:00:00:00", True),
+    "killed": (_guest(oom_kills=2), "the guest was out of memory and killed 2 of its processes", False),
+    "clock": (
+        _guest(clock_offset_ns=10**18 + 5 * SECOND_NS),
+        "the guest's clock was stepped by +5.000 s",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("fate", BEFALLEN)
+def test_what_befalls_the_guest_is_named_and_a_result(fate: str) -> None:
+    happen, words, broken = BEFALLEN[fate]
+    measured = make_measured(make_cell())
+    assert not is_broken(measured)
+    happen(measured)
     judgement = judge(measured, CEILING, 1000)
     assert judgement.verdict is Verdict.VALID
-    assert "the guest died" in judgement.reasons[0]
+    assert judgement.reasons[0].startswith(words)
+    assert is_broken(measured) is broken
+
+
+def test_a_step_of_the_hosts_clock_is_not_said_of_a_guest_that_shares_it() -> None:
+    measured = make_measured(make_cell())
+    for sample in (measured.surroundings, measured.guest):
+        sample[1]["clock_offset_ns"] += SECOND_NS  # type: ignore[index]
+    (reason,) = judge(measured, CEILING, 1000).reasons
+    assert reason.startswith("the host's clock was stepped by +1.000 s")
+
+
+def _others(cpu_s: float, cpu: int = 1) -> Callable[[Measured], None]:
+    def take(measured: Measured) -> None:
+        for sample, used_s in zip(measured.surroundings or (), (2.0, 2.0 + cpu_s), strict=True):
+            sample["others"]["7.99"] = {"name": "stress", "pid": 7, "cpu": cpu, "cpu_s": used_s}
+
+    return take
+
+
+def test_others_on_the_sources_cpu_take_nothing_from_the_uut() -> None:
+    measured = make_measured(make_cell())
+    _others(1.0, cpu=0)(measured)
+    assert judge(measured, CEILING, 1000).reasons == ()
 
 
 def _wait(measured: Measured, share: float) -> None:
@@ -62,7 +120,24 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "wrong length": (_refuse("length", 1), Verdict.INVALID, "another length"),
     "wrong stream": (_refuse("stream", 1), Verdict.INVALID, "another stream"),
     "stale": (_refuse("trial", 1), Verdict.SUSPECT, "another trial"),
-    "foreign": (_refuse("foreign", 1000), Verdict.SUSPECT, "foreign traffic"),
+    "few foreign": (_refuse("foreign", 50), Verdict.SUSPECT, "foreign traffic: 50 frames"),
+    "foreign": (_refuse("foreign", 1000), Verdict.INVALID, "foreign traffic: 1000 frames"),
+    "foreign at the UUT": (
+        lambda m: m.interfaces[1]["uut/in0"].update(received=12_000),
+        Verdict.INVALID,
+        "frames that the source did not send entered on stream 0",
+    ),
+    "taken": (
+        _others(0.1),
+        Verdict.SUSPECT,
+        "CPU time taken from the UUT by other processes, most by stress (process 7)",
+    ),
+    "much taken": (_others(0.3), Verdict.INVALID, "taken from the UUT"),
+    "clock": (
+        lambda m: m.surroundings[1].update(clock_offset_ns=10**18 - 5 * SECOND_NS),
+        Verdict.SUSPECT,
+        "the host's clock was stepped by -5.000 s",
+    ),
     "drain": (lambda m: m.sink.update(ended="limit"), Verdict.SUSPECT, "drain"),
     "broken": (
         lambda m: setattr(m, "failure", "source: gone"),
@@ -132,7 +207,7 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 def test_the_document_states_the_thresholds() -> None:
     text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    found = {**vars(limits), **vars(verdict)}
+    found = {**vars(limits), **vars(instrument), **vars(surroundings), **vars(judging)}
     constants = {
         name: value for name, value in found.items() if name.isupper() and isinstance(value, int | float)
     }

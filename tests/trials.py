@@ -84,8 +84,28 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
             )
         },
     )
+    measured.surroundings = (_surroundings(0.0), _surroundings(1.5))
+    measured.guest = (_guest(), _guest())
     measured.wall_s = 1.5
     return measured
+
+
+def _surroundings(at_s: float) -> dict[str, Any]:
+    return {"at_s": at_s, "clock_offset_ns": 10**18, "others": {}}
+
+
+def _guest() -> dict[str, Any]:
+    nics = [
+        {"interface": f"eth{number}", "mac": f"02:00:00:00:00:0{number}", "ready": True}
+        for number in range(2)
+    ]
+    return {
+        "condition": "answers",
+        "last_words": "",
+        "interfaces": nics,
+        "clock_offset_ns": 10**18,
+        "oom_kills": 0,
+    }
 
 
 def _phase(sent: int) -> dict[str, Any]:

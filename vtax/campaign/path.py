@@ -80,9 +80,19 @@ class Path:
         self.testbed.source.call("source", "source.open", {"cpu": cpu, "streams": streams})
         self._opened_streams = count
 
-    def alive(self) -> bool:
-        """Whether the guest still answers."""
-        return self.testbed.uut.guest_alive(GUEST)
+    def guest_state(self) -> dict[str, Any]:
+        """How the guest stands; see Host.guest_state."""
+        return self.testbed.uut.guest_state(GUEST)
+
+    def surroundings(self) -> dict[str, Any]:
+        """What else goes on on the UUT's host; see Host.surroundings."""
+        return self.testbed.uut.surroundings()
+
+    @property
+    def uut_cpus(self) -> list[int]:
+        """The CPUs of host and guests."""
+        cpus = self.testbed.settings.cpus
+        return sorted({*cpus["host"], *cpus["guests"]})
 
     def last_words(self) -> str:
         """The last lines of the guest's console."""

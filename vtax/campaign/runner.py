@@ -11,6 +11,8 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 import vtax
 from vtax.campaign.calibrate import Ceiling, calibrate
+from vtax.campaign.guest import is_broken
+from vtax.campaign.judge import judge
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
@@ -18,7 +20,7 @@ from vtax.campaign.progress import Progress
 from vtax.campaign.rows import headline, record
 from vtax.campaign.standing import Standing
 from vtax.campaign.trial import measure
-from vtax.campaign.verdict import Verdict, judge
+from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.environment import environment_columns
@@ -196,9 +198,11 @@ class Campaign:
             self.standing.add(number, block, cell.key, usable)
             if not usable:
                 self.reasons.setdefault(cell.key, judgement.reasons[0])
-            if measured.guest_died or measured.failure is not None:
-                died = "its guest died" if measured.guest_died else "the instrument failed"
-                self.progress.note(f"{cell.platform}: {died}; it is built anew\n{path.last_words()}".rstrip())
+            if measured.failure is not None or is_broken(measured):
+                happened = judgement.reasons[-1]
+                self.progress.note(
+                    f"{cell.platform}: {happened}; it is built anew\n{path.last_words()}".rstrip()
+                )
                 self._close(path)
                 standing = self._open(path, plot)
         return standing

@@ -34,12 +34,23 @@ class Measured:
     sink: dict[str, Any] = field(default_factory=dict)
     cpu: tuple[dict[str, Any], dict[str, Any]] | None = None
     interfaces: tuple[dict[str, Any], dict[str, Any]] | None = None
-    guest_died: bool = False
+    surroundings: tuple[dict[str, Any], dict[str, Any]] | None = None
+    """What else the UUT's host did, before and after (Host.surroundings)."""
+    guest: tuple[dict[str, Any], dict[str, Any]] | None = None
+    """How the guest stood, before and after (Host.guest_state)."""
     wall_s: float = 0.0
 
     def phase(self, stream: dict[str, Any], name: str = "measure") -> dict[str, Any]:
         """What the source says of one stream's phase."""
         return next(phase for phase in stream["phases"] if phase["phase"] == name)
+
+    def departed(self, stream: dict[str, Any]) -> int:
+        """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
+        beside = self.mechanism == "flood"
+        return sum(
+            int(phase["frames_sent"]) + (int(phase["probes_sent"]) if beside else 0)
+            for phase in stream["phases"]
+        )
 
     @property
     def window_s(self) -> float:
@@ -63,17 +74,28 @@ def measure(path: Path, cell: Cell, trial: int, *, emulated: bool) -> Measured:
     measured = Measured(trial, cell, mechanism, datetime.now(UTC))
     try:
         path.use_streams(work.streams)
+        guest, surroundings = path.guest_state(), path.surroundings()
         _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
+        measured.surroundings = (surroundings, path.surroundings())
+        measured.guest = (guest, path.guest_state())
+        measured.failure = _failure_of(*measured.guest)
     except (AgentGone, AgentError) as error:
         measured.failure = str(error)
-    measured.guest_died = not path.alive()
     measured.wall_s = time.monotonic() - begun
     return measured
 
 
+def _failure_of(before: dict[str, Any], after: dict[str, Any]) -> str | None:
+    """What in the guest makes the trial the instrument's failure: its agent's end, or its own before the trial."""
+    if before["condition"] != "answers":
+        return f"the guest had gone before the trial began ({before['condition']})"
+    if after["condition"] == "agent died":
+        return f"the agent inside the guest {after['reason']}"
+    return None
+
+
 def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, testbed = cell.workload, path.testbed
-    cpus = sorted({*testbed.settings.cpus["host"], *testbed.settings.cpus["guests"]})
     arm = {"trial": measured.trial, "phase": "measure", "frame_bytes": work.frame_bytes}
     testbed.sink.call("sink", "sink.arm", arm)
     interfaces_before = _interfaces(path)
@@ -96,9 +118,9 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     )
     went = time.monotonic()
     _sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
-    first = testbed.uut.counters(cpus)
+    first = testbed.uut.counters(path.uut_cpus)
     _sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
-    measured.cpu = (first, testbed.uut.counters(cpus))
+    measured.cpu = (first, testbed.uut.counters(path.uut_cpus))
     measured.source = testbed.source.finish(ticket, timeout_s=work.warmup_s + work.duration_s + 10)
 
     expected = [

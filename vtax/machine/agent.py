@@ -51,6 +51,8 @@ class Agent:
         self._hello: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._gone = False
+        self.death: str | None = None
+        """Why the agent inside a guest ended while the guest lived on, in words that follow "the agent"."""
         threading.Thread(target=self._read, name=f"agent {name}", daemon=True).start()
 
     def wait_hello(self, timeout_s: float) -> dict[str, Any]:
@@ -115,6 +117,8 @@ class Agent:
                 continue
             if message.get("method") == "hello":
                 self._hello.put(message.get("params", {}))
+            elif message.get("method") == "died":
+                self.death = message["params"]["reason"]
             elif (waiting := self._waiting.pop(message.get("id"), None)) is not None:
                 waiting.put(message)
         with self._lock:

@@ -15,6 +15,7 @@ from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.platforms.accelerator import find_accelerator
+from vtax.platforms.console import last_words
 from vtax.platforms.container import tail, told_version
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.image import build_image
@@ -27,8 +28,6 @@ PACKAGE = "qemu-system-x86"
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
-CONSOLE_LINES = 25
-"""A kernel's panic and its call trace."""
 DRIVERS = {"virtio-net-pci": "virtio_net", "e1000": "e1000"}
 """NIC model as QEMU names it, to the guest kernel's driver."""
 
@@ -68,7 +67,7 @@ class QemuGuest:
 
     def last_words(self) -> str:
         """The console's last lines, after what the emulator itself complained about."""
-        return "\n".join(filter(None, (tail(self.errors), tail(self.console, CONSOLE_LINES))))
+        return "\n".join(filter(None, (tail(self.errors), last_words(self.console))))
 
     def stop(self) -> None:
         """End the emulator; its taps go with their descriptors."""

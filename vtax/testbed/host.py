@@ -5,6 +5,8 @@ with no other difference to its callers.
 """
 
 import errno
+import os
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,16 +14,20 @@ from typing import Any
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from vtax.machine.agent import Agent, AgentError, AgentGone, PendingReply, start_agent
+from vtax.machine.agent import Agent, AgentGone, PendingReply, start_agent
+from vtax.machine.clock import clock_offset_ns
 from vtax.machine.cpu import sample_cpus, thread_time
 from vtax.machine.environment import host_environment
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.processes import others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Port
 
+GUEST_PATIENCE_S = 5.0
+"""A guest that says nothing for so long hangs."""
 GONE = {errno.ENODEV, errno.ENOENT, errno.ESRCH}
 
 
@@ -105,16 +111,34 @@ class Host:
         self._guests[name] = guest
         return {"hello_s": guest.hello_s, "modules": list(guest.modules)}
 
-    def guest_alive(self, name: str) -> bool:
-        """Whether the guest's agent is still at the end of its stream."""
+    def guest_state(self, name: str) -> dict[str, Any]:
+        """How a guest stands: {"condition", "last_words"}, and what its agent's `guest.state` tells where it answers.
+
+        The condition is `answers`, `silent` (it runs on, but hangs), `ended`, or `agent died` with the "reason".
+        """
         guest = self._guests.get(name)
-        if guest is None or guest.agent.gone:
-            return False
+        if guest is None:
+            return {"condition": "ended", "last_words": ""}
         try:
-            guest.agent.call("ping", timeout_s=5.0)
-        except (AgentGone, AgentError):
-            return False
-        return True
+            state = guest.agent.call("guest.state", timeout_s=GUEST_PATIENCE_S)
+        except AgentGone:
+            reason = guest.agent.death
+            condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
+            return {"condition": condition, "reason": reason, "last_words": guest.last_words()}
+        return {"condition": "answers", "last_words": "", **state}
+
+    def surroundings(self) -> dict[str, Any]:
+        """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
+        running = {
+            f"{process.pid}.{process.started}": {
+                "name": process.name,
+                "pid": process.pid,
+                "cpu": process.cpu,
+                "cpu_s": process.cpu_s,
+            }
+            for process in others(processes(), os.getpid())
+        }
+        return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": running}
 
     def last_words(self, name: str) -> str:
         """The last lines of a guest's console or log."""

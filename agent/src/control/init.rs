@@ -1,9 +1,12 @@
 //! # The agent as a guest's first process
 //!
-//! It brings up just enough to say hello on a virtio-serial port, serves there, and powers the guest off at the end. NIC
-//! drivers are loaded later, by `guest.configure`.
+//! It brings up just enough to say hello on a virtio-serial port, has a child serve there, and powers the guest off at the
+//! end. NIC drivers are loaded later, by `guest.configure`.
+//!
+//! The child may be killed like any process, and the kernel lives on: so a guest that dies is told from an agent that does.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,8 +15,11 @@ use anyhow::{Context, anyhow};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
-use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::wait::{WaitStatus, wait};
+use nix::unistd::{ForkResult, Pid, fork};
+use serde::Serialize;
 
+use super::message;
 use super::server::serve;
 use crate::guest::modules;
 
@@ -28,28 +34,80 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 const FILE_SYSTEMS: [(&str, &str); 3] =
     [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")];
 
-/// Serves as process 1 until the peer is gone, then powers the guest off.
+/// The notification `died`: the agent's end in a guest that lives on.
+#[derive(Serialize)]
+struct Died {
+    /// In words that follow "the agent".
+    reason: String,
+}
+
+/// Has a child serve until the peer is gone, then powers the guest off.
 pub fn run() -> ! {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("vtax-agent: {panic}");
         power_off();
     }));
-    if let Err(error) = serve_on_port() {
+    if let Err(error) = prepare().and_then(supervise) {
         eprintln!("vtax-agent: {error:#}");
     }
     power_off()
 }
 
-fn serve_on_port() -> anyhow::Result<()> {
-    // SAFETY: ignoring a signal installs no handler. The kernel then reaps all children by itself.
-    unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) }.context("cannot ignore SIGCHLD")?;
+/// Brings up what the control port needs, and opens it.
+fn prepare() -> anyhow::Result<File> {
     for (file_system, directory) in FILE_SYSTEMS {
         mount_at(file_system, directory)?;
     }
+    // A guest that runs out of memory shall still be able to say so.
+    fs::write("/proc/self/oom_score_adj", "-1000").context("cannot outlive a want of memory")?;
     modules::load("control")?;
-    let port = open_port()?;
-    let input = port.try_clone().context("cannot share the control port")?;
-    Ok(serve(input, port)?)
+    open_port()
+}
+
+/// Serves in a child, and says on the port how that ended where it was not in peace.
+fn supervise(mut port: File) -> anyhow::Result<()> {
+    // SAFETY: there is no other thread yet whose locks the child could miss.
+    let child = match unsafe { fork() }.context("cannot start the agent")? {
+        ForkResult::Child => serve_and_exit(port),
+        ForkResult::Parent { child } => child,
+    };
+    let end = reap_until(child)?;
+    if let Some(reason) = death(end) {
+        // The child may have died within a line.
+        port.write_all(b"\n")?;
+        port.write_all(&message::notification("died", &Died { reason }))?;
+    }
+    Ok(())
+}
+
+fn serve_and_exit(port: File) -> ! {
+    drop(std::panic::take_hook());
+    let served = port.try_clone().and_then(|input| serve(input, port));
+    if let Err(error) = &served {
+        eprintln!("vtax-agent: {error}");
+    }
+    std::process::exit(i32::from(served.is_err()))
+}
+
+/// Collects every process that ends, as process 1 must, until `child` has.
+fn reap_until(child: Pid) -> anyhow::Result<WaitStatus> {
+    loop {
+        match wait() {
+            Ok(status) if status.pid() == Some(child) => return Ok(status),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(anyhow!(errno).context("cannot await the agent")),
+        }
+    }
+}
+
+/// Why the agent did not end in peace; None where it did.
+fn death(end: WaitStatus) -> Option<String> {
+    match end {
+        WaitStatus::Exited(_, 0) => None,
+        WaitStatus::Exited(_, status) => Some(format!("exited with status {status}")),
+        WaitStatus::Signaled(_, signal, _) => Some(format!("was killed by {signal}")),
+        other => Some(format!("{other:?}")),
+    }
 }
 
 fn mount_at(file_system: &str, directory: &str) -> anyhow::Result<()> {
@@ -106,7 +164,24 @@ fn power_off() -> ! {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::signal::Signal;
+
     use super::*;
+
+    #[test]
+    fn only_an_end_in_peace_has_no_reason() {
+        let child = Pid::from_raw(2);
+        assert_eq!(death(WaitStatus::Exited(child, 0)), None);
+        for (end, reason) in [
+            (WaitStatus::Exited(child, 1), "exited with status 1"),
+            (
+                WaitStatus::Signaled(child, Signal::SIGKILL, false),
+                "was killed by SIGKILL",
+            ),
+        ] {
+            assert_eq!(death(end).as_deref(), Some(reason));
+        }
+    }
 
     #[test]
     fn the_port_is_found_by_its_name() {

@@ -64,6 +64,10 @@ impl Agent {
                 let params = read_params(params)?;
                 self.later(method, move |abort| guest::configure(&params, abort))
             }
+            "guest.state" => {
+                let Nothing {} = read_params(params)?;
+                now(guest::state()?)
+            }
             "source.open" => {
                 let params = read_params(params)?;
                 now(self

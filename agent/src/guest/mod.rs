@@ -5,6 +5,7 @@
 
 mod links;
 pub(crate) mod modules;
+mod state;
 mod sysctl;
 
 use std::net::Ipv4Addr;
@@ -14,11 +15,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::Error;
 use crate::mac::MacAddress;
 use crate::netdevice;
 use links::{Link, Links};
+pub(crate) use state::state;
 
 /// How long NICs may take to appear, and then to have a carrier. Generous: an emulated CPU is slow.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -28,8 +31,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 ///
 /// A container's first process may have the number 1 as well, but is not named `init`, as an initramfs wants it.
 pub fn runs_as_init() -> bool {
+    std::process::id() == 1 && is_named_init()
+}
+
+/// Whether this process serves a guest with a kernel of its own: its init's child does.
+fn serves_own_kernel() -> bool {
+    std::os::unix::process::parent_id() == 1 && is_named_init()
+}
+
+fn is_named_init() -> bool {
     let program = std::env::args_os().next().map(PathBuf::from);
-    std::process::id() == 1 && program.is_some_and(|path| path.file_name() == Some("init".as_ref()))
+    program.is_some_and(|path| path.file_name() == Some("init".as_ref()))
 }
 
 /// `guest.configure`.
@@ -112,11 +124,13 @@ pub(crate) fn configure(
             failed => failed,
         })?;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the netlink runtime")?;
-    runtime.block_on(configure_nics(params, abort))
+    runtime()?.block_on(configure_nics(params, abort))
+}
+
+/// What netlink requests run in.
+fn runtime() -> Result<Runtime, Error> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    Ok(runtime.context("cannot start the netlink runtime")?)
 }
 
 async fn configure_nics(

@@ -17,10 +17,11 @@ const DIRECTORY: &str = "/modules";
 
 /// Loads the list `name` on a method's request.
 ///
-/// Only a guest's init does: elsewhere the kernel is shared with others.
+/// Only a guest with a kernel of its own does: elsewhere the kernel is shared with others.
 pub(super) fn load_for_guest(name: &str) -> Result<(), Error> {
-    if !super::runs_as_init() {
-        let problem = "only a guest's init loads modules; leave the list empty here";
+    if !super::serves_own_kernel() {
+        let problem =
+            "only a guest with a kernel of its own loads modules; leave the list empty here";
         return Err(Error::params("modules", problem));
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_init_loads_modules() {
+    fn a_shared_kernel_is_given_no_modules() {
         let error = load_for_guest("e1000").unwrap_err();
         assert!(matches!(error, Error::Params { .. }), "{error}");
     }

@@ -1,0 +1,101 @@
+//! # How a guest stands
+//!
+//! Asked before and after each trial: what changed in between is a result, and may be the reason of a loss.
+
+use std::fs;
+use std::io;
+
+use anyhow::Context;
+use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use super::links::{Link, Links};
+use crate::Error;
+use crate::mac::MacAddress;
+
+const VMSTAT: &str = "/proc/vmstat";
+
+/// `guest.state`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct StateReply {
+    /// All that have an Ethernet address, the loopback interface with its zeros too.
+    interfaces: Vec<InterfaceReply>,
+    /// Time of day less monotonic time: changes when the clock is stepped.
+    clock_offset_ns: i64,
+    /// Processes that this kernel has killed for want of memory since it started; null where it does not count them.
+    oom_kills: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct InterfaceReply {
+    interface: String,
+    mac: MacAddress,
+    /// Administratively up, and with a carrier.
+    ready: bool,
+}
+
+impl InterfaceReply {
+    fn of(link: Link) -> Option<Self> {
+        Some(Self {
+            mac: link.mac?,
+            ready: link.has_carrier().is_ok(),
+            interface: link.name,
+        })
+    }
+}
+
+pub(crate) fn state() -> Result<StateReply, Error> {
+    let runtime = super::runtime()?;
+    let links = runtime.block_on(async { Links::open()?.all().await })?;
+    Ok(StateReply {
+        interfaces: links.into_iter().filter_map(InterfaceReply::of).collect(),
+        clock_offset_ns: clock_offset_ns()?,
+        oom_kills: oom_kills(&read_vmstat()?),
+    })
+}
+
+fn clock_offset_ns() -> Result<i64, Error> {
+    let read = |clock| -> nix::Result<i64> {
+        let now = clock_gettime(clock)?;
+        Ok(now.tv_sec() * 1_000_000_000 + now.tv_nsec())
+    };
+    let offset = || -> nix::Result<i64> {
+        Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
+    };
+    Ok(offset().context("cannot read the clocks")?)
+}
+
+/// Empty where there is no such file: a container need not show it.
+fn read_vmstat() -> Result<String, Error> {
+    match fs::read_to_string(VMSTAT) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => Ok(read.with_context(|| format!("cannot read {VMSTAT}"))?),
+    }
+}
+
+fn oom_kills(vmstat: &str) -> Option<u64> {
+    let count = vmstat
+        .lines()
+        .find_map(|line| line.strip_prefix("oom_kill "))?;
+    count.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kills_for_want_of_memory_are_counted() {
+        assert_eq!(
+            oom_kills("nr_free_pages 1\noom_kill 3\nnuma_hit 7\n"),
+            Some(3)
+        );
+        assert_eq!(oom_kills("nr_free_pages 1\n"), None);
+    }
+
+    #[test]
+    fn the_clock_offset_stays() {
+        let offsets = [clock_offset_ns().unwrap(), clock_offset_ns().unwrap()];
+        assert!(offsets[0].abs_diff(offsets[1]) < 100_000_000);
+    }
+}

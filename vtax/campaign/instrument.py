@@ -1,0 +1,81 @@
+"""What source, sink and links say against a trial."""
+
+from collections.abc import Iterator
+
+from vtax.campaign.limits import OFFERED_TOLERANCE, offered_fps
+from vtax.campaign.trial import Measured
+from vtax.campaign.verdict import Finding, Verdict, graded
+from vtax.units import fps
+
+WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
+"""Share of the run that the source's thread was ready but had no CPU."""
+LATE_P99_NS = 1_000_000
+"""Departures of a paced trial later than intended, 99th percentile."""
+
+
+def instrument_findings(measured: Measured) -> Iterator[Finding]:
+    """Findings on a complete trial's source, sink and links."""
+    yield from _source(measured)
+    yield from _sink(measured)
+    yield from _links(measured)
+
+
+def _source(measured: Measured) -> Iterator[Finding]:
+    source = measured.source
+    if source.get("aborted"):
+        yield Verdict.INVALID, "the source was aborted"
+    if (thread := source.get("thread")) is not None:
+        run_s = (source["end_ns"] - source["start_ns"]) / 1e9
+        share = thread["run_delay_ns"] / 1e9 / run_s
+        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
+    if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
+        yield Verdict.SUSPECT, f"departures were late: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
+
+
+def _kept_up_unhindered(measured: Measured) -> bool:
+    """Whether a paced source sent all that was intended and never had to wait for room on its link.
+
+    A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
+    """
+    work = measured.cell.workload
+    if work.intended_mbps is None or any(measured.phase(s)["blocked"] for s in measured.source["streams"]):
+        return False
+    intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
+    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * intended
+
+
+def _sink(measured: Measured) -> Iterator[Finding]:
+    sent = {stream["stream"]: measured.phase(stream)["frames_sent"] for stream in measured.source["streams"]}
+    for stream in measured.sink["streams"]:
+        number, refused = stream["stream"], stream["refused"]
+        if not stream["attached"]:
+            yield Verdict.INVALID, f"sink detached: its program is no longer in place on stream {number}"
+        if number in sent and stream["received"] > sent[number]:
+            yield (
+                Verdict.INVALID,
+                f"more frames received than sent: {stream['received']} of {sent[number]}",
+            )
+        if refused["length"]:
+            yield (
+                Verdict.INVALID,
+                f"frames of another length than was sent: {refused['length']} on stream {number}",
+            )
+        if refused["stream"]:
+            yield Verdict.INVALID, f"frames of another stream: {refused['stream']} on stream {number}"
+        if refused["trial"]:
+            yield Verdict.SUSPECT, f"frames of another trial: {refused['trial']} on stream {number}"
+    if measured.sink.get("ended") == "limit":
+        yield Verdict.SUSPECT, "frames still arrived when the drain's two seconds were over"
+
+
+def _links(measured: Measured) -> Iterator[Finding]:
+    if not measured.cell.testbed.flow_control or measured.interfaces is None:
+        return
+    before, after = measured.interfaces
+    links = [name for name in after if name.startswith("source/")]
+    dropped = sum(after[name]["dropped"] - before[name]["dropped"] for name in links)
+    if dropped:
+        yield (
+            Verdict.SUSPECT,
+            f"no flow control on the source's links: {dropped} frames dropped at a full ring",
+        )

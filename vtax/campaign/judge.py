@@ -1,0 +1,45 @@
+"""Judges a trial by all that is known of it: instrument, surroundings, guest."""
+
+from vtax.campaign.guest import guest_findings
+from vtax.campaign.instrument import instrument_findings
+from vtax.campaign.limits import frames_sent, limit
+from vtax.campaign.surroundings import surroundings_findings
+from vtax.campaign.trial import Measured
+from vtax.campaign.verdict import Judgement, Verdict
+
+OWN_CONTEXT_NS_PER_FRAME = 50
+"""Less CPU time than this a frame in the ingress thread, and the frames were handled elsewhere."""
+
+
+def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Judgement:
+    """Judge a trial against the source's ceiling (all streams together) and the links' rate."""
+    if measured.failure is not None:
+        return Judgement(Verdict.INVALID, (f"instrument failed: {measured.failure}",), (), None)
+    findings = [
+        *instrument_findings(measured),
+        *surroundings_findings(measured),
+        *guest_findings(measured),
+    ]
+    per_stream = ceiling_fps / measured.cell.workload.streams
+    limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
+    marks = sorted({mark for mark in limits if mark is not None})
+    verdict = max((severity for severity, _ in findings), key=list(Verdict).index, default=Verdict.VALID)
+    return Judgement(verdict, tuple(text for _, text in findings), tuple(marks), uut_context(measured))
+
+
+def uut_context(measured: Measured) -> str | None:
+    """`own` when the UUT's ingress threads did the work, `sender` when it was done inside the sender's send().
+
+    Told by where CPU time went, not by configuration: between the samples, against the frames sent meanwhile.
+    """
+    if measured.cpu is None:
+        return None
+    before, after = measured.cpu
+    elapsed_s = after["at_s"] - before["at_s"]
+    frames = frames_sent(measured) * elapsed_s / measured.window_s
+    run_ns = sum(
+        times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
+        for name, times in after["threads"].items()
+        if name.startswith("ingress ")
+    )
+    return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"

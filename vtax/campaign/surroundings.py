@@ -1,0 +1,97 @@
+"""What the machine and others on it did to a trial: stolen and taken CPU time, foreign frames, a stepped clock."""
+
+from collections.abc import Iterator
+
+from vtax.campaign.trial import Measured
+from vtax.campaign.verdict import Finding, Verdict, graded
+
+STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
+"""Share of the UUT's CPU time that the machine below took."""
+TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
+"""Share of the UUT's CPU time that other processes took."""
+FOREIGN_SUSPECT, FOREIGN_INVALID = 0.001, 0.01
+"""Frames on the links that the source did not send, against those that arrived."""
+FOREIGN_LEAST = 20
+CLOCK_STEP_NS = 100_000_000
+"""Time of day that moved this far against the monotonic clock was stepped."""
+
+
+def surroundings_findings(measured: Measured) -> Iterator[Finding]:
+    """Findings on what was around a complete trial."""
+    yield from _stolen(measured)
+    yield from _taken(measured)
+    yield from _foreign_frames(measured)
+    yield from _clock(measured)
+
+
+def stepped_ns(before: int, after: int) -> int:
+    """By how much a clock was stepped between two offsets; 0 for what reading them may differ."""
+    return after - before if abs(after - before) > CLOCK_STEP_NS else 0
+
+
+def host_step_ns(measured: Measured) -> int:
+    """By how much the host's clock was stepped in a trial."""
+    if measured.surroundings is None:
+        return 0
+    before, after = measured.surroundings
+    return stepped_ns(before["clock_offset_ns"], after["clock_offset_ns"])
+
+
+def _stolen(measured: Measured) -> Iterator[Finding]:
+    if measured.cpu is None:
+        return
+    before, after = measured.cpu
+    stolen_s = sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"])
+    share = stolen_s / ((after["at_s"] - before["at_s"]) * max(1, len(before["steal_s"])))
+    yield from graded(
+        share, STEAL_SUSPECT, STEAL_INVALID, "CPU time stolen from the UUT by the machine below"
+    )
+
+
+def _taken(measured: Measured) -> Iterator[Finding]:
+    if measured.surroundings is None or measured.cpu is None:
+        return
+    before, after = measured.surroundings
+    uut_cpus = measured.cpu[1]["idle_s"]
+    taken_s = {
+        process: used["cpu_s"] - before["others"].get(process, {"cpu_s": 0.0})["cpu_s"]
+        for process, used in after["others"].items()
+        if used["cpu"] in uut_cpus
+    }
+    if not taken_s:
+        return
+    available_s = (after["at_s"] - before["at_s"]) * len(uut_cpus)
+    most = after["others"][max(taken_s, key=lambda process: taken_s[process])]
+    what = f"CPU time taken from the UUT by other processes, most by {most['name']} (process {most['pid']})"
+    yield from graded(sum(taken_s.values()) / available_s, TAKEN_SUSPECT, TAKEN_INVALID, what)
+
+
+def _foreign_frames(measured: Measured) -> Iterator[Finding]:
+    received = sum(stream["received"] for stream in measured.sink["streams"])
+    at_sink = sum(stream["refused"]["foreign"] for stream in measured.sink["streams"])
+    if at_sink > FOREIGN_LEAST:
+        what = f"foreign traffic: {at_sink} frames that are no test frames reached the sink"
+        yield from graded(at_sink / max(received, at_sink), FOREIGN_SUSPECT, FOREIGN_INVALID, what)
+    for stream in measured.source["streams"]:
+        extra = _entered(measured, stream["stream"]) - measured.departed(stream)
+        if extra > FOREIGN_LEAST:
+            what = f"foreign traffic: {extra} frames that the source did not send entered on stream {stream['stream']}"
+            yield from graded(
+                extra / max(measured.departed(stream), extra), FOREIGN_SUSPECT, FOREIGN_INVALID, what
+            )
+
+
+def _entered(measured: Measured, stream: int) -> int:
+    """Frames that arrived at the UUT's end of a stream's link."""
+    if measured.interfaces is None:
+        return 0
+    before, after = (sample[f"uut/in{stream}"]["received"] for sample in measured.interfaces)
+    return int(after - before)
+
+
+def _clock(measured: Measured) -> Iterator[Finding]:
+    if step_ns := host_step_ns(measured):
+        yield (
+            Verdict.SUSPECT,
+            f"the host's clock was stepped by {step_ns / 1e9:+.3f} s: times of day are off, rates and delays are not",
+        )

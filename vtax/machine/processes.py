@@ -1,0 +1,61 @@
+"""CPU time of processes that are not ours: what else ran on this machine."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vtax.machine.cpu import TICK_S
+
+PF_KTHREAD = 0x00200000
+"""Flag of kernel threads (linux/sched.h): they work for whoever caused it."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as /proc/PID/stat tells (proc(5)); `started` makes a recycled id another process."""
+
+    pid: int
+    parent: int
+    name: str
+    started: int
+    cpu: int
+    cpu_s: float
+    kernel: bool
+
+
+def processes() -> list[Process]:
+    """Every process there is; one that ends meanwhile may be missing."""
+    found = (_read(int(entry)) for entry in os.listdir("/proc") if entry.isdigit())  # noqa: PTH208 - names will do
+    return [process for process in found if process is not None]
+
+
+def others(everything: Iterable[Process], root: int) -> list[Process]:
+    """The processes of users that neither are `root` nor descend from it."""
+    known = {process.pid: process for process in everything}
+
+    def descends(process: Process) -> bool:
+        seen: Process | None = process
+        while seen is not None and seen.pid != root:
+            seen = known.get(seen.parent)
+        return seen is not None
+
+    return [process for process in known.values() if not process.kernel and not descends(process)]
+
+
+def _read(pid: int) -> Process | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    fields = rest.split()  # the first is field 3 of proc(5)
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        name=name,
+        started=int(fields[19]),
+        cpu=int(fields[36]),
+        cpu_s=(int(fields[11]) + int(fields[12])) * TICK_S,
+        kernel=bool(int(fields[6]) & PF_KTHREAD),
+    )

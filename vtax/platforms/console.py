@@ -1,0 +1,25 @@
+"""What a guest's kernel said last on its console."""
+
+import re
+from pathlib import Path
+
+TELLING = re.compile(r"Kernel panic.*|Out of memory.*|Oops.*|BUG:.*")
+"""What a kernel says when it ends or kills."""
+LINES_AFTER = 25
+"""A kernel's panic and its call trace."""
+LINES = 10
+
+
+def last_words(console: Path) -> str:
+    """The last telling line and what follows it, or the last few lines; empty where there is no console."""
+    if not console.exists():
+        return ""
+    lines = console.read_text(errors="replace").splitlines()
+    telling = [at for at, line in enumerate(lines) if TELLING.search(line)]
+    return "\n".join(lines[telling[-1] :][:LINES_AFTER] if telling else lines[-LINES:])
+
+
+def telling_line(words: str) -> str | None:
+    """What a kernel said when it ended or killed, without its time stamp; None where it said nothing of the kind."""
+    found = TELLING.findall(words)
+    return found[-1].strip() if found else None
