@@ -38,12 +38,17 @@ def assert_resumes(path: Path, out: Path) -> None:
     assert_measured(vtax("run", path, "--resume", out))
     after = trials(out)
     assert {number: after[number] for number in before} == before
-    usable = Result.open(out).query(
+    assert_every_cell_was_measured(out)
+    assert Result.open(out).campaign["status"] == "complete"
+
+
+def assert_every_cell_was_measured(out: Path) -> None:
+    """Each cell of each block has one usable trial, or, on a machine that was too busy, all the trials it may have."""
+    cells = Result.open(out).query(
         "SELECT block, cell, count(*) FILTER (verdict <> 'invalid') AS usable, count(*) AS n FROM trials GROUP BY ALL"
     )
-    assert usable.num_rows == CELLS * BLOCKS
-    assert all(row["usable"] == 1 or row["n"] == 3 for row in usable.to_pylist())
-    assert Result.open(out).campaign["status"] == "complete"
+    assert cells.num_rows == CELLS * BLOCKS
+    assert all(row["usable"] == 1 or row["n"] == 3 for row in cells.to_pylist())
 
 
 def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
@@ -77,9 +82,9 @@ def test_a_campaign_goes_on_when_an_agent_or_its_guest_is_killed(
     instant: Instant, scenario: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    assert_measured(run_with_a_kill(instant, scenario, out))
-    usable = Result.open(out).query("SELECT DISTINCT block, cell FROM trials WHERE verdict <> 'invalid'")
-    assert usable.num_rows == CELLS * BLOCKS
+    done = run_with_a_kill(instant, scenario, out)
+    assert done.returncode in (0, 3), done.stderr
+    assert_every_cell_was_measured(out)
 
 
 @pytest.mark.parametrize("agent", ["source", "sink"])
