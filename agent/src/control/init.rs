@@ -1,7 +1,8 @@
 //! # The agent as a guest's first process
 //!
-//! It brings up just enough to say hello on a virtio-serial port, serves there, and powers the guest off at the end. NIC
-//! drivers are loaded later, by `guest.configure`.
+//! It brings up just enough to say hello on its control stream, serves there, and powers the guest off at the end. The stream
+//! is the terminal that the kernel's command line names (`vtax.control=ttyS0`), else a virtio-serial port. NIC drivers are
+//! loaded later, by `guest.configure`.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -15,11 +16,15 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
 use super::server::serve;
+use super::terminal::{self, TellingReader};
 use crate::guest::modules;
 
 /// The virtio-serial port's name, as the hypervisor was given it.
 const PORT_NAME: &str = "vtax";
 const PORTS: &str = "/sys/class/virtio-ports";
+
+/// The kernel's parameter that names the control terminal.
+const PARAMETER: &str = "vtax.control=";
 
 /// How long the port may take to appear after its driver was loaded.
 const PORT_LIMIT: Duration = Duration::from_secs(10);
@@ -34,22 +39,42 @@ pub fn run() -> ! {
         eprintln!("vtax-agent: {panic}");
         power_off();
     }));
-    if let Err(error) = serve_on_port() {
+    if let Err(error) = serve_on_stream() {
         eprintln!("vtax-agent: {error:#}");
     }
     power_off()
 }
 
-fn serve_on_port() -> anyhow::Result<()> {
+fn serve_on_stream() -> anyhow::Result<()> {
     // SAFETY: ignoring a signal installs no handler. The kernel then reaps all children by itself.
     unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) }.context("cannot ignore SIGCHLD")?;
     for (file_system, directory) in FILE_SYSTEMS {
         mount_at(file_system, directory)?;
     }
     modules::load("control")?;
-    let port = open_port()?;
-    let input = port.try_clone().context("cannot share the control port")?;
-    Ok(serve(input, port)?)
+    let command_line = fs::read_to_string("/proc/cmdline").context("cannot read /proc/cmdline")?;
+    let share = |stream: &File| {
+        stream
+            .try_clone()
+            .context("cannot share the control stream")
+    };
+    match control_terminal(&command_line) {
+        Some(name) => {
+            let terminal = terminal::open(&Path::new("/dev").join(name))?;
+            let input = TellingReader::new(share(&terminal)?, share(&terminal)?);
+            Ok(serve(input, terminal)?)
+        }
+        None => {
+            let port = open_port()?;
+            Ok(serve(share(&port)?, port)?)
+        }
+    }
+}
+
+/// The terminal that the kernel's command line names.
+fn control_terminal(command_line: &str) -> Option<&str> {
+    let mut parameters = command_line.split_whitespace();
+    parameters.find_map(|parameter| parameter.strip_prefix(PARAMETER))
 }
 
 fn mount_at(file_system: &str, directory: &str) -> anyhow::Result<()> {
@@ -107,6 +132,13 @@ fn power_off() -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_line_may_name_a_terminal() {
+        let named = "mem=64M vtax.control=ttyS0 panic=-1 root=98:0\n";
+        assert_eq!(control_terminal(named), Some("ttyS0"));
+        assert_eq!(control_terminal("console=ttyS0 loglevel=4\n"), None);
+    }
 
     #[test]
     fn the_port_is_found_by_its_name() {
