@@ -31,6 +31,7 @@ build: agent
 agent: packages-build
 	cd agent && cargo build --release --locked
 	mkdir -p vtax/bin && cp $(AGENT) vtax/bin/vtax-agent
+	$(CC) -O2 -Wall -Wextra -Werror -shared -fPIC -o vtax/bin/vtax-xstate.so agent/uml/xstate.c
 
 # The virtual environment: what vtax needs to run, and what its tests need beside that.
 install: $(VENV)/run agent

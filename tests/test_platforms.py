@@ -18,7 +18,8 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, accelerator, container, load_kind
 from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
 from vtax.platforms.container import told_version
-from vtax.platforms.kernel import cached_packages, fetch_kernel
+from vtax.platforms.kernel import KERNELS, fetch_kernel
+from vtax.platforms.preset import kinds
 from vtax.scenario import load_scenario
 from vtax.testbed.host import Host
 
@@ -64,7 +65,7 @@ def unpacked(cache: Path, *packages: str) -> None:
 
 def test_versions_are_numbers(cache: Path) -> None:
     unpacked(cache, NEW, OLD)
-    assert cached_packages() == [OLD, NEW]
+    assert KERNELS.cached() == [OLD, NEW]
 
 
 def test_a_kernel_that_cannot_be_had_gives_way_to_the_newest_cached(
@@ -128,7 +129,7 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
         raise FileNotFoundError("the agent is not built")
 
     monkeypatch.setattr("vtax.platforms.raw.agent_binary", missing)
-    for kind in ("raw", "container", "qemu"):
+    for kind in kinds():
         with pytest.raises(PlatformUnusable, match="the agent is not built") as unusable:
             load_kind(kind).Kind().check()
         assert unusable.value.remedy == "make build"

@@ -1,6 +1,7 @@
 //! # vtax-agent
 //!
-//! Serves JSON-RPC on its standard input and output, or, as a guest's first process, on a virtio-serial port.
+//! Serves JSON-RPC on its standard input and output, or, as a guest's first process, on a virtio-serial port or
+//! a serial line.
 
 use std::fs::File;
 use std::io;

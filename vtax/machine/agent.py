@@ -12,10 +12,14 @@ import queue
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from vtax.machine.window import Window
 
 PROTOCOL = 1
 CALL_TIMEOUT_S = 10.0
+PIECE_BYTES = 1024
+"""What is sent at a time on a line with a window."""
 
 
 class AgentError(Exception):
@@ -43,9 +47,13 @@ def agent_binary() -> Path:
 class Agent:
     """One agent behind a process's stdin and stdout. Calls may come from any thread."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(
+        self, name: str, process: "subprocess.Popen[bytes]", window_bytes: int | None = None
+    ) -> None:
+        """With `window_bytes`, the agent is at a terminal and may have only as much to read at a time."""
         self.name = name
         self.process = process
+        self._window = Window(window_bytes) if window_bytes is not None else None
         self._numbers = itertools.count(1)
         self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._hello: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
@@ -86,8 +94,7 @@ class Agent:
             self._waiting[number] = reply
             try:
                 assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
-                self.process.stdin.write(json.dumps(request, separators=(",", ":")).encode() + b"\n")
-                self.process.stdin.flush()
+                self._send(self.process.stdin, json.dumps(request, separators=(",", ":")).encode() + b"\n")
             except (BrokenPipeError, ValueError, OSError):
                 raise AgentGone(f"{self.name}: gone when it was asked to {method}") from None
         return PendingReply(self, method, reply)
@@ -108,6 +115,15 @@ class Agent:
             self.process.kill()
             self.process.wait()
 
+    def _send(self, stream: IO[bytes], line: bytes) -> None:
+        size = PIECE_BYTES if self._window is not None else len(line)
+        for at in range(0, len(line), size):
+            piece = line[at : at + size]
+            if self._window is not None:
+                self._window.take(len(piece), CALL_TIMEOUT_S)
+            stream.write(piece)
+            stream.flush()
+
     def _read(self) -> None:
         assert self.process.stdout is not None  # noqa: S101 - opened as a pipe by whoever started it
         for line in self.process.stdout:
@@ -119,8 +135,12 @@ class Agent:
                 self._hello.put(message.get("params", {}))
             elif message.get("method") == "died":
                 self.death = message["params"]["reason"]
+            elif message.get("method") == "read" and self._window is not None:
+                self._window.give(message["params"]["bytes"])
             elif (waiting := self._waiting.pop(message.get("id"), None)) is not None:
                 waiting.put(message)
+        if self._window is not None:
+            self._window.close()
         with self._lock:
             self._gone = True
             abandoned, self._waiting = self._waiting, {}

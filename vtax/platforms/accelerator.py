@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from vtax.platforms.kernel import cache_directory, filling_cache
+from vtax.platforms.package import cache_directory, filling_cache
 
 DEVICE = Path("/dev/kvm")
 BOOT_LIMIT_S = 6.0

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from vtax.machine.agent import agent_binary
-from vtax.platforms.kernel import Kernel, cache_directory, filling_cache
+from vtax.platforms.kernel import Kernel
+from vtax.platforms.package import cache_directory, filling_cache
 
 CONTROL_MODULES = ("virtio_pci", "virtio_console")
 DIRECTORIES = ("dev", "proc", "sys", "modules")
@@ -25,6 +26,11 @@ def build_image(kernel: Kernel, drivers: tuple[str, ...]) -> Path:
     lists = {"control": _merged(kernel, CONTROL_MODULES)}
     for driver in drivers:
         lists[driver] = kernel.load_order(driver)
+    return pack_image(lists)
+
+
+def pack_image(lists: dict[str, list[Path]]) -> Path:
+    """The initramfs whose module lists are `lists`: name to files in their order; raises PlatformUnusable."""
     files: dict[str, tuple[int, bytes]] = {"init": (0o100755, agent_binary().read_bytes())}
     for name, paths in lists.items():
         for path in paths:

@@ -19,9 +19,10 @@ from vtax.platforms.console import last_words
 from vtax.platforms.container import tail, told_version
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.image import build_image
-from vtax.platforms.kernel import Kernel, check_tools, fetch_kernel
+from vtax.platforms.kernel import TOOLS, Kernel, fetch_kernel
+from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.tap import open_tap
+from vtax.platforms.tap import open_tap, require_tap
 
 BINARY = "qemu-system-x86_64"
 PACKAGE = "qemu-system-x86"
@@ -85,12 +86,9 @@ class Kind:
         require_root()
         require_agent()
         _binary()
-        for command in (DIES_WITH_US[0], "taskset"):
-            if shutil.which(command) is None:
-                raise PlatformUnusable(f"no {command} command found", "apt-get install util-linux")
-        if not Path("/dev/net/tun").exists():
-            raise PlatformUnusable("no /dev/net/tun", "modprobe tun")
-        check_tools()
+        check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
+        require_tap()
+        check_tools(TOOLS)
 
     def prepare(self, config: Config) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""

@@ -3,25 +3,35 @@
 import fcntl
 import os
 import struct
+from pathlib import Path
 
 from vtax.machine.namespace import Namespace
+from vtax.platforms.contract import PlatformUnusable
 
+DEVICE = Path("/dev/net/tun")
 TUNSETIFF = 0x400454CA
 IFF_TAP = 0x0002
 IFF_NO_PI = 0x1000
 IFF_VNET_HDR = 0x4000
 
 
-def open_tap(namespace: Namespace, name: str, mtu: int) -> int:
-    """Create tap `name` in `namespace`, up, with virtio-net headers; returns its descriptor (the caller closes it).
+def require_tap() -> None:
+    """Raise PlatformUnusable unless taps can be made."""
+    if not DEVICE.exists():
+        raise PlatformUnusable(f"no {DEVICE}", "modprobe tun")
 
+
+def open_tap(namespace: Namespace, name: str, mtu: int, *, headers: bool = True) -> int:
+    """Create tap `name` in `namespace`, up; returns its descriptor (the caller closes it).
+
+    With `headers`, every frame has a virtio-net header, which allows offloads to whoever asks for them.
     The interface lives as long as a descriptor of it is open (Linux Documentation/networking/tuntap.rst).
     """
 
     def act() -> int:
-        descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
         try:
-            flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR
+            flags = IFF_TAP | IFF_NO_PI | (IFF_VNET_HDR if headers else 0)
             fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
         except OSError:
             os.close(descriptor)

@@ -1,12 +1,13 @@
 //! # The agent as a guest's first process
 //!
-//! It brings up just enough to say hello on a virtio-serial port, has a child serve there, and powers the guest off at the
-//! end. NIC drivers are loaded later, by `guest.configure`.
+//! It brings up just enough to say hello on its control stream, has a child serve there, and powers the guest off at the end.
+//! The stream is the terminal that the kernel's command line names (`vtax.control=ttyS0`), else a virtio-serial port. NIC
+//! drivers are loaded later, by `guest.configure`.
 //!
 //! The child may be killed like any process, and the kernel lives on: so a guest that dies is told from an agent that does.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,11 +22,15 @@ use serde::Serialize;
 
 use super::message;
 use super::server::serve;
+use super::terminal::{self, TellingReader};
 use crate::guest::modules;
 
 /// The virtio-serial port's name, as the hypervisor was given it.
 const PORT_NAME: &str = "vtax";
 const PORTS: &str = "/sys/class/virtio-ports";
+
+/// The kernel's parameter that names the control terminal.
+const PARAMETER: &str = "vtax.control=";
 
 /// How long the port may take to appear after its driver was loaded.
 const PORT_LIMIT: Duration = Duration::from_secs(10);
@@ -53,40 +58,69 @@ pub fn run() -> ! {
     power_off()
 }
 
-/// Brings up what the control port needs, and opens it.
-fn prepare() -> anyhow::Result<File> {
+/// The control stream.
+struct Control {
+    stream: File,
+    is_terminal: bool,
+}
+
+/// Brings up what the control stream needs, and opens it.
+fn prepare() -> anyhow::Result<Control> {
     for (file_system, directory) in FILE_SYSTEMS {
         mount_at(file_system, directory)?;
     }
     // A guest that runs out of memory shall still be able to say so.
     fs::write("/proc/self/oom_score_adj", "-1000").context("cannot outlive a want of memory")?;
     modules::load("control")?;
-    open_port()
+    let command_line = fs::read_to_string("/proc/cmdline").context("cannot read /proc/cmdline")?;
+    let terminal = control_terminal(&command_line);
+    Ok(Control {
+        is_terminal: terminal.is_some(),
+        stream: match terminal {
+            Some(name) => terminal::open(&Path::new("/dev").join(name))?,
+            None => open_port()?,
+        },
+    })
 }
 
-/// Serves in a child, and says on the port how that ended where it was not in peace.
-fn supervise(mut port: File) -> anyhow::Result<()> {
+/// Serves in a child, and says on the stream how that ended where it was not in peace.
+fn supervise(mut control: Control) -> anyhow::Result<()> {
     // SAFETY: there is no other thread yet whose locks the child could miss.
     let child = match unsafe { fork() }.context("cannot start the agent")? {
-        ForkResult::Child => serve_and_exit(port),
+        ForkResult::Child => serve_and_exit(control),
         ForkResult::Parent { child } => child,
     };
     let end = reap_until(child)?;
     if let Some(reason) = death(end) {
         // The child may have died within a line.
-        port.write_all(b"\n")?;
-        port.write_all(&message::notification("died", &Died { reason }))?;
+        control.stream.write_all(b"\n")?;
+        let died = message::notification("died", &Died { reason });
+        control.stream.write_all(&died)?;
     }
     Ok(())
 }
 
-fn serve_and_exit(port: File) -> ! {
+fn serve_and_exit(control: Control) -> ! {
     drop(std::panic::take_hook());
-    let served = port.try_clone().and_then(|input| serve(input, port));
+    let served = serve_on(control);
     if let Err(error) = &served {
         eprintln!("vtax-agent: {error}");
     }
     std::process::exit(i32::from(served.is_err()))
+}
+
+fn serve_on(
+    Control {
+        stream,
+        is_terminal,
+    }: Control,
+) -> io::Result<()> {
+    let input = stream.try_clone()?;
+    if is_terminal {
+        serve(TellingReader::new(input, stream.try_clone()?), stream)
+    } else {
+        serve(input, stream)
+    }
 }
 
 /// Collects every process that ends, as process 1 must, until `child` has.
@@ -108,6 +142,12 @@ fn death(end: WaitStatus) -> Option<String> {
         WaitStatus::Signaled(_, signal, _) => Some(format!("was killed by {signal}")),
         other => Some(format!("{other:?}")),
     }
+}
+
+/// The terminal that the kernel's command line names.
+fn control_terminal(command_line: &str) -> Option<&str> {
+    let mut parameters = command_line.split_whitespace();
+    parameters.find_map(|parameter| parameter.strip_prefix(PARAMETER))
 }
 
 fn mount_at(file_system: &str, directory: &str) -> anyhow::Result<()> {
@@ -181,6 +221,13 @@ mod tests {
         ] {
             assert_eq!(death(end).as_deref(), Some(reason));
         }
+    }
+
+    #[test]
+    fn the_command_line_may_name_a_terminal() {
+        let named = "mem=64M vtax.control=ttyS0 panic=-1 root=98:0\n";
+        assert_eq!(control_terminal(named), Some("ttyS0"));
+        assert_eq!(control_terminal("console=ttyS0 loglevel=4\n"), None);
     }
 
     #[test]

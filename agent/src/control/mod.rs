@@ -10,6 +10,7 @@ mod methods;
 mod server;
 mod slot;
 mod stream;
+mod terminal;
 
 pub use server::serve;
 pub use stream::LINE_LIMIT_BYTES;

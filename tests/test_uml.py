@@ -1,0 +1,266 @@
+"""User-mode Linux guests: forwarding, what ends with what, the control stream on a serial line, the package."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import textwrap
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_campaign import assert_measured, vtax
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import OwnershipRecord, process_start
+from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, uml
+from vtax.platforms.image import newc_archive
+from vtax.results import Result
+
+system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+
+class NoPort:
+    def attach(self, interface: str, guest_mac: str) -> None:
+        pass
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Iterator[GuestPlan]:
+    """A plan for a guest with two NICs at no port."""
+    record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}")
+    record.open()
+    host = Namespace(f"{record.run}-host")
+    record.add("namespace", name=host.name)
+    host.create()
+    nics = [GuestNic(f"02:00:00:00:00:0{number}", NoPort(), 1500) for number in (8, 9)]
+    try:
+        yield GuestPlan("guest", uml.Config(), nics, host, sorted(os.sched_getaffinity(0)), record)
+    finally:
+        record.clean()
+        assert not record.failed
+
+
+@pytest.fixture
+def guest(plan: GuestPlan) -> Iterator[uml.UmlGuest]:
+    started = uml.Kind().start(plan)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def processes(guest: uml.UmlGuest) -> dict[str, list[int]]:
+    """Open handles on the guest's processes by component."""
+    handles: dict[str, list[int]] = {}
+    for tid, (pid, component) in guest.threads().items():
+        if tid == pid:
+            handles.setdefault(component, []).append(os.pidfd_open(pid))
+    return handles
+
+
+def have_ended(handles: dict[str, list[int]], patience_ms: int = 0) -> bool:
+    """Whether all of these processes end within some time; closes the handles."""
+    ended = []
+    for handle in (each for several in handles.values() for each in several):
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        ended.append(bool(poller.poll(patience_ms)))
+        os.close(handle)
+    return all(ended)
+
+
+class TestCampaign:
+    pytestmark = system
+
+    def test_guests_forward_every_stream(self, tmp_path: Path) -> None:
+        scenario = tmp_path / "scenario.yaml"
+        scenario.write_text(
+            textwrap.dedent("""
+                name: test/uml
+                title: A test
+                question: Do frames come through a second kernel?
+                workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
+                testbed: {link_mbps: 1000, flow_control: true}
+                factors:
+                  platform: [uml]
+                  streams: [1, 3]
+                  frame_bytes: [64, 1514]
+                  intended_mbps: [1]
+                repetitions: 1
+                figures: [throughput-by-load]
+            """)
+        )
+        out = tmp_path / "out"
+        assert_measured(vtax("run", scenario, "--out", out))
+        result = Result.open(out)
+        probe = result.campaign["platforms"]["uml"]
+        assert probe["accelerator"] == "none"
+        assert probe["facts"]["nic_model"] == "vector tap"
+        assert probe["facts"]["version"].startswith(probe["facts"]["guest_kernel"].rpartition(".")[0])
+        flows = result.query(
+            "SELECT streams, stream, max(loss_ratio) AS loss, bool_or(emulated) AS emulated "
+            "FROM trials JOIN flows USING (trial_id) GROUP BY ALL ORDER BY ALL"
+        ).to_pylist()
+        assert [(flow["streams"], flow["stream"]) for flow in flows] == [(1, 0), (3, 0), (3, 1), (3, 2)]
+        assert {(flow["loss"], flow["emulated"]) for flow in flows} == {(0, False)}
+        cpu = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
+        assert {row["component"] for row in cpu} == {"kernel", "userspace", "io"}
+        assert result.query("SELECT min(hello_s) AS s FROM trials").to_pylist()[0]["s"] > 0
+
+
+class TestControlStream:
+    pytestmark = system
+
+    def test_long_lines_pass_unharmed(self, guest: uml.UmlGuest) -> None:
+        """A NIC that is named often makes a request of 60 KB and a reply of nearly as much."""
+        nic = {"mac": "02:00:00:00:00:08", "address": "198.18.0.1/24", "mtu": 1500, "neighbours": []}
+        request = {"nics": [nic] * 745, "forward": True}
+        assert 60_000 < len(json.dumps(request, separators=(",", ":"))) < 65_000
+        reply = guest.agent.call("guest.configure", request, 30.0)
+        assert len(json.dumps(reply, separators=(",", ":"))) > 50_000
+        assert reply == {"nics": [{"mac": nic["mac"], "interface": "vec0", "driver": "uml-vector"}] * 745}
+
+    def test_a_request_beyond_the_lines_buffer_does_not_stop_it(self, guest: uml.UmlGuest) -> None:
+        for _ in range(3):
+            with pytest.raises(AgentError, match="no method `mmm"):
+                guest.agent.call("m" * 20_000)
+
+    def test_a_hundred_calls_are_answered(self, guest: uml.UmlGuest) -> None:
+        waiting = [guest.agent.begin("ping") for _ in range(100)]
+        replies = [reply(10.0) for reply in waiting]
+        assert all(isinstance(reply, dict) for reply in replies)
+        assert not guest.agent.gone
+
+
+class TestEnd:
+    pytestmark = system
+
+    def test_stop_leaves_no_process(self, guest: uml.UmlGuest, plan: GuestPlan) -> None:
+        handles = processes(guest)
+        assert handles.keys() == {"kernel", "userspace", "io"}
+        assert interfaces(plan.host) == {"lo", "guestp0", "guestp1"}
+        guest.stop()
+        assert have_ended(handles)
+        assert interfaces(plan.host) == {"lo"}
+        assert guest.threads() == {}
+        guest.stop()
+
+    @pytest.mark.parametrize("victim", ["kernel", "launcher"])
+    def test_none_outlives_a_killed_one(self, guest: uml.UmlGuest, victim: str) -> None:
+        handles = processes(guest)
+        if victim == "kernel":
+            (kernel,) = (pid for pid, component in guest.threads().values() if component == "kernel")
+            os.kill(kernel, 9)
+        else:
+            os.kill(guest.pid, 9)
+        assert have_ended(handles, 5000)
+
+    def test_none_outlives_a_killed_controller(self, plan: GuestPlan) -> None:
+        controller = textwrap.dedent("""
+            import json, os, signal, sys
+            from tests.test_uml import NoPort
+            from vtax.machine.namespace import Namespace
+            from vtax.machine.ownership import OwnershipRecord
+            from vtax.platforms import GuestNic, GuestPlan, uml
+            record, host = OwnershipRecord(sys.argv[1]), Namespace(sys.argv[2])
+            nics = [GuestNic("02:00:00:00:00:08", NoPort(), 1500)]
+            guest = uml.Kind().start(GuestPlan("guest", uml.Config(), nics, host, [0], record))
+            print(json.dumps([[pid, part] for pid, part in guest.threads().values()]), flush=True)
+            sys.stdin.read()
+        """)
+        command = [sys.executable, "-c", controller, plan.record.run, plan.host.name]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        found = json.loads(process.stdout.readline())
+        handles = {component: [os.pidfd_open(pid)] for pid, component in found}
+        assert handles.keys() == {"kernel", "userspace", "io"}
+        process.kill()
+        process.communicate()
+        assert have_ended(handles, 5000)
+        assert interfaces(plan.host) == {"lo"}
+
+    def test_a_guest_has_no_rights_on_the_host(self, guest: uml.UmlGuest) -> None:
+        for pid in {pid for pid, _ in guest.threads().values()}:
+            status = dict(
+                line.split(":", 1)
+                for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+                if ":" in line
+            )
+            assert set(status["Uid"].split()) == set(status["Gid"].split()) == {"65534"}
+            assert {int(status[kind], 16) for kind in ("CapPrm", "CapEff", "CapBnd", "CapInh")} == {0}
+            assert len(status["NSpid"].split()) > 1
+
+    def test_a_guest_that_never_says_hello_leaves_its_last_words(
+        self, plan: GuestPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        empty = tmp_path / "empty.cpio"
+        empty.write_bytes(newc_archive(["dev"], {}))
+        tmp_path.chmod(0o755)
+        monkeypatch.setattr(uml, "pack_image", lambda lists: empty)
+        with pytest.raises(AgentGone, match="its stream ended before it said hello") as gone:
+            uml.Kind().start(plan)
+        assert "Kernel panic - not syncing" in str(gone.value)
+        assert interfaces(plan.host) == {"lo"}
+        (entry,) = (entry for entry in plan.record.entries() if entry.kind == "process")
+        assert process_start(entry.detail["pid"]) == 0
+
+
+def interfaces(namespace: Namespace) -> set[str]:
+    return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Makes the package lists name a version that the archive does not give away; the cache is empty."""
+    monkeypatch.setenv("VTAX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def offer(version: str) -> None:
+        for name, script in (
+            ("apt-cache", f"echo 'Version: {version}'"),
+            ("apt-get", "echo 'E: no' >&2; exit 100"),
+        ):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o755)
+
+    uml.fetch_uml.cache_clear()
+    yield offer
+    uml.fetch_uml.cache_clear()
+
+
+def test_offline_the_newest_cached_kernel_is_used(archive: Callable[[str], None], tmp_path: Path) -> None:
+    archive("6.1um5")
+    for version in ("6.1um9", "6.1um10"):
+        binary = tmp_path / f"cache/uml/user-mode-linux={version}/usr/bin/linux.uml"
+        binary.parent.mkdir(parents=True)
+        binary.touch()
+    assert uml.fetch_uml().name == "user-mode-linux=6.1um10"
+
+
+def test_without_a_package_it_says_what_to_do(archive: Callable[[str], None]) -> None:
+    archive("6.1um5")
+    with pytest.raises(
+        PlatformUnusable, match=r"downloading user-mode-linux=6\.1um5 failed: E: no"
+    ) as unusable:
+        uml.fetch_uml()
+    assert unusable.value.remedy == "apt-get update && apt-get download user-mode-linux=6.1um5"
+
+
+@pytest.mark.parametrize("memory_bytes", [1 << 20, 1 << 40])
+def test_memory_has_bounds(memory_bytes: int) -> None:
+    with pytest.raises(ValueError, match="memory_bytes"):
+        uml.Config(memory_bytes=memory_bytes)
+
+
+def test_memory_must_fit_where_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = os.statvfs(uml.MEMORY)
+    too_much = room.f_blocks * room.f_frsize + (1 << 20)
+    monkeypatch.setattr(uml, "fetch_uml", lambda: pytest.fail("nothing is fetched for it"))
+    monkeypatch.setattr(uml.Kind, "check", lambda _self: None)
+    config = uml.Config().model_copy(update={"memory_bytes": too_much})
+    with pytest.raises(PlatformUnusable, match="has no room for memory_bytes"):
+        uml.Kind().prepare(config)

@@ -1,0 +1,141 @@
+"""A distribution package unpacked into the cache: downloaded where it can be had, never installed."""
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vtax.platforms.contract import PlatformUnusable
+
+log = logging.getLogger(__name__)
+
+
+def cache_directory() -> Path:
+    """VTAX_CACHE, else /var/cache/vtax."""
+    return Path(os.environ.get("VTAX_CACHE", "/var/cache/vtax"))
+
+
+@contextlib.contextmanager
+def filling_cache() -> Iterator[None]:
+    """Raises PlatformUnusable for a cache that is full or may not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise PlatformUnusable(
+            f"cannot fill the cache: {error}",
+            f"free 1 GB in {cache_directory()}, or set VTAX_CACHE to another directory",
+        ) from error
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The place in the cache for all versions of one package."""
+
+    name: str
+    package: str
+    """What the package lists know it by."""
+    proof: str
+    """A file of the finished tree."""
+    finish: Callable[[Path], None]
+    """Makes of an unpacked tree what is needed; ValueError or SubprocessError says what is wrong with it."""
+
+    def cached(self) -> list[str]:
+        """The versions that are there, oldest first (6.1.0-9 before 6.1.0-10)."""
+        shelf = self.root("")
+        depth = len(Path(self.proof).parts)
+        found = (path.parents[depth - 1].name for path in shelf.glob(f"*/{self.proof}"))
+        return sorted(found, key=_by_version)
+
+    def root(self, version: str) -> Path:
+        """Where the tree of a version is."""
+        return cache_directory() / self.name / version
+
+    def fetch(self, newest: str | None) -> str:
+        """See that `newest` (as `apt-get download` takes it) is in the cache, else the newest that is.
+
+        Returns which of them it is; raises PlatformUnusable when there is neither.
+        """
+        cached = self.cached()
+        if newest is None:
+            if not cached:
+                raise PlatformUnusable(f"no {self.package} package is known", "apt-get update")
+            return cached[-1]
+        if newest not in cached:
+            try:
+                self._unpack(newest)
+            except PlatformUnusable as unusable:
+                if not cached:
+                    raise
+                log.warning("%s; guests boot %s from the cache", unusable.reason, cached[-1])
+                return cached[-1]
+        return newest
+
+    def _unpack(self, version: str) -> None:
+        """Download a package and put its tree in place, all at once; raises PlatformUnusable."""
+        root = self.root(version)
+        with filling_cache():
+            root.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
+                work = Path(scratch)
+                work.chmod(0o755)
+                tree = work / "tree"
+                archive = _download(version, work)
+                try:
+                    run_tool("dpkg-deb", "-x", str(archive), str(tree), timeout_s=300)
+                    self.finish(tree)
+                except (subprocess.SubprocessError, ValueError) as error:
+                    raise PlatformUnusable(
+                        f"unpacking {version} failed: {_said(error)}", "df -h; apt-get clean"
+                    ) from error
+                tree.rename(root)
+
+
+def check_tools(tools: dict[str, str]) -> None:
+    """Raise PlatformUnusable when a command of `tools` (to the package that has it) is missing."""
+    for command, package in tools.items():
+        if shutil.which(command) is None:
+            raise PlatformUnusable(f"no {command} command found", f"apt-get install {package}")
+
+
+def told_by_lists(*question: str, pattern: str) -> str | None:
+    """What `apt-cache` answers, as far as `pattern`'s first group has it; None when its lists know nothing."""
+    try:
+        told = run_tool("apt-cache", *question, timeout_s=60)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(pattern, told, re.MULTILINE)
+    return found.group(1) if found else None
+
+
+def run_tool(*command: str, timeout_s: float, cwd: Path | None = None) -> str:
+    """What a command prints; raises SubprocessError when it fails."""
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=timeout_s, cwd=cwd)
+    return done.stdout
+
+
+def _by_version(name: str) -> list[tuple[int, str]]:
+    """A sort key that takes each run of digits as a number."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
+
+
+def _download(version: str, work: Path) -> Path:
+    try:
+        run_tool("apt-get", "download", version, timeout_s=600, cwd=work)
+        (archive,) = work.glob("*.deb")
+    except (subprocess.SubprocessError, ValueError) as error:
+        raise PlatformUnusable(
+            f"downloading {version} failed: {_said(error)}", f"apt-get update && apt-get download {version}"
+        ) from error
+    return archive
+
+
+def _said(error: Exception) -> str:
+    """The last thing a failed command complained about."""
+    lines = (getattr(error, "stderr", None) or "").strip().splitlines()
+    return str(lines[-1]) if lines else str(error)

@@ -1,0 +1,224 @@
+"""User-mode Linux: a second kernel as processes of the host, one tap a NIC, control on a serial line.
+
+The guest's kernel is a process, each of its programs another, and helpers stand beside them. They have a process
+namespace to themselves and no rights: the namespace ends with the kernel whatever ends that, and a program that is
+let go by its kernel can do nothing to the host.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from pydantic import Field
+
+from vtax.machine.agent import Agent, AgentGone
+from vtax.machine.cpu import threads_of
+from vtax.machine.ownership import process_start, stop_process
+from vtax.platforms.console import last_words
+from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.image import pack_image
+from vtax.platforms.package import Shelf, check_tools, told_by_lists
+from vtax.platforms.qemu import DIES_WITH_US
+from vtax.platforms.raw import require_agent, require_root
+from vtax.platforms.tap import open_tap, require_tap
+
+PACKAGE = "user-mode-linux"
+BINARY = "usr/bin/linux.uml"
+REGISTERS = Path(__file__).resolve().parent.parent / "bin/vtax-xstate.so"
+"""Without it the kernel starts no program on a CPU with AMX: see agent/uml/xstate.c."""
+TOOLS = {
+    "setpriv": "util-linux",
+    "taskset": "util-linux",
+    "unshare": "util-linux",
+    "apt-get": "apt",
+    "dpkg-deb": "dpkg",
+}
+OWN_PROCESSES = ("unshare", "--pid", "--fork", "--kill-child=KILL")
+FIRST_PROCESS = ("sh", "-c", '"$@"; exit $?', "sh")
+"""Waits for the kernel, which cannot be first itself: that one is spared the signals a panicking kernel ends by."""
+NOBODY = 65534
+WITHOUT_RIGHTS = (
+    *("setpriv", "--pdeathsig", "KILL", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"),
+    *("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"),
+)
+MEMORY = Path("/dev/shm")  # noqa: S108 - where the kernel puts its guest's memory by itself, nameless
+HELLO_TIMEOUT_S = 15.0
+WINDOW_BYTES = 3072
+"""A line that has 3968 bytes to read stops its driver, which never starts again (Linux 6.1)."""
+
+
+class Config(PlatformConfig):
+    """Keys of user-mode Linux guests."""
+
+    memory_bytes: int = Field(128 << 20, ge=64 << 20, le=8 << 30)
+
+
+@dataclass
+class UmlGuest:
+    """A running guest; stdin and stdout of its processes are its first serial line."""
+
+    agent: Agent
+    hello_s: float
+    pid: int
+    """Who waits for the kernel, outside its namespace."""
+    console: Path
+    modules: Sequence[str] = field(default_factory=list)
+
+    def threads(self) -> dict[int, tuple[int, str]]:
+        """The kernel, its programs (`userspace`: traced by the kernel) and its helpers (`io`)."""
+        found: dict[int, tuple[int, str]] = {}
+        for kernel in self._kernel():
+            found |= dict.fromkeys(threads_of(kernel), (kernel, "kernel"))
+            for pid in _children(kernel):
+                component = "userspace" if _tracer(pid) == kernel else "io"
+                found |= dict.fromkeys(threads_of(pid), (pid, component))
+        return found
+
+    def _kernel(self) -> list[int]:
+        """The kernel's process, none when it is gone: the child of its namespace's first one."""
+        return [kernel for first in _children(self.pid) for kernel in _children(first)]
+
+    def last_words(self) -> str:
+        """The console's last lines."""
+        return last_words(self.console)
+
+    def stop(self) -> None:
+        """End the kernel; who waits for it ends when nothing of the guest is left, taps included."""
+        for kernel in self._kernel():
+            stop_process(kernel, process_start(kernel))
+        self.agent.close()
+
+
+class Kind:
+    """Platform kind `uml`."""
+
+    port = "bridge"
+
+    def check(self) -> None:
+        """What starts the kernel, taps, and room for the guest's memory must be there."""
+        require_root()
+        require_agent()
+        if not REGISTERS.is_file():
+            raise PlatformUnusable(f"{REGISTERS} is not built", "make build")
+        check_tools(TOOLS)
+        require_tap()
+        if not MEMORY.is_dir() or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+            raise PlatformUnusable(
+                f"{MEMORY} is not there or mounted noexec; user-mode Linux has its guest's memory there",
+                f"mount -o remount,exec {MEMORY}",
+            )
+
+    def prepare(self, config: Config) -> Probe:
+        """Unpack the kernel and build the guest's image. Native code all through, so no accelerator."""
+        self.check()
+        room = os.statvfs(MEMORY)
+        if room.f_bavail * room.f_frsize < config.memory_bytes:
+            raise PlatformUnusable(
+                f"{MEMORY} has no room for memory_bytes={config.memory_bytes}",
+                f"mount -o remount,size=50% {MEMORY}",
+            )
+        tree = fetch_uml()
+        pack_image({"control": []})
+        (modules,) = (tree / "usr/lib/uml/modules").iterdir()
+        version = tree.name.removeprefix(f"{PACKAGE}=")
+        return Probe("none", {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"})
+
+    def start(self, plan: GuestPlan) -> UmlGuest:
+        """Open the taps, attach them to their ports, start the kernel and wait for hello."""
+        config = plan.config
+        assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
+        self.prepare(config)
+        directory = plan.scratch / f"{plan.name}.uml"
+        directory.mkdir(exist_ok=True)
+        os.chown(directory, NOBODY, NOBODY)
+        console = plan.scratch / f"{plan.name}.console"
+        taps: list[int] = []
+        nics: list[str] = []
+        try:
+            for number, nic in enumerate(plan.nics):
+                name = f"{plan.name}p{number}"
+                taps.append(open_tap(plan.host, name, nic.mtu, headers=False))
+                nic.port.attach(name, nic.mac)
+                # A tap takes and gives one frame a call: vec=0, no vectors.
+                nics.append(f"vec{number}:transport=fd,fd={taps[-1]},vec=0,mac={nic.mac},mtu={nic.mtu}")
+            command = [
+                *DIES_WITH_US,
+                *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
+                *OWN_PROCESSES,
+                *WITHOUT_RIGHTS,
+                *FIRST_PROCESS,
+                *_command(fetch_uml() / BINARY, pack_image({"control": []}), config, directory),
+                *nics,
+            ]
+            begun = time.monotonic()
+            with console.open("wb") as log:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    pass_fds=taps,
+                    process_group=0,
+                    env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(REGISTERS)},
+                )
+        finally:
+            for tap in taps:
+                os.close(tap)
+        agent = Agent(plan.name, process, WINDOW_BYTES)
+        guest = UmlGuest(agent, 0.0, process.pid, console)
+        try:
+            plan.record.add_process(process.pid, plan.name)
+            agent.wait_hello(HELLO_TIMEOUT_S)
+        except AgentGone as error:
+            guest.stop()
+            raise AgentGone(f"{error}\n{guest.last_words()}") from None
+        except BaseException:
+            guest.stop()
+            raise
+        guest.hello_s = time.monotonic() - begun
+        return guest
+
+
+@cache
+def fetch_uml() -> Path:
+    """The unpacked tree of the newest package that can be had; looked up once a run. Raises PlatformUnusable."""
+    version = told_by_lists("show", "--no-all-versions", PACKAGE, pattern=r"^Version: (\S+)")
+    return PACKAGES.root(PACKAGES.fetch(f"{PACKAGE}={version}" if version else None))
+
+
+def _finish(tree: Path) -> None:
+    if not (tree / BINARY).exists():
+        raise ValueError(f"it has no {BINARY}")
+
+
+PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
+
+
+def _command(binary: Path, image: Path, config: Config, directory: Path) -> list[str]:
+    return [
+        *(str(binary), f"mem={config.memory_bytes >> 20}M", f"initrd={image}"),
+        *(f"uml_dir={directory}", "umid=guest"),
+        *("con=null", "con0=null,fd:2", "console=tty0", "panic=-1", "noreboot"),
+        *("ssl=null", "ssl0=fd:0,fd:1", "vtax.control=ttyS0"),
+    ]
+
+
+def _children(pid: int) -> list[int]:
+    """The children of a process with one thread (proc(5))."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _tracer(pid: int) -> int:
+    """Who traces a process, 0 for nobody."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(status.partition("TracerPid:")[2].split()[0])
