@@ -195,6 +195,8 @@ def test_resuming_says_what_is_lost_and_measures_it_again(tmp_path: Path, table:
         assert str(part) in writer.repaired[0]
         assert writer.repaired[-1] == "trials that lost rows and are measured again: 3"
         assert ids(Result.open(tmp_path)) == [3, 4, 5]
+        aside = [path.name for path in tmp_path.glob("*/*.damaged")]
+        assert aside == ["block-0000.parquet.damaged"] * len(TABLES)
         writer.commit(record(6))
     result = Result.open(tmp_path)
     assert result.damaged == []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NAME = "journal.sqlite"
-SIDE_FILES = ("", "-journal", "-wal", "-shm")
+SIDE_FILES = ("-journal", "-wal", "-shm")
 
 # Longer than any commit takes, which is all that reader and writer ever wait for.
 LOCK_TIMEOUT_S = 10.0
@@ -88,8 +88,10 @@ def read_journal(directory: Path) -> list[Entry]:
         raise DamagedJournalError(f"{path}: {what} ({error})") from None
 
 
-def remove_journal(directory: Path) -> None:
-    """Remove a damaged journal with all that SQLite keeps beside it."""
+def set_aside(directory: Path) -> None:
+    """Rename a damaged journal out of the way, and remove what SQLite keeps beside it."""
+    if (directory / NAME).exists():
+        (directory / NAME).replace(directory / f"{NAME}.damaged")
     for suffix in SIDE_FILES:
         (directory / f"{NAME}{suffix}").unlink(missing_ok=True)
 

@@ -7,6 +7,7 @@ rows of one trial more than `trials`; readers skip them, and the next commit to 
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from vtax.inputs import InputError
 from vtax.results.blocks import read_block
 from vtax.results.contents import Contents, read_contents
 from vtax.results.files import create_empty_directory, disk_errors, lock_directory, sync_directory
-from vtax.results.journal import Entry, Journal, by_block, remove_journal
+from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
 from vtax.results.parts import part_path, write_part
 from vtax.results.schema import TABLES, schemas
@@ -88,7 +89,7 @@ class ResultWriter:
                 raise InputError(f"{directory}: {contents.notes[-1]}; resume it with the vtax that wrote it")
             with disk_errors(directory):
                 if contents.journal_problem is not None:
-                    remove_journal(directory)
+                    set_aside(directory)
                 for table in TABLES:
                     (directory / table).mkdir(exist_ok=True)
                 writer = cls(directory, campaign, lock)
@@ -164,10 +165,16 @@ class ResultWriter:
         return found.rows_of(entries)
 
     def _repair(self, contents: Contents) -> None:
-        """Rewrite the blocks that lost something without their lost trials, and bring the journal in line."""
+        """Rewrite the blocks that lost something without their lost trials, and bring the journal in line.
+
+        Their files stay as copies: what cannot be copied, because it cannot be read just now, stays untouched.
+        """
         self.repaired = contents.damaged
         for number, block in contents.blocks.items():
             if block.damaged:
+                for part in (part_path(self.directory, table, number) for table in TABLES):
+                    if part.exists():
+                        shutil.copyfile(part, part.with_name(f"{part.name}.damaged"))
                 self._write(number, block.rows_of(block.whole), list(TABLES))
         self._committed = {entry.trial_id: entry for entry in contents.whole}
         self._journal.hold(contents.whole)
