@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -147,8 +148,11 @@ def test_nothing_grows_with_the_number_of_trials(loads: int, blocks: int, tmp_pa
         > bound(before := max(getattr(one, name) for one in first))
     }
     assert grown == {}
-    took_s = [later.at_s - earlier.at_s for earlier, later in zip(samples, samples[1:], strict=False)]
-    assert median(took_s[-quarter:]) < 1.3 * median(took_s[:quarter])
+    took_s = [later.at_s - earlier.at_s for earlier, later in pairwise(samples)]
+    slower = (
+        1.3 if len(samples) > 1000 else 2
+    )  # a short campaign may lie wholly in a busy moment of the machine
+    assert median(took_s[-quarter:]) < slower * median(took_s[:quarter])
     for column in ("wall_s", "ready_s"):
         values = trials[column].to_pylist()
-        assert median(values[-quarter:]) < 1.3 * median(values[:quarter])
+        assert median(values[-quarter:]) < slower * median(values[:quarter])
