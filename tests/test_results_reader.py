@@ -1,10 +1,8 @@
 """Reading a result: only what is committed, nothing beside it, and honest about damage."""
 
 import json
-import sqlite3
 import threading
 from pathlib import Path
-from shutil import copytree
 
 import duckdb
 import pyarrow as pa
@@ -144,56 +142,6 @@ def test_reading_while_a_campaign_writes_is_consistent(tmp_path: Path) -> None:
     assert ids(Result.open(tmp_path / "r")) == list(range(40))
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("damage", ["missing", "truncated", "another block's"])
-def test_a_damaged_part_is_named_and_its_block_left_out(
-    synthetic: Path, tmp_path: Path, table: str, damage: str
-) -> None:
-    directory = copytree(synthetic, tmp_path / "copy")
-    part = directory / table / "block-0001.parquet"
-    if damage == "missing":
-        part.unlink()
-    elif damage == "truncated":
-        part.write_bytes(part.read_bytes()[:-100])
-    else:
-        part.write_bytes((directory / table / "block-0002.parquet").read_bytes())
-    result = Result.open(directory)
-    assert len(result.damaged) == 1
-    assert str(part) in result.damaged[0]
-    assert "4 trials of block 1 are left out" in result.damaged[0]
-    assert result.query("SELECT DISTINCT block FROM trials ORDER BY block")["block"].to_pylist() == [0, 2]
-    assert set(ids(result, "flows")) == set(ids(result))
-
-
-def test_nothing_is_added_to_a_damaged_block(tmp_path: Path) -> None:
-    with ResultWriter.create(tmp_path, CAMPAIGN) as writer:
-        writer.commit(record(0))
-    (tmp_path / "flows" / "block-0000.parquet").write_bytes(b"PAR1")
-    with ResultWriter.resume(tmp_path) as writer:
-        with pytest.raises(InputError, match=r"flows/block-0000.parquet: .* nothing can be added"):
-            writer.commit(record(1))
-        writer.commit(record(1, block=1))
-
-
-def test_a_damaged_journal_is_named(synthetic: Path, tmp_path: Path) -> None:
-    journal = copytree(synthetic, tmp_path / "copy") / "journal.sqlite"
-    journal.write_bytes(b"\0" * 4096 + journal.read_bytes()[4096:])
-    with pytest.raises(InputError, match=r"journal.sqlite: damaged .* Any Parquet reader"):
-        Result.open(journal.parent)
-    journal.unlink()
-    with pytest.raises(InputError, match=r"journal.sqlite: missing"):
-        Result.open(journal.parent)
-    assert not journal.exists()
-
-
-def test_a_journal_row_that_makes_no_sense_is_damage(synthetic: Path, tmp_path: Path) -> None:
-    directory = copytree(synthetic, tmp_path / "copy")
-    with sqlite3.connect(directory / "journal.sqlite") as database:
-        database.execute("UPDATE trials SET rows = '[]' WHERE trial_id = 0")
-    with pytest.raises(InputError, match=r"journal.sqlite: damaged"):
-        Result.open(directory)
-
-
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no result here"):
         Result.open(tmp_path / "nowhere")
@@ -201,6 +149,6 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     manifest.write_text("{")
     with pytest.raises(InputError, match=r"campaign.json: damaged"):
         Result.open(tmp_path)
-    manifest.write_text(json.dumps({"format_version": 2}))
-    with pytest.raises(InputError, match="format_version is 2; this vtax reads 1"):
+    manifest.write_text(json.dumps({"format_version": "one"}))
+    with pytest.raises(InputError, match="format_version is 'one', which no vtax writes"):
         Result.open(tmp_path)

@@ -185,7 +185,7 @@ def test_names_from_a_result_are_escaped(tmp_path: Path) -> None:
     assert "[red]" in shown(result)
 
 
-@pytest.mark.parametrize("status", ["running", "interrupted", "failed"])
+@pytest.mark.parametrize("status", ["cut short", "interrupted", "failed"])
 def test_a_campaign_without_trials_is_shown_as_such(tmp_path: Path, status: str) -> None:
     factors = {"platform": ["raw", "container"], "frame_bytes": [64, 1500]}
     described: dict[str, Any] = {"raw": {"kind": "raw"}, "container": {"kind": "container"}}
@@ -193,7 +193,7 @@ def test_a_campaign_without_trials_is_shown_as_such(tmp_path: Path, status: str)
     result = make(tmp_path / "r", [], status=status, platforms=described, scenario=scenario)
     text = shown(result)
     assert "No usable trial is recorded yet" in text
-    assert f"Campaign is {status}: 0 trials are recorded, 12 are planned" in text
+    assert f"Campaign is {status}: 0 of 12 trials are measured" in text
     page = views.write_report(result).read_text(encoding="utf-8")
     assert "No usable trial is recorded yet" in page
     assert "<figure" not in page
@@ -207,4 +207,4 @@ def test_half_a_block_is_shown_with_what_there_is(tmp_path: Path) -> None:
     assert "container carries at least 20.0% fewer 64-byte frames at its maximum than raw" in text
     assert "(n = 1, no interval; raw at the highest load offered)" in text
     assert "3 cells with n=1" in text
-    assert "Campaign is running" in views.write_report(result).read_text(encoding="utf-8")
+    assert "Campaign is cut short" in views.write_report(result).read_text(encoding="utf-8")

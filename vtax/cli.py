@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -21,6 +21,9 @@ from typer.exceptions import TyperException
 import vtax
 from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
+
+if TYPE_CHECKING:
+    from vtax.results import Result
 
 BROKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -117,18 +120,20 @@ def run(
     )
     result = Result.open(outcome.directory)
     if json:
+        written = _write_report(result)
         document = {
             "directory": str(outcome.directory),
-            "report": str(views.write_report(result)),
+            "report": str(written) if written else None,
             "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
             "summary": views.as_json(result),
         }
         print_json(document, sys.stdout)
     else:
         views.show(result, table_console())
-        print(f"report: {views.write_report(result)}")
+        if written := _write_report(result):
+            print(f"report: {written}")
     _say_unusable(outcome.unusable)
-    return outcome.exit_status
+    return outcome.exit_status if written else BROKE
 
 
 @app.command()
@@ -158,12 +163,13 @@ def show(result: ResultPath, json: Json = False) -> None:
 
 
 @app.command()
-def report(result: ResultPath) -> None:
+def report(result: ResultPath) -> int:
     """Write the report of a result again, and print its path."""
-    from vtax import views
     from vtax.results import Result
 
-    print(views.write_report(Result.open(result)))
+    if written := _write_report(Result.open(result)):
+        print(written)
+    return 0 if written else BROKE
 
 
 @app.command()
@@ -178,11 +184,29 @@ def sql(
     from vtax.results import Result
 
     opened = Result.open(result)
+    for caution in (*opened.damaged, *opened.notes):
+        print(caution, file=sys.stderr)
     try:
         rows = opened.query(query)
     except InputError as error:
         raise InputError(_one_sentence(str(error))) from None
     write_rows(rows, row_format, sys.stdout)
+
+
+def _write_report(result: "Result") -> Path | None:
+    """Write the report; where the disk refuses, say so and that nothing else is lost by it."""
+    from vtax import views
+
+    try:
+        return views.write_report(result)
+    except OSError as error:
+        where = result.directory / "report.html"
+        _fail(
+            f"{where}: {error.strerror}; all trials are kept, and vtax show {result.directory} shows them. Once it can "
+            f"be written there: vtax report {result.directory}",
+            BROKE,
+        )
+    return None
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -203,6 +227,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _broke(error: Exception) -> int:
     """A full disk with the next step; one line for what nobody expected, or all of it where VTAX_DEBUG asks."""
+    if isinstance(error, OSError):
+        from vtax.results import DiskError
+
+        if isinstance(error, DiskError):
+            return _fail(str(error), BROKE)
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         kept = "the trials that ended are kept: make room and go on with --resume"
         return _fail(f"{error.filename or 'the result'}: {error.strerror}; {kept}", BROKE)

@@ -71,6 +71,8 @@ def run(
     }
     hold = hold_host(f"campaign {scenario.name}") if platforms.probes else contextlib.nullcontext()
     with hold as owned, contextlib.closing(_writer(directory, manifest, resume is not None)) as writer:
+        for repaired in writer.repaired:
+            progress.note(repaired)
         standing = read_standing(directory) if resume is not None else Standing()
         progress.campaign(scenario.name, len(cells) * scenario.repetitions - len(standing.usable), directory)
         status = "failed"

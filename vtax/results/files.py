@@ -1,20 +1,52 @@
 """Replacing a file so that at every instant, a crash included, it holds either the old or the new content."""
 
+import contextlib
+import fcntl
 import os
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from vtax.inputs import InputError
 
 
+class DiskError(OSError):
+    """The disk of a result refused: the message says where, why, and the next step."""
+
+
+@contextlib.contextmanager
+def disk_errors(directory: Path) -> Iterator[None]:
+    """Raise what the disk or SQLite refuses in the result in `directory` as DiskError."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        where = getattr(error, "filename", None) or directory
+        read_only = "read-only" in why.lower() or "readonly" in why.lower()
+        remedy = "Mount it for writing again" if read_only else "Make room there"
+        raise DiskError(
+            f"{where}: {why}; the trials that ended are kept and can be shown. {remedy}, then go on with: "
+            f"vtax run SCENARIO --resume {directory}"
+        ) from error
+
+
 def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` beside `path`, make it durable, and rename it into place; durable on return."""
+    """Write `content` beside `path`, make it durable, and rename it into place; durable on return.
+
+    OSError that names `path` where that fails; then nothing of it stays.
+    """
     temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_directory(path.parent)
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def sync_directory(directory: Path) -> None:
@@ -39,3 +71,28 @@ def create_empty_directory(directory: Path) -> None:
         raise InputError(
             f"{directory}: not empty; a campaign starts in a directory of its own, name another one"
         )
+
+
+def lock_directory(directory: Path) -> int:
+    """Lock the directory against a second writer; the kernel unlocks it when this process ends."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise InputError(
+            f"{directory}: another campaign is writing here; wait for its end or name another directory"
+        ) from None
+    return descriptor
+
+
+def is_written(directory: Path) -> bool:
+    """Whether a writer holds the directory now."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

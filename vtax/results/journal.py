@@ -1,7 +1,7 @@
-"""journal.sqlite: the list of committed trials. A trial that is not in it was never measured.
+"""journal.sqlite: which trials there must be, and with how many rows in each table.
 
-Its row is written after the trial's files are in place, and says how many rows of each table belong to the
-trial, so that a reader notices a part that was lost or came from another time.
+A trial's row is written after its parts are in place, so that a reader notices a part that was lost. What is
+not in the journal but whole in the parts is committed all the same: the journal can be built again from them.
 """
 
 import json
@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.inputs import InputError
-
 NAME = "journal.sqlite"
+SIDE_FILES = ("-journal", "-wal", "-shm")
 
-# Longer than any commit or checkpoint takes, which is all that reader and writer ever wait for.
+# Longer than any commit takes, which is all that reader and writer ever wait for.
 LOCK_TIMEOUT_S = 10.0
+
+
+class DamagedJournalError(Exception):
+    """The journal is missing or cannot be read; the message names it and says why."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,11 @@ class Entry:
 
 
 class Journal:
-    """The writer's side. WAL, because it commits with one flush; FULL, because that flush must be awaited."""
+    """The writer's side. A rollback journal, not WAL: that could not be read where the disk is full or read-only."""
 
     def __init__(self, directory: Path) -> None:
         self._database = sqlite3.connect(directory / NAME, timeout=LOCK_TIMEOUT_S, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA journal_mode = DELETE")
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS trials ("
@@ -50,31 +53,47 @@ class Journal:
             (entry.trial_id, entry.block, json.dumps(dict(entry.rows))),
         )
 
+    def hold(self, entries: Iterable[Entry]) -> None:
+        """Make the journal hold `entries` and no others; those that stay keep the time of their commit."""
+        wanted = {entry.trial_id: entry for entry in entries}
+        held = {trial_id for (trial_id,) in self._database.execute("SELECT trial_id FROM trials")}
+        self._database.execute("BEGIN")
+        for trial_id in held - wanted.keys():
+            self._database.execute("DELETE FROM trials WHERE trial_id = ?", (trial_id,))
+        for trial_id in sorted(wanted.keys() - held):
+            self.append(wanted[trial_id])
+        self._database.execute("COMMIT")
+
     def close(self) -> None:
-        """Close the database; SQLite folds the write-ahead log into it."""
+        """Close the database."""
         self._database.close()
 
 
 def read_journal(directory: Path) -> list[Entry]:
-    """Return the committed trials in order of commit: one consistent snapshot, also while a campaign writes.
+    """Return the trials of the journal: one consistent snapshot, also while a campaign writes.
 
-    InputError where the journal is missing or damaged: without it, no trial is known to be committed.
+    DamagedJournalError where it is missing or damaged.
     """
     path = directory / NAME
     try:
-        # Not mode=ro: after a killed campaign SQLite must be able to recover the log that it left.
+        # Not mode=ro: after a killed campaign SQLite must be able to undo what that had half written.
         database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=LOCK_TIMEOUT_S)
         try:
             found = database.execute("SELECT trial_id, block, rows FROM trials ORDER BY rowid").fetchall()
         finally:
             database.close()
-        return [Entry(int(trial_id), int(block), _counts(rows)) for trial_id, block, rows in found]
+        return [Entry(int(trial_id), int(block), row_counts(rows)) for trial_id, block, rows in found]
     except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
-        what = "damaged" if path.exists() else "missing"
-        raise InputError(
-            f"{path}: {what} ({error}); without it no trial is known to be committed. Any Parquet reader "
-            "opens the files beside it, but they may hold rows of an unfinished trial"
-        ) from None
+        what = "cannot be read" if path.exists() else "missing"
+        raise DamagedJournalError(f"{path}: {what} ({error})") from None
+
+
+def set_aside(directory: Path) -> None:
+    """Rename a damaged journal out of the way, and remove what SQLite keeps beside it."""
+    if (directory / NAME).exists():
+        (directory / NAME).replace(directory / f"{NAME}.damaged")
+    for suffix in SIDE_FILES:
+        (directory / f"{NAME}{suffix}").unlink(missing_ok=True)
 
 
 def by_block(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
@@ -85,5 +104,6 @@ def by_block(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
     return dict(blocks)
 
 
-def _counts(text: str) -> dict[str, int]:
+def row_counts(text: str) -> dict[str, int]:
+    """Read a trial's number of rows in each table from JSON. AttributeError, TypeError or ValueError if it is none."""
     return {str(table): int(rows) for table, rows in json.loads(text).items()}

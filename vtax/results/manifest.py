@@ -35,6 +35,14 @@ def read_manifest(directory: Path) -> dict[str, Any]:
             f"{path}: damaged ({error}); any Parquet reader still opens the tables beside it"
         ) from None
     version = content.get("format_version") if isinstance(content, dict) else None
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format_version is {version}, this vtax reads up to {FORMAT_VERSION}; read it with the vtax "
+            f"that wrote it ({content.get('vtax_version', 'unknown')}) or a later one"
+        )
     if version != FORMAT_VERSION:
-        raise InputError(f"{path}: format_version is {version!r}; this vtax reads {FORMAT_VERSION}")
+        raise InputError(
+            f"{path}: format_version is {version!r}, which no vtax writes; any Parquet reader still opens the "
+            "tables beside it"
+        )
     return dict(content)

@@ -16,9 +16,9 @@ import duckdb
 import pyarrow as pa
 
 from vtax.inputs import InputError
-from vtax.results.journal import by_block, read_journal
+from vtax.results.contents import read_contents
+from vtax.results.files import is_written
 from vtax.results.manifest import read_manifest
-from vtax.results.parts import DamagedPartError, read_block
 from vtax.results.schema import FLOWS, schemas
 
 CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
@@ -33,33 +33,30 @@ CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
 class Result:
     """The committed trials of a campaign as they stood when it was opened.
 
-    `damaged` names each file that is missing or damaged, with what is wrong. A block is read whole or not at
-    all: where one of its parts is damaged, none of its trials appear, and all other blocks do.
+    `damaged` names each file that is missing or damaged, with what is lost by it: a trial without its rows in
+    `trials` or `flows` does not appear, one without those of another table does. `notes` says in what a result
+    of another version differs. The status of a campaign that was killed reads as `cut short`.
     """
 
     directory: Path
     campaign: dict[str, Any]
     tables: dict[str, pa.Table]
     damaged: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """Load the result in directory `path`. InputError where there is none or its journal is damaged."""
+        """Load the result in directory `path`. InputError where there is none."""
         directory = Path(path)
         campaign = read_manifest(directory)
+        if campaign.get("status") == "running" and not is_written(directory):
+            campaign = read_manifest(directory)  # it may have ended just now
+            if campaign.get("status") == "running":
+                campaign["status"] = "cut short"
         expected = schemas(campaign)
-        blocks = []
-        damaged = []
-        for block, entries in sorted(by_block(read_journal(directory)).items()):
-            try:
-                blocks.append(read_block(directory, expected, block, entries))
-            except DamagedPartError as error:
-                damaged.append(f"{error}; the {len(entries)} trials of block {block} are left out")
-        tables = {
-            name: pa.concat_tables([schema.empty_table(), *(block[name] for block in blocks)])
-            for name, schema in expected.items()
-        }
-        return cls(directory, campaign, tables, damaged)
+        contents = read_contents(directory, expected)
+        tables = {name: schema.empty_table() for name, schema in expected.items()} | contents.tables
+        return cls(directory, campaign, tables, contents.damaged, contents.notes)
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Return a connection to views of its own: trials, flows, cpu, hops, latency, environment and cells.

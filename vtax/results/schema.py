@@ -93,6 +93,9 @@ TRIALS: Final = Table(
         Column("marks", STRINGS, "", "on a valid trial: generator-limited, link-limited, backpressured"),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),
+        Column(
+            "row_counts", STRING, "", "its number of rows in each table, JSON: what shows that all are there"
+        ),
     ),
 )
 

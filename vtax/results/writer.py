@@ -1,12 +1,13 @@
 """Writing a result: every trial is on disk, whole, before the next one begins.
 
-A commit rewrites the block's part of each table that the trial adds to, `trials` last, and then appends the
-trial to the journal. Killed at any instant, a campaign leaves parts that may hold rows of one trial more than
-the journal; readers skip them, and the next commit to the block drops them.
+A commit rewrites the block's part of each table that the trial adds to, `trials` last: with that in place the
+trial is committed. Then it goes into the journal. Killed at any instant, a campaign leaves parts that may hold
+rows of one trial more than `trials`; readers skip them, and the next commit to the block drops them.
 """
 
-import fcntl
+import json
 import os
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,10 +18,12 @@ from typing import Any, Self
 import pyarrow as pa
 
 from vtax.inputs import InputError
-from vtax.results.files import create_empty_directory, sync_directory
-from vtax.results.journal import Entry, Journal, by_block, read_journal
+from vtax.results.blocks import read_block
+from vtax.results.contents import Contents, read_contents
+from vtax.results.files import create_empty_directory, disk_errors, lock_directory, sync_directory
+from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
-from vtax.results.parts import DamagedPartError, part_path, read_block, write_part
+from vtax.results.parts import part_path, write_part
 from vtax.results.schema import TABLES, schemas
 
 Row = dict[str, Any]
@@ -44,15 +47,17 @@ class TrialRecord:
 class ResultWriter:
     """The one writer of a result directory; a second one is refused while it lives."""
 
-    def __init__(self, directory: Path, campaign: Mapping[str, Any], committed: list[Entry]) -> None:
+    def __init__(self, directory: Path, campaign: Mapping[str, Any], lock: int) -> None:
         """Use `create` or `resume`."""
         self.directory = directory
         self.campaign = dict(campaign)
+        self.repaired: list[str] = []
+        """What was damaged when the result was resumed, and what is to be measured again."""
+        self._lock = lock
         self._schemas = schemas(campaign)
-        self._committed = {entry.trial_id: entry for entry in committed}
+        self._committed: dict[int, Entry] = {}
         self._block: int | None = None  # the block whose rows are in _rows; None: nothing is loaded
         self._rows: dict[str, pa.Table] = {}
-        self._lock = _lock(directory)
         self._journal = Journal(directory)
         self._disk = ThreadPoolExecutor(max_workers=len(TABLES), thread_name_prefix="commit")
 
@@ -64,15 +69,35 @@ class ResultWriter:
         where `trials` has none of that name, it gets one, of text.
         """
         create_empty_directory(directory)
-        for table in TABLES:
-            (directory / table).mkdir()
-        sync_directory(directory)
-        return cls(directory, write_manifest(directory, campaign), committed=[])
+        with disk_errors(directory):
+            for table in TABLES:
+                (directory / table).mkdir()
+            sync_directory(directory)
+            return cls(directory, write_manifest(directory, campaign), lock_directory(directory))
 
     @classmethod
     def resume(cls, directory: Path) -> Self:
-        """Go on with the result in `directory`. InputError where it, or its journal, cannot be read."""
-        return cls(directory, read_manifest(directory), read_journal(directory))
+        """Go on with the result in `directory`: only whole trials stay, and the journal is made to agree.
+
+        What else there was is in `repaired`. InputError where it cannot be read, or a later vtax wrote it.
+        """
+        campaign = read_manifest(directory)
+        lock = lock_directory(directory)
+        try:
+            contents = read_contents(directory, schemas(campaign))
+            if contents.unknown:
+                raise InputError(f"{directory}: {contents.notes[-1]}; resume it with the vtax that wrote it")
+            with disk_errors(directory):
+                if contents.journal_problem is not None:
+                    set_aside(directory)
+                for table in TABLES:
+                    (directory / table).mkdir(exist_ok=True)
+                writer = cls(directory, campaign, lock)
+                writer._repair(contents)
+        except BaseException:
+            os.close(lock)
+            raise
+        return writer
 
     @property
     def committed(self) -> frozenset[int]:
@@ -81,27 +106,30 @@ class ResultWriter:
 
     def update(self, **fields: Any) -> None:
         """Set top-level fields of campaign.json, such as `status`."""
-        self.campaign = write_manifest(self.directory, {**self.campaign, **fields})
+        with disk_errors(self.directory):
+            self.campaign = write_manifest(self.directory, {**self.campaign, **fields})
 
     def commit(self, record: TrialRecord) -> None:
         """Put the trial on disk; it is durable and visible to readers on return.
 
         ValueError, before anything is written, for a record that does not fit the schema or was committed
-        already. OSError where the disk fails: then the trial is not committed, all earlier ones still are,
-        and the same record may be committed again.
+        already. DiskError where the disk fails: all earlier trials are still committed, and the same record
+        may be committed again.
         """
-        added = self._arrow(record)
         trial_id, block = int(record.trial["trial_id"]), int(record.trial["block"])
         if trial_id in self._committed:
             raise ValueError(f"trial {trial_id} is committed already")
+        added = self._arrow(record)
         # A block's first commit writes all of its parts: that makes them, or drops what a crash left in them.
         rewritten = [table for table in TABLES if added[table].num_rows or block != self._block]
         earlier = self._rows if block == self._block else self._load(block)
-        rows = {table: pa.concat_tables([earlier[table], added[table]]) for table in TABLES}
+        # One chunk a column: with one a trial, writing would cost more with every trial of the block.
+        rows = {table: pa.concat_tables([earlier[table], added[table]]).combine_chunks() for table in TABLES}
         self._block = None  # stays so if the disk fails below: the parts are then no longer what _rows says
-        self._write(block, rows, rewritten)
         entry = Entry(trial_id, block, {table: added[table].num_rows for table in TABLES})
-        self._journal.append(entry)
+        with disk_errors(self.directory):
+            self._write(block, rows, rewritten)
+            self._journal.append(entry)
         self._committed[trial_id] = entry
         self._block, self._rows = block, rows
 
@@ -127,19 +155,36 @@ class ResultWriter:
         write_part(paths["trials"], rows["trials"])
 
     def _load(self, block: int) -> dict[str, pa.Table]:
-        entries = by_block(self._committed.values()).get(block)
-        if entries is None:
-            return {table: schema.empty_table() for table, schema in self._schemas.items()}
-        try:
-            return read_block(self.directory, self._schemas, block, entries)
-        except DamagedPartError as error:
+        entries = by_block(self._committed.values()).get(block, [])
+        found = read_block(self.directory, self._schemas, block, entries)
+        if found.damaged:
             raise InputError(
-                f"{error}; nothing can be added to this block, start a campaign elsewhere"
-            ) from error
+                f"{found.damaged[0]}; nothing can be added to this block now. vtax run SCENARIO --resume "
+                f"{self.directory} measures again what is lost"
+            )
+        return found.rows_of(entries)
+
+    def _repair(self, contents: Contents) -> None:
+        """Rewrite the blocks that lost something without their lost trials, and bring the journal in line.
+
+        Their files stay as copies: what cannot be copied, because it cannot be read just now, stays untouched.
+        """
+        self.repaired = contents.damaged
+        for number, block in contents.blocks.items():
+            if block.damaged:
+                for part in (part_path(self.directory, table, number) for table in TABLES):
+                    if part.exists():
+                        shutil.copyfile(part, part.with_name(f"{part.name}.damaged"))
+                self._write(number, block.rows_of(block.whole), list(TABLES))
+        self._committed = {entry.trial_id: entry for entry in contents.whole}
+        self._journal.hold(contents.whole)
+        if lost := contents.lost:
+            self.repaired.append(f"trials that lost rows and are measured again: {len(lost)}")
 
     def _arrow(self, record: TrialRecord) -> dict[str, pa.Table]:
+        counts = {"trials": 1, **{name: len(getattr(record, name)) for name in TABLES if name != "trials"}}
         rows = {
-            "trials": [record.trial],
+            "trials": [{**record.trial, "row_counts": json.dumps(counts)}],
             "flows": record.flows,
             "cpu": record.cpu,
             "hops": record.hops,
@@ -178,16 +223,3 @@ def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _lock(directory: Path) -> int:
-    """Lock the directory against a second writer; the kernel unlocks it when this process ends."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise InputError(
-            f"{directory}: another campaign is writing here; wait for its end or name another directory"
-        ) from None
-    return descriptor

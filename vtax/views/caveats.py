@@ -65,14 +65,16 @@ def _incomplete(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             f"Campaign is {provenance.status}",
-            f"{provenance.recorded_trials} trials are recorded, {provenance.planned_trials} are planned. "
+            f"{provenance.measured_trials} of {provenance.planned_trials} trials are measured. "
             "Cells that are missing here are not measured yet.",
         )
     ]
 
 
 def _damaged(provenance: Provenance) -> list[Caveat]:
-    return [Caveat("Damaged data", f"{damage}.") for damage in provenance.damaged]
+    return [Caveat("Damaged data", f"{damage}.") for damage in provenance.damaged] + [
+        Caveat("Another version's result", f"{note}.") for note in provenance.notes
+    ]
 
 
 def _skipped(provenance: Provenance) -> list[Caveat]:

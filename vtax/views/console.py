@@ -59,9 +59,11 @@ def _print_head(summary: Summary, page: _Page) -> None:
     if origin.question:
         page.line(origin.question)
     counts = ", ".join(f"{trials} {verdict}" for verdict, trials in summary.verdict_totals.items())
+    status = origin.status
+    if status != "complete":
+        status += f", {origin.measured_trials} of {origin.planned_trials} trials measured"
     page.line(
-        f"{origin.name} · {origin.status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}",
-        "dim",
+        f"{origin.name} · {status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}", "dim"
     )
     if summary.throughput:
         page.line(tables.LEGEND, "dim")

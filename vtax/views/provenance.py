@@ -15,6 +15,8 @@ _ENVIRONMENTS = """
     FROM environment GROUP BY ALL ORDER BY host, trials DESC, hash
 """
 
+_MEASURED = "SELECT count(DISTINCT (block, cell)) AS n FROM trials WHERE verdict <> 'invalid'"
+
 
 @dataclass(frozen=True)
 class Platform:
@@ -36,7 +38,8 @@ class Provenance:
 
     `platforms` stand in the scenario's order, those of one group together: native first, emulated last.
     `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct
-    environment, with the number of trials that ran in it.
+    environment, with the number of trials that ran in it. `measured_trials` of the `planned_trials` are usable;
+    `recorded_trials` counts every attempt.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Provenance:
     repetitions: int
     planned_trials: int
     recorded_trials: int
+    measured_trials: int
     platforms: tuple[Platform, ...]
     labels: tuple[str, ...]
     testbed: dict[str, Any]
@@ -58,6 +62,7 @@ class Provenance:
     ceilings: tuple[dict[str, Any], ...]
     environments: tuple[dict[str, Any], ...]
     damaged: tuple[str, ...]
+    notes: tuple[str, ...]
 
     @property
     def shared_core(self) -> bool:
@@ -99,6 +104,7 @@ def read_provenance(result: Result) -> Provenance:
         repetitions=repetitions,
         planned_trials=cells_a_platform * measured * repetitions,
         recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
+        measured_trials=int(result.query(_MEASURED)["n"][0].as_py()),
         platforms=platforms,
         labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
         testbed=campaign.get("testbed") or {},
@@ -106,6 +112,7 @@ def read_provenance(result: Result) -> Provenance:
         ceilings=tuple(campaign.get("ceilings") or ()),
         environments=tuple(result.query(_ENVIRONMENTS).to_pylist()),
         damaged=tuple(result.damaged),
+        notes=tuple(result.notes),
     )
 
 

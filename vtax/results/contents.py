@@ -1,0 +1,80 @@
+"""All that can be read of a result, block by block, and what the reader should know of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from vtax.results.blocks import Block, block_numbers, read_block
+from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The blocks of a result; `journal_problem` is why its journal is of no use, or None."""
+
+    directory: Path
+    blocks: dict[int, Block]
+    journal_problem: str | None
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """Every table's readable rows."""
+        names = next(iter(self.blocks.values())).tables if self.blocks else {}
+        return {
+            name: pa.concat_tables([block.tables[name] for block in self.blocks.values()]) for name in names
+        }
+
+    @property
+    def whole(self) -> list[Entry]:
+        """The trials that have all their rows."""
+        return [entry for block in self.blocks.values() for entry in block.whole]
+
+    @property
+    def lost(self) -> set[int]:
+        """The trials that there must be and that lack rows of some table."""
+        return set().union(*(block.lost for block in self.blocks.values()))
+
+    @property
+    def unknown(self) -> set[str]:
+        """Tables and columns that a later vtax wrote."""
+        return set().union(*(block.unknown for block in self.blocks.values()))
+
+    @property
+    def damaged(self) -> list[str]:
+        """Each file that is missing or damaged, with what is lost by it."""
+        found = [problem for block in self.blocks.values() for problem in block.damaged]
+        if self.journal_problem is not None:
+            found.insert(
+                0,
+                f"{self.journal_problem}; the trials come from the Parquet parts instead, where a part that is "
+                f"lost as a whole would not be missed. vtax run SCENARIO --resume {self.directory} builds it again",
+            )
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """In what the result differs from those that this vtax writes, said once."""
+        absent = sorted(set().union(*(block.absent for block in self.blocks.values())))
+        notes = []
+        if absent:
+            notes.append(f"written by an earlier vtax, without {', '.join(absent)}: read as null or empty")
+        if self.unknown:
+            later = ", ".join(sorted(self.unknown))
+            notes.append(
+                f"written by a later vtax, with {later}: left out here; any Parquet reader shows them"
+            )
+        return notes
+
+
+def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents:
+    """Read everything that is committed, also while a campaign writes."""
+    problem = None
+    try:
+        listed = by_block(read_journal(directory))
+    except DamagedJournalError as error:
+        listed, problem = {}, str(error)
+    numbers = sorted({*listed, *block_numbers(directory)})
+    blocks = {number: read_block(directory, schemas, number, listed.get(number, [])) for number in numbers}
+    return Contents(directory, blocks, problem)
