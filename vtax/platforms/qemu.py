@@ -87,7 +87,7 @@ class Kind:
 
     port = "bridge"
 
-    def check(self) -> None:
+    def check(self, config: Config) -> None:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
         require_root()
         require_agent()
@@ -101,7 +101,7 @@ class Kind:
 
     def prepare(self, config: Config) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
-        self.check()
+        self.check(config)
         kernel = fetch_kernel()
         image = build_image(kernel, (config.driver,))
         version = _version()
