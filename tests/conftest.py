@@ -1,13 +1,21 @@
-"""What system tests share: a footprint of this machine, so that a test can show that nothing was left behind."""
+"""What system tests share: a footprint of this machine, so that a test can show that nothing was left behind.
+
+And what tests of a platform need: a plan for a guest, and commands that stand in front of the real ones.
+"""
 
 import json
 import os
 import subprocess
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import GuestNic, GuestPlan, container
 
 
 def footprint() -> dict[str, set[str]]:
@@ -21,7 +29,7 @@ def footprint() -> dict[str, set[str]]:
             for process in Path("/proc").glob("[0-9]*")
             if "vtax-agent" in (command := _command(process)) or "/run/vtax/" in command
         },
-        "cgroups": {str(path) for path in Path("/sys/fs/cgroup").glob("*/vtax-*") if path.is_dir()},
+        "cgroups": {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()},
         "mounts": {
             line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if "vtax" in line
         },
@@ -104,3 +112,38 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "scenario.yaml"
     path.write_text(SCENARIO)
     return path
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that is looked in for commands before any other."""
+    path = tmp_path / "commands"
+    path.mkdir()
+    monkeypatch.setenv("PATH", f"{path}:{os.environ['PATH']}")
+    return path
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Iterator[GuestPlan]:
+    """A plan for a guest with one NIC at no port; `replace` gives it another kind's configuration."""
+
+    class NoPort:
+        def attach(self, interface: str, guest_mac: str) -> None:
+            pass
+
+    record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}", tmp_path / "state")
+    record.open()
+    host = Namespace(f"{record.run}-host")
+    record.add("namespace", name=host.name)
+    host.create()
+    nic = GuestNic("02:00:00:00:00:09", NoPort(), 1500)
+    try:
+        yield GuestPlan("guest", container.Config(runtime="runc"), [nic], host, [0], record)
+    finally:
+        record.clean()
+        assert not record.failed
+
+
+def interfaces(namespace: Namespace) -> set[str]:
+    """The names of a namespace's interfaces."""
+    return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import footprint
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import qemu
+from vtax.platforms import presets, qemu
 from vtax.platforms.image import newc_archive
 from vtax.results import Result
 
@@ -65,8 +65,10 @@ def wait_for_line(process: "subprocess.Popen[str]", pattern: str) -> str:
     raise AssertionError(f"the campaign ended without a line like {pattern}")
 
 
-def test_raw_and_container_end_to_end(scenario: Path, tmp_path: Path) -> None:
-    done = vtax("run", scenario, "--seed", "7", "--out", tmp_path / "out")
+@pytest.mark.parametrize("container", ["container", "container-crun"])
+def test_raw_and_container_end_to_end(container: str, scenario: Path, tmp_path: Path) -> None:
+    options = ["--platform", f"raw,{container}", "--seed", "7"]
+    done = vtax("run", scenario, *options, "--out", tmp_path / "out")
     assert_measured(done)
     result = Result.open(tmp_path / "out")
     assert result.campaign["status"] == "complete"
@@ -76,8 +78,8 @@ def test_raw_and_container_end_to_end(scenario: Path, tmp_path: Path) -> None:
         "FROM trials GROUP BY ALL ORDER BY ALL"
     ).to_pylist()
     assert [(row["platform"], row["intended_mbps"], row["blocks"]) for row in trials] == [
-        ("container", 5.0, 2),
-        ("container", None, 2),
+        (container, 5.0, 2),
+        (container, None, 2),
         ("raw", 5.0, 2),
         ("raw", None, 2),
     ]
@@ -90,10 +92,13 @@ def test_raw_and_container_end_to_end(scenario: Path, tmp_path: Path) -> None:
     hops = result.query("SELECT hop, sum(dropped) AS dropped FROM hops GROUP BY hop").to_pylist()
     assert {hop["hop"] for hop in hops} >= {"source/src0", "uut/in0", "uut/out0", "sink/snk0", "uut/guestp0"}
     assert (tmp_path / "out/report.html").stat().st_size > 1_000_000
-    assert "container" in done.stdout
+    assert container in done.stdout
 
 
-@pytest.mark.parametrize("platform", ["qemu-virtio", "qemu-e1000"])
+QEMU_PRESETS = [name for name, preset in presets().items() if preset.kind == "qemu"]
+
+
+@pytest.mark.parametrize("platform", QEMU_PRESETS)
 def test_qemu_guests_forward_every_stream(platform: str, scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = [
@@ -174,6 +179,29 @@ def test_what_a_killed_campaign_left_is_removed_at_the_next_start(
     running.wait(10)
     assert footprint()["namespaces"]
     assert_measured(vtax("run", scenario, "--repetitions", "1", "--out", tmp_path / "next"))
+
+
+@pytest.mark.parametrize("platform", ["container", "container-crun"])
+def test_a_container_whose_runtime_died_with_the_campaign_is_removed(
+    platform: str, scenario: Path, tmp_path: Path
+) -> None:
+    """Nobody is left who would delete it, but the record says how."""
+    process = start(
+        "run", scenario, "--repetitions", "100", "--platform", platform, "--out", tmp_path / "out"
+    )
+    wait_for_line(process, r"^\[\d+/")
+    (record,) = Path("/run/vtax").glob("*.owned")
+    owned = OwnershipRecord(record.stem).entries()
+    (name,) = {entry.detail["name"] for entry in owned if entry.kind == "container"}
+    runtime = [entry for entry in owned if entry.detail["name"] == "guest"][-1]
+    process.send_signal(signal.SIGSTOP)  # or it would delete the container at once
+    os.kill(runtime.detail["pid"], signal.SIGKILL)
+    process.kill()
+    process.communicate(timeout=10)
+    assert list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
+    cleaned = vtax("clean")
+    assert f"removed container {name}\n" in cleaned.stdout, cleaned.stderr
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
 
 
 def test_a_guest_that_never_says_hello_is_named_with_its_last_words(

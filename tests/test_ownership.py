@@ -22,6 +22,10 @@ def sleeper() -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 
 
+def add_container(record: OwnershipRecord, remove: list[str], state: Path) -> None:
+    record.add_removable("container", "guest", remove=remove, present=["test", "-e", str(state)])
+
+
 def test_clean_removes_what_was_made_newest_first(record: OwnershipRecord) -> None:
     inner = record.scratch / "inner"
     record.add("directory", name=str(inner))
@@ -44,7 +48,7 @@ def test_one_failing_removal_blocks_no_other(
     (root / "guest").mkdir(parents=True)
     record.add("directory", name=str(other))
     other.mkdir()
-    record.add("container", name="guest", runtime="/nowhere/runc", root=str(root))
+    add_container(record, ["/nowhere/runc", "delete", "guest"], root / "guest")
     record.add("directory", name=str(stuck))
     stuck.write_text("rmtree removes no files")
 
@@ -70,9 +74,29 @@ def test_one_failing_removal_blocks_no_other(
 def test_a_runtime_that_deletes_nothing_is_a_failure(record: OwnershipRecord) -> None:
     root = record.scratch / "containers"
     (root / "guest").mkdir(parents=True)
-    record.add("container", name="guest", runtime="/bin/true", root=str(root))
+    add_container(record, ["/bin/true"], root / "guest")
     record.clean()
     assert "true exited 0" in str(record.failed[0][1])
+
+
+def test_a_command_removes_what_a_later_process_finds_in_the_record(
+    record: OwnershipRecord, tmp_path: Path
+) -> None:
+    thing = tmp_path / "thing"
+    thing.touch()
+    add_container(record, ["rm", str(thing)], thing)
+    add_container(record, ["/nowhere/runc"], tmp_path / "never made")
+    later = OwnershipRecord(record.run, tmp_path)
+    assert [str(entry) for entry in later.clean()] == ["container guest", f"directory {record.scratch}"]
+    assert not later.failed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_nothing_can_remove_is_named_and_kept(record: OwnershipRecord, tmp_path: Path) -> None:
+    record.add("starship", name="guest")
+    record.clean()
+    assert [str(entry) for entry, _ in record.failed] == ["starship guest"]
+    assert [entry.kind for entry in OwnershipRecord(record.run, tmp_path).entries()] == ["starship"]
 
 
 def test_a_recorded_process_is_ended(record: OwnershipRecord) -> None:

@@ -5,20 +5,31 @@ import select
 import subprocess
 import sys
 import textwrap
-import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import interfaces
 from vtax.campaign import platform_set
 from vtax.machine.agent import AgentGone
+from vtax.machine.cgroups import find_mixture
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, accelerator, container, load_kind
+from vtax.platforms import (
+    GuestPlan,
+    PlatformUnusable,
+    accelerator,
+    container,
+    load_kind,
+    oci,
+    qemu,
+)
 from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
 from vtax.platforms.container import told_version
 from vtax.platforms.kernel import KERNELS, fetch_kernel
+from vtax.platforms.oci import runtime_command
 from vtax.platforms.preset import kinds
 from vtax.scenario import load_scenario
 from vtax.testbed.host import Host
@@ -33,15 +44,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     fetch_kernel.cache_clear()
     yield path
     fetch_kernel.cache_clear()
-
-
-@pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that is looked in for commands before any other."""
-    path = tmp_path / "commands"
-    path.mkdir()
-    monkeypatch.setenv("PATH", f"{path}:{os.environ['PATH']}")
-    return path
 
 
 def command(directory: Path, name: str, script: str) -> None:
@@ -129,9 +131,9 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
         raise FileNotFoundError("the agent is not built")
 
     monkeypatch.setattr("vtax.platforms.raw.agent_binary", missing)
-    for kind in kinds():
+    for kind in map(load_kind, kinds()):
         with pytest.raises(PlatformUnusable, match="the agent is not built") as unusable:
-            load_kind(kind).Kind().check()
+            kind.Kind().check(kind.Config())
         assert unusable.value.remedy == "make build"
 
 
@@ -170,42 +172,75 @@ def test_what_a_boot_has_shown_is_remembered(cache: Path, monkeypatch: pytest.Mo
     assert remembered_accelerators() == {"9.1 6.1.0": "emulated", "9.1 6.2.0": "kvm"}
 
 
+V1 = "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n"
+
+
 @pytest.fixture
-def plan(tmp_path: Path) -> Iterator[GuestPlan]:
-    """A plan for a container with one NIC at no port."""
-
-    class NoPort:
-        def attach(self, interface: str, guest_mac: str) -> None:
-            pass
-
-    record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}", tmp_path / "state")
-    record.open()
-    host = Namespace(f"{record.run}-host")
-    record.add("namespace", name=host.name)
-    host.create()
-    nic = GuestNic("02:00:00:00:00:09", NoPort(), 1500)
-    try:
-        yield GuestPlan("guest", container.Config(runtime="runc"), [nic], host, [0], record)
-    finally:
-        record.clean()
-        assert not record.failed
+def mixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The mount table of a machine whose version 1 has no other controller than cpuset."""
+    (tmp_path / "unified").mkdir()
+    (tmp_path / "unified/cgroup.controllers").write_text("memory\n")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"{V1}cgroup2 {tmp_path}/unified cgroup2 rw 0 0\n")
+    monkeypatch.setattr(oci, "find_mixture", lambda: find_mixture(tmp_path, mounts))
+    return mounts
 
 
-def interfaces(namespace: Namespace) -> set[str]:
-    return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})
+def test_cgroup2_is_hidden_only_from_who_refuses_it(mixture: Path, commands: Path, tmp_path: Path) -> None:
+    command(commands, "runc", "exit 0")
+    command(commands, "crun", "exit 0")
+    unified, plain = str(tmp_path / "unified"), [str(commands / "crun"), "--root", "/state"]
+    assert runtime_command("runc", Path("/state"))[0] == str(commands / "runc")
+    hidden = runtime_command("crun", Path("/state"))
+    assert hidden[0] == "unshare"
+    assert hidden[-4:] == [unified, *plain]
+
+    (tmp_path / "unified/cgroup.controllers").write_text("")
+    assert runtime_command("crun", Path("/state")) == plain, "nothing is controlled there"
+    (tmp_path / "unified/cgroup.controllers").write_text("cpuset memory")
+    mixture.write_text(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n")
+    assert runtime_command("crun", Path("/state")) == plain, "all is version 2"
+
+
+def test_a_limit_that_would_be_passed_over_is_refused(
+    mixture: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "require_root", lambda: None)
+    command(commands, "crun", "echo crun 1")
+    command(commands, "runc", "echo runc 1")
+    limited, unlimited = {"memory_bytes": 64 << 20}, {}
+    kind = container.Kind()
+    for config in ({"runtime": "runc", **limited}, {"runtime": "crun", **unlimited}):
+        kind.check(container.Config(**config))
+    with pytest.raises(PlatformUnusable, match="crun cannot limit memory here") as unusable:
+        kind.check(container.Config(runtime="crun", **limited))
+    assert "runc" in unusable.value.remedy
+
+
+def test_a_runtime_is_missed_by_who_asks_for_it(
+    tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "require_root", lambda: None)
+    monkeypatch.setenv("PATH", str(commands))
+    command(commands, "crun", "exit 0")
+    container.Kind().check(container.Config(runtime="crun"))
+    with pytest.raises(PlatformUnusable, match="no runc command found"):
+        container.Kind().check(container.Config(runtime="runc"))
 
 
 @pytest.mark.system
-def test_a_failed_start_of_a_container_can_be_repeated(plan: GuestPlan, commands: Path) -> None:
+@pytest.mark.parametrize("runtime", ["runc", "crun"])
+def test_a_failed_start_of_a_container_can_be_repeated(runtime: str, plan: GuestPlan, commands: Path) -> None:
+    plan = replace(plan, config=container.Config(runtime=runtime))
     namespace = Namespace(f"{plan.record.run}-guest")
 
-    command(commands, "runc", "echo 'container_linux.go: no such cgroup' >&2; exit 1")
-    with pytest.raises(AgentGone, match=r"runc run exited 1: container_linux\.go: no such cgroup"):
+    command(commands, runtime, "echo 'container_linux.go: no such cgroup' >&2; exit 1")
+    with pytest.raises(AgentGone, match=rf"{runtime} run exited 1: container_linux\.go: no such cgroup"):
         container.Kind().start(plan)
     assert not namespace.path.exists()
     assert interfaces(plan.host) == {"lo"}
 
-    (commands / "runc").unlink()
+    (commands / runtime).unlink()
     bundle = plan.scratch / "guest"
     (bundle / "config.json").unlink()
     (bundle / "config.json").mkdir()
@@ -223,6 +258,50 @@ def test_a_failed_start_of_a_container_can_be_repeated(plan: GuestPlan, commands
         assert not namespace.path.exists()
         assert interfaces(plan.host) == {"lo"}
     assert list((plan.scratch / "containers").iterdir()) == []
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/{namespace.name}"))
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("runtime", ["runc", "crun"])
+def test_a_container_has_the_cpus_and_the_memory_it_was_given(runtime: str, plan: GuestPlan) -> None:
+    config = container.Config(runtime=runtime, memory_bytes=64 << 20)
+    guest = container.Kind().start(replace(plan, config=config))
+    try:
+        limits = {
+            limit.read_text().strip()
+            for name in ("cpuset.cpus", "memory.limit_in_bytes", "memory.max")
+            for limit in Path("/sys/fs/cgroup").glob(f"**/{plan.record.run}-guest/{name}")
+        }
+    finally:
+        guest.stop()
+    assert limits == {"0", str(64 << 20)}
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("leaves_nothing")
+def test_eight_emulators_are_up_at_once(plan: GuestPlan) -> None:
+    """Each of the least memory that a guest may have, booted while the others boot."""
+    config = qemu.Config(memory_bytes=128 << 20)
+    qemu.Kind().prepare(config)
+    everywhere = replace(plan, config=config, cpus=sorted(os.sched_getaffinity(0)))
+    plans = [replace(everywhere, name=f"guest{number}") for number in range(8)]
+    # An emulator ends with the thread that started it: the threads live as long as the guests.
+    with ThreadPoolExecutor(len(plans)) as starting:
+        guests = list(starting.map(qemu.Kind().start, plans))
+        assert all(guest.agent.call("ping") is not None for guest in guests)
+        assert all("vcpu 0" in {name for _, name in guest.threads().values()} for guest in guests)
+        assert interfaces(plan.host) == {"lo", *(f"{each.name}p0" for each in plans)}
+        resident = [resident_bytes(guest.pid) for guest in guests]
+        assert max(resident) < 2.5 * config.memory_bytes
+        for guest in guests:
+            guest.stop()
+    assert not any(Path(f"/proc/{guest.pid}").exists() for guest in guests)
+    assert interfaces(plan.host) == {"lo"}
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory that a process holds (proc(5), statm)."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.system

@@ -202,7 +202,7 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
 def _platform(name: str) -> Check:
     preset = presets()[name]
     try:
-        preset.platform().check()
+        preset.platform().check(preset.resolve({}))
     except PlatformUnusable as unusable:
         return Check("platforms", name, False, unusable.reason, unusable.remedy)
     return Check("platforms", name, True, preset.title)

@@ -7,11 +7,12 @@ a thing that merely looks like ours is never touched; a record whose run was kil
 import json
 import logging
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ from typing import Any
 from vtax.machine.namespace import Namespace
 
 STATE_DIRECTORY = Path("/run/vtax")
+COMMAND_TIMEOUT_S = 30
+
+Remover = Callable[[dict[str, Any]], bool]
+"""Removes what a record's line describes; whether it was still there."""
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +57,16 @@ class OwnershipRecord:
 
     def add(self, kind: str, **detail: Any) -> None:
         """Write down a thing of `kind` (a key of REMOVERS) that is about to be made."""
+        self._write(kind, detail)
+
+    def add_removable(self, kind: str, name: str, *, remove: Sequence[str], present: Sequence[str]) -> None:
+        """Write down a thing that a command removes; a second one exits 0 as long as it is there.
+
+        A platform kind names its own things this way: the record alone tells a later process how to remove them.
+        """
+        self._write(kind, {"name": name, "remove": list(remove), "present": list(present)})
+
+    def _write(self, kind: str, detail: dict[str, Any]) -> None:
         with self.path.open("a") as record:
             record.write(json.dumps({"kind": kind, **detail}) + "\n")
             record.flush()
@@ -80,11 +95,9 @@ class OwnershipRecord:
         """
         removed, self.failed = [], []
         for entry in reversed(self.entries()):
-            if entry.kind not in REMOVERS:
-                continue
             try:
                 self._refuse_in_use(entry)
-                if REMOVERS[entry.kind](entry.detail):
+                if _remover(entry)(entry.detail):
                     removed.append(entry)
             except Exception as error:  # whatever one removal meets, the others are still due
                 self.failed.append((entry, error))
@@ -93,11 +106,12 @@ class OwnershipRecord:
         return removed
 
     def _refuse_in_use(self, entry: Owned) -> None:
-        """Raise OSError for a directory with a runtime's state, without which its container cannot be removed."""
+        """Raise OSError for a directory without which something cannot be removed, such as a runtime's state."""
+        if entry.kind != "directory":
+            return
         for user, _ in self.failed:
-            if entry.kind == "directory" and Path(user.detail.get("root", "/")).is_relative_to(
-                entry.detail["name"]
-            ):
+            words = [*user.detail.get("remove", ()), *user.detail.get("present", ())]
+            if any(Path(word).is_relative_to(entry.detail["name"]) for word in words):
                 raise OSError(f"{user} needs it")
 
     def _keep(self, entries: list[Owned]) -> None:
@@ -174,20 +188,32 @@ def _remove_directory(detail: dict[str, Any]) -> bool:
     return existed
 
 
-def _remove_container(detail: dict[str, Any]) -> bool:
-    state = Path(detail["root"], detail["name"])
-    if not state.exists():
+def _remove_by_command(detail: dict[str, Any]) -> bool:
+    if not _is_present(detail):
         return False
-    command = [detail["runtime"], "--root", detail["root"], "delete", "--force", detail["name"]]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
-    if state.exists():
-        raise OSError(done.stderr.strip() or f"{detail['runtime']} exited {done.returncode}")
+    command = detail["remove"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S)
+    if _is_present(detail):
+        raise OSError(done.stderr.strip() or f"{shlex.join(command)} exited {done.returncode}")
     return True
 
 
-REMOVERS: dict[str, Callable[[dict[str, Any]], bool]] = {
+def _is_present(detail: dict[str, Any]) -> bool:
+    done = subprocess.run(detail["present"], check=False, capture_output=True, timeout=COMMAND_TIMEOUT_S)
+    return done.returncode == 0
+
+
+def _remover(entry: Owned) -> Remover:
+    """What removes an entry; raises LookupError for one that nothing here knows."""
+    if "remove" in entry.detail:
+        return _remove_by_command
+    if entry.kind not in REMOVERS:
+        raise LookupError(f"this vtax cannot remove a {entry.kind}")
+    return REMOVERS[entry.kind]
+
+
+REMOVERS: dict[str, Remover] = {
     "process": _remove_process,
     "namespace": _remove_namespace,
     "directory": _remove_directory,
-    "container": _remove_container,
 }

@@ -101,8 +101,8 @@ class Platform(Protocol):
     port: str
     """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
 
-    def check(self) -> None:
-        """Look, without changing or fetching anything, whether it can run here; raises PlatformUnusable."""
+    def check(self, config: Any) -> None:
+        """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
 
     def prepare(self, config: Any) -> Probe:
         """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""

@@ -29,19 +29,26 @@ PACKAGE = "qemu-system-x86"
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
-DRIVERS = {"virtio-net-pci": "virtio_net", "e1000": "e1000"}
-"""NIC model as QEMU names it, to the guest kernel's driver."""
+DRIVERS = {"virtio-net-pci": "virtio_net", "rtl8139": "8139cp"}
+"""The guest kernel's driver of a NIC model, where the two names differ."""
 
 
 class Config(PlatformConfig):
     """Keys of QEMU guests."""
 
-    nic_model: Literal["virtio-net-pci", "e1000"] = "virtio-net-pci"
+    nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(
+        "virtio-net-pci", description="the NIC's name in QEMU"
+    )
     vcpus: int = Field(1, ge=1, le=16)
     memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
     accelerator: Literal["auto", "kvm", "emulated"] = Field(
         "auto", description="auto boots a guest under KVM to find out"
     )
+
+    @property
+    def driver(self) -> str:
+        """The module that drives the NICs in the guest."""
+        return DRIVERS.get(self.nic_model, self.nic_model)
 
 
 @dataclass
@@ -81,7 +88,7 @@ class Kind:
 
     port = "bridge"
 
-    def check(self) -> None:
+    def check(self, config: Config) -> None:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
         require_root()
         require_agent()
@@ -92,9 +99,9 @@ class Kind:
 
     def prepare(self, config: Config) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
-        self.check()
+        self.check(config)
         kernel = fetch_kernel()
-        image = build_image(kernel, (DRIVERS[config.nic_model],))
+        image = build_image(kernel, (config.driver,))
         version = _version()
         accelerator: str = config.accelerator
         if accelerator == "auto":
@@ -110,7 +117,6 @@ class Kind:
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         probe = self.prepare(config)
         kernel = fetch_kernel()
-        driver = DRIVERS[config.nic_model]
         taps: list[int] = []
         devices: list[str] = []
         try:
@@ -124,7 +130,7 @@ class Kind:
             command = [
                 *DIES_WITH_US,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *_command(kernel, build_image(kernel, (driver,)), probe.accelerator, console),
+                *_command(kernel, build_image(kernel, (config.driver,)), probe.accelerator, console),
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
                 *devices,
             ]
@@ -143,7 +149,9 @@ class Kind:
             for tap in taps:
                 os.close(tap)
         agent = Agent(plan.name, process)
-        guest = QemuGuest(agent, 0.0, [driver], process.pid, process_start(process.pid), console, errors)
+        guest = QemuGuest(
+            agent, 0.0, [config.driver], process.pid, process_start(process.pid), console, errors
+        )
         try:
             plan.record.add_process(process.pid, plan.name)
             agent.wait_hello(HELLO_TIMEOUT_S)

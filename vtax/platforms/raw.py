@@ -38,14 +38,14 @@ class Kind:
 
     port = "wire"
 
-    def check(self) -> None:
+    def check(self, config: Config) -> None:
         """Namespaces and links need root."""
         require_root()
         require_agent()
 
     def prepare(self, config: Config) -> Probe:
         """Nothing to fetch."""
-        self.check()
+        self.check(config)
         return Probe("none", {"kernel": os.uname().release})
 
     def start(self, plan: GuestPlan) -> RawGuest:

@@ -98,7 +98,7 @@ class Kind:
 
     port = "bridge"
 
-    def check(self) -> None:
+    def check(self, config: Config) -> None:
         """What starts the kernel, taps, and room for the guest's memory must be there."""
         require_root()
         require_agent()
@@ -114,7 +114,7 @@ class Kind:
 
     def prepare(self, config: Config) -> Probe:
         """Unpack the kernel and build the guest's image. Native code all through, so no accelerator."""
-        self.check()
+        self.check(config)
         room = os.statvfs(MEMORY)
         if room.f_bavail * room.f_frsize < config.memory_bytes:
             raise PlatformUnusable(

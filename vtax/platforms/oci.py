@@ -1,0 +1,98 @@
+"""What an OCI runtime is given: a bundle, and the cgroups it can work with."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from vtax.machine.agent import agent_binary
+from vtax.machine.cgroups import Mixture, find_mixture
+from vtax.platforms.contract import PlatformUnusable
+
+CAPABILITIES = ["CAP_NET_ADMIN", "CAP_NET_RAW"]
+REFUSES_MIXTURE = {"crun"}
+"""Runtimes that start nothing on a machine with both versions of cgroups."""
+
+
+def find_runtime(name: str) -> str:
+    """The path of a runtime; raises PlatformUnusable when it is not installed."""
+    path = shutil.which(name)
+    if path is None:
+        raise PlatformUnusable(f"no {name} command found", f"apt-get install {name}")
+    return path
+
+
+def runtime_command(name: str, root: Path) -> list[str]:
+    """How a runtime that keeps its state under `root` is called; arguments follow.
+
+    Every call has to go this way: what was made without cgroup2 in view is also removed without it.
+    """
+    command = [find_runtime(name), "--root", str(root)]
+    mixture = _refused_mixture(name)
+    return mixture.hide(command) if mixture else command
+
+
+def check_limits(name: str, controllers: Sequence[str]) -> None:
+    """Raise PlatformUnusable for a cgroup controller that the runtime would not see here."""
+    mixture = _refused_mixture(name)
+    for controller in controllers:
+        if mixture and controller not in mixture.controllers:
+            raise PlatformUnusable(
+                f"{name} cannot limit {controller} here: it works with cgroups of version 1 or 2, not with both, "
+                f"and {controller} is not among those of version 1",
+                "use runtime: runc, or boot with systemd.unified_cgroup_hierarchy=1",
+            )
+
+
+def _refused_mixture(name: str) -> Mixture | None:
+    return find_mixture() if name in REFUSES_MIXTURE else None
+
+
+def write_bundle(bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: int | None) -> None:
+    """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent and nothing else."""
+    root = bundle / "rootfs"
+    for directory in ("proc", "sys", "dev"):
+        (root / directory).mkdir(parents=True, exist_ok=True)
+    shutil.copy2(agent_binary(), root / "vtax-agent")
+    resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
+    if memory_bytes is not None:
+        resources["memory"] = {"limit": memory_bytes}
+    (bundle / "config.json").write_text(
+        json.dumps(
+            {
+                "ociVersion": "1.0.2",
+                "root": {"path": "rootfs", "readonly": True},
+                "hostname": "guest",
+                "process": {
+                    "user": {"uid": 0, "gid": 0},
+                    "cwd": "/",
+                    "args": ["/vtax-agent"],
+                    "env": ["PATH=/"],
+                    "noNewPrivileges": True,
+                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), CAPABILITIES),
+                },
+                "mounts": [
+                    {"destination": "/proc", "type": "proc", "source": "proc"},
+                    {
+                        "destination": "/sys",
+                        "type": "sysfs",
+                        "source": "sysfs",
+                        "options": ["ro", "nosuid", "noexec"],
+                    },
+                    {
+                        "destination": "/dev",
+                        "type": "tmpfs",
+                        "source": "tmpfs",
+                        "options": ["nosuid", "mode=755"],
+                    },
+                ],
+                "linux": {
+                    "namespaces": [
+                        *({"type": kind} for kind in ("pid", "ipc", "uts", "mount")),
+                        {"type": "network", "path": str(netns)},
+                    ],
+                    "resources": resources,
+                },
+            }
+        )
+    )
