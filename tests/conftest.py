@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# What `make fuzz` runs the tests marked `fuzz` with.
+settings.register_profile("fuzz", max_examples=5000, deadline=None)
 
 
 def footprint() -> dict[str, set[str]]:

@@ -133,6 +133,15 @@ def test_every_problem_is_named_on_a_line_of_its_own(tmp_path: Path) -> None:
     assert [line.split(":")[1] for line in str(caught.value).splitlines()] == ["2", "3"]
 
 
+def test_the_first_problems_stand_for_a_flood_of_them(tmp_path: Path) -> None:
+    document = read_document(write(tmp_path, "inner: {}\n" + "".join(f"k{n}: 1\n" for n in range(100))))
+    with pytest.raises(InputError) as caught:
+        validate(Outer, document)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == f"{document.path}: 80 problems more"
+
+
 def test_a_part_of_a_document(tmp_path: Path) -> None:
     document = read_document(write(tmp_path, "kept:\n  frame_bytes: 9\n"))
     with pytest.raises(InputError, match=r"input\.yaml:2: kept\.frame_bytes: 9 is too small"):

@@ -15,6 +15,7 @@ from vtax.campaign import platform_set
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.remedy import build_agent
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, accelerator, container, load_kind
 from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
 from vtax.platforms.container import told_version
@@ -131,7 +132,7 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
     for kind in ("raw", "container", "qemu"):
         with pytest.raises(PlatformUnusable, match="the agent is not built") as unusable:
             load_kind(kind).Kind().check()
-        assert unusable.value.remedy == "make build"
+        assert unusable.value.remedy == build_agent()
 
 
 @pytest.mark.parametrize(

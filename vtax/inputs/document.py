@@ -19,7 +19,8 @@ import yaml
 Loc = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indices from the root, as pydantic writes it."""
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 18
+"""Many times the longest scenario, and what is read within seconds."""
 MAX_DEPTH = 32
 _TAG = "tag:yaml.org,2002:"
 

@@ -13,6 +13,7 @@ from pyroute2 import IPRoute
 
 from vtax.machine.agent import Agent, AgentGone, agent_binary
 from vtax.machine.namespace import Namespace
+from vtax.machine.remedy import install
 from vtax.platforms.contract import GuestNic, GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.raw import require_agent, require_root
 
@@ -161,7 +162,7 @@ def write_bundle(bundle: Path, netns: Path, cpus: list[int], config: Config) -> 
 
 def told_version(command: str, package: str) -> str:
     """The first line that `command --version` prints; raises PlatformUnusable when it prints none."""
-    remedy = f"apt-get install --reinstall {package}"
+    remedy = install(package)
     try:
         done = subprocess.run([command, "--version"], check=False, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError) as error:
@@ -214,5 +215,5 @@ def _why(error: AgentGone, process: "subprocess.Popen[bytes]", runtime: str, log
 def _runtime(name: str) -> str:
     path = shutil.which(name)
     if path is None:
-        raise PlatformUnusable(f"no {name} command found", f"apt-get install {name}")
+        raise PlatformUnusable(f"no {name} command found", install(name))
     return path

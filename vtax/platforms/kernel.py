@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from vtax.machine.remedy import install
 from vtax.platforms.contract import PlatformUnusable
 
 META_PACKAGE = "linux-image-amd64"
@@ -65,14 +66,12 @@ class Kernel:
 
 def check_tools() -> None:
     """Raise PlatformUnusable when a command that unpacks kernels is missing."""
-    for command, package in (
-        ("apt-get", "apt"),
-        ("dpkg-deb", "dpkg"),
-        ("modprobe", "kmod"),
-        ("depmod", "kmod"),
-    ):
+    for command in ("apt-get", "dpkg-deb"):
         if shutil.which(command) is None:
-            raise PlatformUnusable(f"no {command} command found", f"apt-get install {package}")
+            raise PlatformUnusable(f"no {command} command found", "needs Debian or a derivative of it")
+    for command in ("modprobe", "depmod"):
+        if shutil.which(command) is None:
+            raise PlatformUnusable(f"no {command} command found", install("kmod"))
 
 
 @cache

@@ -14,6 +14,7 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.remedy import install, load_module
 from vtax.platforms.accelerator import find_accelerator
 from vtax.platforms.container import tail, told_version
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
@@ -88,9 +89,9 @@ class Kind:
         _binary()
         for command in (DIES_WITH_US[0], "taskset"):
             if shutil.which(command) is None:
-                raise PlatformUnusable(f"no {command} command found", "apt-get install util-linux")
+                raise PlatformUnusable(f"no {command} command found", install("util-linux"))
         if not Path("/dev/net/tun").exists():
-            raise PlatformUnusable("no /dev/net/tun", "modprobe tun")
+            raise PlatformUnusable("no /dev/net/tun", load_module("tun"))
         check_tools()
 
     def prepare(self, config: Config) -> Probe:
@@ -201,7 +202,7 @@ def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
 def _binary() -> str:
     path = shutil.which(BINARY)
     if path is None:
-        raise PlatformUnusable(f"no {BINARY} command found", f"apt-get install {PACKAGE}")
+        raise PlatformUnusable(f"no {BINARY} command found", install(PACKAGE))
     return path
 
 
