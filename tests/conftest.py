@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 # What `make fuzz` runs the tests marked `fuzz` with.
-settings.register_profile("fuzz", max_examples=5000, deadline=None)
+settings.register_profile("fuzz", max_examples=2000, deadline=None)
 
 
 def footprint() -> dict[str, set[str]]:

@@ -16,7 +16,7 @@ from vtax.machine.agent import LINE_LIMIT_BYTES, Agent, AgentError, AgentGone
 HELLO = b'{"jsonrpc":"2.0","method":"hello","params":{"protocol":1}}\n'
 PLAYED = 'cat "$0"; read -r _request; cat "$1"; exec cat >/dev/null'
 """A program that says what one file holds, waits for a request, says what another holds, and reads on."""
-SILENCE_S = 0.1
+SILENCE_S = 0.02
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 

@@ -116,6 +116,7 @@ def test_a_remedy_does_what_it_promises(machine: Machine, loss: str, subject: st
 
 
 @pytest.mark.system
+@pytest.mark.soak
 def test_a_remedy_does_what_it_promises_without_package_lists(machine: Machine) -> None:
     for command in ("rm -rf /var/lib/apt/lists /var/cache/apt/*.bin", lacking("kmod")):
         status, output = machine.run(command)

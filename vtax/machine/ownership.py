@@ -69,9 +69,9 @@ class OwnershipRecord:
             return []
         entries = []
         for line in self.path.read_text(errors="replace").splitlines():
-            match _parsed(line):
-                case {"kind": str(kind), **detail}:
-                    entries.append(Owned(kind, detail))
+            detail = _parsed(line)
+            if isinstance(detail, dict) and isinstance(detail.get("kind"), str):
+                entries.append(Owned(detail.pop("kind"), detail))
         return entries
 
     def clean(self) -> list[Owned]:
