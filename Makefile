@@ -1,4 +1,5 @@
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
+# make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +10,7 @@ BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex b
 RUN_PACKAGES := iproute2 util-linux kmod runc crun qemu-system-x86
 TEST_PACKAGES := bpftool chromium cpio
 
-.PHONY: demo test soak lint build install install-dev agent packages-build packages-run packages-test
+.PHONY: demo test fuzz soak lint build install install-dev agent packages-build packages-run packages-test
 
 demo: install packages-run
 	$(BIN)/vtax run quick
@@ -17,6 +18,11 @@ demo: install packages-run
 test: install-dev packages-run packages-test lint
 	cd agent && cargo test --release --locked --quiet
 	$(BIN)/python -m pytest
+
+fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
+fuzz: install-dev packages-run packages-test
+	cd agent && cargo test --release --locked --test agent fuzz
+	$(BIN)/python -m pytest -m fuzz --hypothesis-profile fuzz --timeout 1800
 
 soak: install-dev packages-run packages-test
 	$(BIN)/python -m pytest -m soak

@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestNic, GuestPlan, container
+
+# What `make fuzz` runs the tests marked `fuzz` with.
+settings.register_profile("fuzz", max_examples=2000, deadline=None)
 
 
 def footprint() -> dict[str, set[str]]:

@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import footprint
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.remedy import AS_ROOT, install
 from vtax.platforms import presets, qemu
 from vtax.platforms.image import newc_archive
 from vtax.results import Result
@@ -262,8 +263,8 @@ def test_missing_tools_skip_their_platforms_only(
     options = ["--platform", "raw,container,qemu-virtio", "--set", "intended_mbps=5", "--repetitions", "1"]
     done = vtax("run", scenario, *options, "--out", tmp_path / "out", env=without_tools)
     assert done.returncode == 3
-    assert "container is skipped: no runc command found. To use it: apt-get install runc" in done.stderr
-    assert "apt-get install qemu-system-x86" in done.stderr
+    assert f"container is skipped: no runc command found. To use it: {install('runc')}" in done.stderr
+    assert install("qemu-system-x86") in done.stderr
     measured = Result.open(tmp_path / "out").query("SELECT DISTINCT platform FROM trials").to_pylist()
     assert measured == [{"platform": "raw"}]
 
@@ -275,7 +276,7 @@ def test_without_root_nothing_runs_and_the_remedy_is_named(
     assert main(["run", str(scenario), "--out", str(tmp_path / "out")]) == 3
     said = capsys.readouterr().err
     assert "raw is skipped: network namespaces, links and BPF programs need root" in said
-    assert "run vtax with sudo" in said
+    assert AS_ROOT in said
 
 
 def test_json_is_all_that_stands_on_stdout(scenario: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import csv
 import errno
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ import vtax.campaign
 from tests.synthetic import make_result
 from vtax.campaign import Outcome, Progress
 from vtax.cli import main
+from vtax.doctor import Check
+from vtax.listing import print_checks
 from vtax.scenario import Scenario
 from vtax.scenario.load import SCENARIOS
 
@@ -122,6 +125,25 @@ def test_the_doctor(capsys: Captured) -> None:
     assert main(["doctor"]) == 0
     table = capsys.readouterr().out
     assert all(check["detail"] in table and (check["remedy"] or "") in table for check in checks)
+
+
+def test_a_remedy_stands_whole_on_a_line_of_its_own_however_narrow_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    remedy = "apt-get update && " + "apt-get install --yes something " * 3
+    checks = [
+        Check("machine", "tc", False, "missing " * 20, remedy.strip()),
+        Check("links", "[red]", True, "x"),
+    ]
+    print_checks(checks, stream := io.StringIO())
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    assert plain != stream.getvalue()
+    lines = [line.rstrip() for line in plain.splitlines()]
+    assert f"      {remedy}".rstrip() in lines
+    assert all(len(line) <= 80 for line in lines if "apt-get" not in line)
+    assert any(line.split() == ["[red]", "yes", "x"] for line in lines)
 
 
 @pytest.mark.parametrize(

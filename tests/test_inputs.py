@@ -48,6 +48,7 @@ def test_scalars_are_those_of_yaml_1_2(tmp_path: Path) -> None:
     [
         ("a: 1\nb: 2\na: 3\n", 'input.yaml:3: key "a" again; it stands at input.yaml:1'),
         ("a: &x 1\nb: *x\n", "input.yaml:2: not readable as YAML: aliases are not allowed"),
+        ('"a\\n": 1\n"a\\n": 2\n', 'input.yaml:2: key "a\\n" again'),
         ("a: 1\n1: 2\n", "input.yaml:2: a key must be text"),
         ("a: 1\n? [b]\n: 2\n", "input.yaml:2: a key must be text"),
         ("a:\n  - !!python/name:os.system x\n", "input.yaml:2: tag"),
@@ -113,6 +114,7 @@ class Outer(BaseModel):
         ("inner:\n  frame_bytes: 64.5\n", "64.5 is not a whole number of bytes; allowed: at least 64"),
         ("inner:\n  frame_bytes: true\n", "true is not a whole number of bytes"),
         ("inner:\n  on: yes\n", '"yes" is neither true nor false'),
+        ('inner: {}\n"\\e[2J\\n": 1\n', 'input.yaml:2: \\x1b[2J\\n: unknown key "\\x1b[2J\\n"; allowed'),
         ("inner: 3\n", "input.yaml:1: inner: 3 is not a mapping"),
         ("colour: red\n", 'input.yaml:1: key "inner" is missing'),
         ("inner: {}\ncolour: gren\n", '"gren" is not allowed; did you mean "green"? allowed: red, green'),
@@ -131,6 +133,15 @@ def test_every_problem_is_named_on_a_line_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         validate(Outer, document)
     assert [line.split(":")[1] for line in str(caught.value).splitlines()] == ["2", "3"]
+
+
+def test_the_first_problems_stand_for_a_flood_of_them(tmp_path: Path) -> None:
+    document = read_document(write(tmp_path, "inner: {}\n" + "".join(f"k{n}: 1\n" for n in range(100))))
+    with pytest.raises(InputError) as caught:
+        validate(Outer, document)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == f"{document.path}: 80 problems more"
 
 
 def test_a_part_of_a_document(tmp_path: Path) -> None:

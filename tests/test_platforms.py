@@ -17,6 +17,7 @@ from vtax.campaign import platform_set
 from vtax.machine.agent import AgentGone
 from vtax.machine.cgroups import find_mixture
 from vtax.machine.namespace import Namespace
+from vtax.machine.remedy import build_agent
 from vtax.platforms import (
     GuestPlan,
     PlatformUnusable,
@@ -134,7 +135,7 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
     for kind in map(load_kind, kinds()):
         with pytest.raises(PlatformUnusable, match="the agent is not built") as unusable:
             kind.Kind().check(kind.Config())
-        assert unusable.value.remedy == "make build"
+        assert unusable.value.remedy == build_agent()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -24,6 +25,7 @@ from vtax.machine.ingress import thread_ingress
 from vtax.machine.lock import HostLock
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
+from vtax.machine.remedy import AS_ROOT, build_agent, install, load_module
 from vtax.platforms import PlatformUnusable, presets
 from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
 from vtax.testbed.link import LinkEnd, make_link, shape
@@ -40,7 +42,7 @@ SETTLE_S = 0.3
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the doctor's table."""
+    """One line of the doctor's table. The remedy is a command to paste; where none helps, the detail says what does."""
 
     group: str
     subject: str
@@ -58,14 +60,17 @@ def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
 def _links(state: Path) -> list[Check]:
     """Try out what links and counting need, on a link of two namespaces that exists for that only."""
     if os.geteuid() != 0:
-        return [Check("links", "all", False, "not tried: not root", "run vtax with sudo")]
+        return [Check("links", "all", False, "not tried: not root", AS_ROOT)]
+    for need in (_tool("tc"), _tool("nsenter"), _agent()):
+        if not need.usable:
+            return [Check("links", "all", False, f"not tried: {need.subject} {need.detail}", need.remedy)]
     try:
         with _bench(state) as bench:
             return [_tried(bench, *probe) for probe in PROBES]
     except InputError as error:
-        return [Check("links", "all", False, f"not tried: {error}", "vtax doctor, when that has ended")]
+        return [Check("links", "all", False, f"not tried: {error}")]
     except FAILURES as error:
-        return [Check("links", "all", False, f"no veth pair: {error}", "modprobe veth")]
+        return [Check("links", "all", False, f"no veth pair: {error}", load_module("veth"))]
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,14 @@ def _tried(bench: Bench, subject: str, probe: Callable[[Bench], str], remedy: st
     try:
         return Check("links", subject, True, probe(bench))
     except FAILURES as error:
-        return Check("links", subject, False, str(error), remedy)
+        return _unusable("links", subject, str(error), remedy)
+
+
+def _unusable(group: str, subject: str, problem: str, remedy: str) -> Check:
+    """What is not usable, with a command that helps, or with words where `remedy` is `needs ...`."""
+    if remedy.startswith("needs "):
+        return Check(group, subject, False, f"{problem}; {remedy}")
+    return Check(group, subject, False, problem, remedy)
 
 
 def _rate(bench: Bench) -> str:
@@ -190,11 +202,11 @@ def _native_xdp(bench: Bench) -> str:
 
 
 PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
-    ("rate", _rate, "modprobe sch_tbf"),
-    ("ingress thread", _ingress, "use Linux 5.12 or later"),
-    ("bridge port", _bridge, "modprobe bridge"),
-    ("flow control", _flow_control, "vtax run SCENARIO --set flow_control=false --set link_mbps=unlimited"),
-    ("native XDP", _native_xdp, "use Linux 5.10 or later with CONFIG_BPF_SYSCALL"),
+    ("rate", _rate, load_module("sch_tbf")),
+    ("ingress thread", _ingress, "needs Linux 5.12 or later"),
+    ("bridge port", _bridge, load_module("bridge")),
+    ("flow control", _flow_control, "needs Linux 6.16 or later, or scenarios without flow_control"),
+    ("native XDP", _native_xdp, "needs Linux 5.10 or later with CONFIG_BPF_SYSCALL"),
 )
 """Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""
 
@@ -204,44 +216,42 @@ def _platform(name: str) -> Check:
     try:
         preset.platform().check(preset.resolve({}))
     except PlatformUnusable as unusable:
-        return Check("platforms", name, False, unusable.reason, unusable.remedy)
+        return _unusable("platforms", name, unusable.reason, unusable.remedy)
     return Check("platforms", name, True, preset.title)
 
 
 def _kvm() -> Check:
     """Which CPU guests of emulators get: only a boot shows it, and runs remember it."""
     if not has_device():
-        remedy = "modprobe kvm-intel || modprobe kvm-amd"
+        remedy = f"{load_module('kvm-intel')} || {load_module('kvm-amd')}"
         return Check("platforms", "KVM", False, "emulated CPU (no /dev/kvm to read and write)", remedy)
     shown = list(remembered_accelerators().values())[-1:]
     if not shown:
         return Check("platforms", "KVM", True, "not probed yet: the first run finds out")
     if shown == ["kvm"]:
         return Check("platforms", "KVM", True, "kvm")
-    detail = "emulated CPU (KVM did not boot a guest)"
-    return Check("platforms", "KVM", False, detail, f"rm {memory_file()}  # the next run tries again")
+    detail = "emulated CPU (KVM did not boot a guest); without this file the next run tries again"
+    return Check("platforms", "KVM", False, detail, f"rm {shlex.quote(str(memory_file()))}")
 
 
 def _agent() -> Check:
     try:
         path = agent_binary()
-    except FileNotFoundError as error:
-        return Check("machine", "agent", False, str(error), "make build")
+    except FileNotFoundError:
+        return Check("machine", "agent", False, "not built", build_agent())
     return Check("machine", "agent", True, f"{path.stat().st_size / 1e6:.1f} MB static binary")
 
 
 def _root() -> Check:
     is_root = os.geteuid() == 0
     detail = "root" if is_root else "namespaces, links and BPF programs need root"
-    return Check("machine", "permissions", is_root, detail, None if is_root else "run vtax with sudo")
+    return Check("machine", "permissions", is_root, detail, None if is_root else AS_ROOT)
 
 
 def _cpus() -> Check:
     count = len(os.sched_getaffinity(0))
     if count < 2:
-        return Check(
-            "machine", "CPUs", False, f"{count}; source and UUT need one each", "give the machine two CPUs"
-        )
+        return Check("machine", "CPUs", False, f"{count}; needs two: source and UUT take one each")
     detail = (
         f"{count}" if count >= 3 else f"{count}: host and guest share one, results are labelled shared-core"
     )
@@ -249,30 +259,17 @@ def _cpus() -> Check:
 
 
 def _cpu_latency() -> Check:
-    present = Path("/dev/cpu_dma_latency").exists()
-    detail = (
-        "idle states are held off during trials"
-        if present
-        else "no /dev/cpu_dma_latency: idle states add delay"
-    )
-    return Check(
-        "machine",
-        "idle states",
-        present,
-        detail,
-        None if present else "boot with idle=poll, or accept the delay",
-    )
+    if Path("/dev/cpu_dma_latency").exists():
+        return Check("machine", "idle states", True, "idle states are held off during trials")
+    detail = "they add delay: no /dev/cpu_dma_latency; needs a boot with idle=poll"
+    return Check("machine", "idle states", False, detail)
 
 
 def _btf() -> Check:
-    present = Path("/sys/kernel/btf/vmlinux").exists()
-    return Check(
-        "machine",
-        "kernel BTF",
-        present,
-        "present" if present else "absent; frames are counted, delay stages are not",
-        None if present else "use a kernel with CONFIG_DEBUG_INFO_BTF",
-    )
+    if Path("/sys/kernel/btf/vmlinux").exists():
+        return Check("machine", "kernel BTF", True, "present")
+    detail = "frames are counted, delay stages are not; needs a kernel with CONFIG_DEBUG_INFO_BTF"
+    return Check("machine", "kernel BTF", False, detail)
 
 
 TOOL_PACKAGES = {
@@ -291,5 +288,5 @@ def _tool(name: str, find: Callable[[str], str | None] = shutil.which) -> Check:
         name,
         path is not None,
         path or "not found",
-        None if path else f"apt-get install {TOOL_PACKAGES[name]}",
+        None if path else install(TOOL_PACKAGES[name]),
     )

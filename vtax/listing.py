@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -50,13 +51,24 @@ def print_platforms(presets: Iterable["Preset"], stream: TextIO) -> None:
 
 
 def print_checks(checks: Sequence["Check"], stream: TextIO) -> None:
-    """A table for each group of checks, with the remedy of whatever is not usable."""
+    """One table in sections, a row a check; below what is not usable, its remedy on a line of its own.
+
+    A remedy is never broken, so that it can be pasted; a terminal wraps it by itself.
+    """
+    console = _console(stream)
+    width = max((cell_len(check.subject) for check in checks), default=0)
     for group, members in groupby(checks, key=lambda check: check.group):
-        rows = [
-            [check.subject, "yes" if check.usable else "no", check.detail, check.remedy or ""]
-            for check in members
-        ]
-        _print_table([group, "usable", "detail", "remedy"], rows, stream)
+        console.print(Text(f"{group:<{width + 2}}  usable", "bold"))
+        for check in members:
+            row = Table.grid(padding=(0, 2, 0, 0))
+            row.add_column(min_width=width + 2, no_wrap=True)
+            row.add_column(min_width=len("usable"))
+            row.add_column(overflow="fold")
+            usable = Text("yes", "green") if check.usable else Text("no", "bold red")
+            row.add_row(Text(f"  {check.subject}"), usable, Text(check.detail))
+            console.print(row)
+            if check.remedy:
+                console.print(Text(f"      {check.remedy}", "cyan"), soft_wrap=True)
 
 
 def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None:
@@ -81,11 +93,14 @@ def print_json(document: Any, stream: TextIO) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), file=stream)
 
 
+def _console(stream: TextIO) -> Console:
+    console = Console(file=stream)
+    return console if console.is_terminal else Console(file=stream, width=UNBOUNDED_COLUMNS)
+
+
 def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], stream: TextIO) -> None:
     """A table without frames; a head that begins with `>` aligns its column to the right."""
-    console = Console(file=stream)
-    if not console.is_terminal:
-        console = Console(file=stream, width=UNBOUNDED_COLUMNS)
+    console = _console(stream)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for head in heads:
         right = head.startswith(">")

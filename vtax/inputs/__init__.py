@@ -1,6 +1,15 @@
 """Reading what users write: YAML with positions, checked by pydantic, refused with file and line."""
 
-from vtax.inputs.document import Document, InputError, Loc, advised, read_document, scalar, suggestion
+from vtax.inputs.document import (
+    Document,
+    InputError,
+    Loc,
+    advised,
+    one_line,
+    read_document,
+    scalar,
+    suggestion,
+)
 from vtax.inputs.validation import allowed, problems, validate
 
 __all__ = [
@@ -9,6 +18,7 @@ __all__ = [
     "Loc",
     "advised",
     "allowed",
+    "one_line",
     "problems",
     "read_document",
     "scalar",

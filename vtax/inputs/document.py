@@ -19,7 +19,8 @@ import yaml
 Loc = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indices from the root, as pydantic writes it."""
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 18
+"""Many times the longest scenario, and what is read within seconds."""
 MAX_DEPTH = 32
 _TAG = "tag:yaml.org,2002:"
 
@@ -28,8 +29,12 @@ class InputError(Exception):
     """What the user gave cannot be used; nothing was started. The exit status is 2.
 
     `str()` is one line a problem: `file:line: what is wrong; what is allowed`. Input from the command line
-    stands there as it was typed, in place of file and line: `--set frame_bytes=63: ...`.
+    stands there as it was typed, in place of file and line: `--set frame_bytes=63: ...`. Whatever input a message
+    repeats, it holds no control characters but the newlines between problems.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(one_line(line) for line in message.split("\n")))
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Document:
     def error(self, loc: Loc, problem: str) -> InputError:
         """An error about the value at `loc`: origin, dotted key, problem."""
         key = ".".join(part for part in loc if isinstance(part, str))
-        return InputError(": ".join(part for part in (self.where(loc), key, problem) if part))
+        return InputError(one_line(": ".join(part for part in (self.where(loc), key, problem) if part)))
 
     def with_value(self, loc: tuple[str, ...], value: Any, origin: str) -> "Document":
         """A copy in which `loc` holds `value`, given by `origin`; missing parents are made."""
@@ -72,6 +77,11 @@ class Document:
 
     def _origins_outside(self, loc: Loc) -> dict[Loc, str]:
         return {at: origin for at, origin in self.origins.items() if at[: len(loc)] != loc}
+
+
+def one_line(text: str) -> str:
+    """`text` with escapes for what would end the line, hide in it, or command a terminal."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:
@@ -182,7 +192,7 @@ def _construct(path: Path, node: yaml.Node, loc: Loc, origins: dict[Loc, str]) -
             key = _scalar(path, key_node)
             if key in mapping:
                 raise InputError(
-                    f'{_origin(path, key_node)}: key "{key}" again; it stands at {origins[*loc, key]}'
+                    f'{_origin(path, key_node)}: key "{one_line(key)}" again; it stands at {origins[*loc, key]}'
                 )
             origins[*loc, key] = _origin(path, key_node)
             mapping[key] = _construct(path, value_node, (*loc, key), origins)

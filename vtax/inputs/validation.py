@@ -11,6 +11,9 @@ from pydantic_core import ErrorDetails
 
 from vtax.inputs.document import Document, InputError, Loc, advised, suggestion
 
+MOST_PROBLEMS = 20
+"""As many as are told of one document; the rest is seen when these are mended."""
+
 M = TypeVar("M", bound=BaseModel)
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "ns": "nanoseconds", "mbps": "Mbit/s", "bytes": "bytes"}
@@ -26,7 +29,7 @@ _OUT_OF_BOUNDS = {
 def validate(model: type[M], document: Document, data: Any = None, at: Loc = ()) -> M:
     """`data`, or else what stands in `document` at `at`, as a `model`.
 
-    Raises InputError with every problem, one a line.
+    Raises InputError with the problems, one a line.
     """
     if data is None:
         data = document.data
@@ -35,8 +38,11 @@ def validate(model: type[M], document: Document, data: Any = None, at: Loc = ())
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        found = _problems(model, error)
-    raise InputError("\n".join(str(document.error((*at, *loc), problem)) for loc, problem in found))
+        found, count = _problems(model, error), error.error_count()
+    lines = [str(document.error((*at, *loc), problem)) for loc, problem in found]
+    if count > len(found):
+        lines.append(f"{document.path}: {count - len(found)} problems more")
+    raise InputError("\n".join(lines))
 
 
 def problems(model: type[BaseModel], data: Any) -> list[tuple[Loc, str]]:
@@ -69,7 +75,7 @@ def allowed(field: FieldInfo) -> str:
 
 
 def _problems(model: type[BaseModel], error: ValidationError) -> list[tuple[Loc, str]]:
-    return [_problem(model, detail) for detail in error.errors()]
+    return [_problem(model, detail) for detail in error.errors()[:MOST_PROBLEMS]]
 
 
 def _problem(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:

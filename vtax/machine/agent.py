@@ -14,9 +14,12 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+from vtax.machine.remedy import build_agent
 from vtax.machine.window import Window
 
 PROTOCOL = 1
+LINE_LIMIT_BYTES = 65_536
+"""Longest line either side may send, its newline included."""
 CALL_TIMEOUT_S = 10.0
 PIECE_BYTES = 1024
 """What is sent at a time on a line with a window."""
@@ -27,7 +30,11 @@ class AgentError(Exception):
 
 
 class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLookupError does
-    """The agent's stream ended or stayed silent beyond the time allowed."""
+    """The agent's stream ended, broke the protocol, or stayed silent beyond the time allowed."""
+
+
+class _Ended(Exception):  # noqa: N818
+    """Why nothing more is read: the stream's end, or what was sent against the protocol."""
 
 
 def agent_binary() -> Path:
@@ -41,7 +48,11 @@ def agent_binary() -> Path:
     for path in (Path(override) if override else None, package / "bin/vtax-agent", built):
         if path is not None and path.is_file():
             return path
-    raise FileNotFoundError("the agent is not built; run `make build` in the source tree")
+    raise FileNotFoundError(f"the agent is not built; {build_agent()}")
+
+
+Replies = queue.SimpleQueue[dict[str, Any] | None]
+"""Where a thread waits for a message; None when none will come any more."""
 
 
 class Agent:
@@ -55,10 +66,11 @@ class Agent:
         self.process = process
         self._window = Window(window_bytes) if window_bytes is not None else None
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
-        self._hello: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._waiting: dict[int, Replies] = {}
+        self._hello: Replies = queue.SimpleQueue()
+        self._greeted = False
         self._lock = threading.Lock()
-        self._gone = False
+        self._ended: str | None = None
         self.death: str | None = None
         """Why the agent inside a guest ended while the guest lived on, in words that follow "the agent"."""
         threading.Thread(target=self._read, name=f"agent {name}", daemon=True).start()
@@ -70,10 +82,11 @@ class Agent:
         except queue.Empty:
             raise AgentGone(f"{self.name}: no hello within {timeout_s:g} s") from None
         if hello is None:
-            raise AgentGone(f"{self.name}: its stream ended before it said hello")
+            raise AgentGone(f"{self.name}: {self._ended} before it said hello")
         if hello.get("protocol") != PROTOCOL:
+            spoken = _shown(hello.get("protocol"))
             raise AgentGone(
-                f"{self.name}: speaks protocol {hello.get('protocol')}, not {PROTOCOL}; rebuild with `make build`"
+                f"{self.name}: speaks protocol {spoken}, not {PROTOCOL}; rebuild with `make build`"
             )
         return hello
 
@@ -86,11 +99,11 @@ class Agent:
     def begin(self, method: str, params: dict[str, Any] | None = None) -> "PendingReply":
         """Ask and return at once; call what is returned to wait for the answer."""
         number = next(self._numbers)
-        reply: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        reply: Replies = queue.SimpleQueue()
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
         with self._lock:
-            if self._gone:
-                raise AgentGone(f"{self.name}: gone before it was asked to {method}")
+            if self._ended:
+                raise AgentGone(f"{self.name}: {self._ended} before it was asked to {method}")
             self._waiting[number] = reply
             try:
                 assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
@@ -101,8 +114,8 @@ class Agent:
 
     @property
     def gone(self) -> bool:
-        """Whether the stream has ended."""
-        return self._gone
+        """Whether nothing more will be read: the stream has ended, or what came was against the protocol."""
+        return self._ended is not None
 
     def close(self, timeout_s: float = 2.0) -> None:
         """End the stream, which ends the agent; one that does not go is killed."""
@@ -126,33 +139,62 @@ class Agent:
 
     def _read(self) -> None:
         assert self.process.stdout is not None  # noqa: S101 - opened as a pipe by whoever started it
-        for line in self.process.stdout:
-            try:
-                message = json.loads(line)
-            except ValueError:
-                continue
-            if message.get("method") == "hello":
-                self._hello.put(message.get("params", {}))
-            elif message.get("method") == "died":
-                self.death = message["params"]["reason"]
-            elif message.get("method") == "read" and self._window is not None:
-                self._window.give(message["params"]["bytes"])
-            elif (waiting := self._waiting.pop(message.get("id"), None)) is not None:
-                waiting.put(message)
+        try:
+            while True:
+                self._take(self.process.stdout.readline(LINE_LIMIT_BYTES))
+        except (_Ended, OSError) as error:
+            ended = str(error)
         if self._window is not None:
             self._window.close()
         with self._lock:
-            self._gone = True
+            self._ended = ended
             abandoned, self._waiting = self._waiting, {}
-        self._hello.put(None)
-        for waiting in abandoned.values():
-            waiting.put({"gone": True})
+        for waiting in (self._hello, *abandoned.values()):
+            waiting.put(None)
+
+    def _take(self, line: bytes) -> None:
+        """Hand a message to who waits for it: a hello once, and one answer to each call."""
+        if line == b"\n":  # ends what an agent that died within a line has left
+            return
+        match message := _parsed(line):
+            case {"method": "hello", "params": dict(params)} if not self._greeted:
+                self._greeted = True
+                self._hello.put(params)
+            case {"id": int(number), "error": {"message": str()}} | {"id": int(number), "result": _} if (
+                waiting := self._waiting.pop(number, None)
+            ):
+                waiting.put(message)
+            case {"method": "read", "params": {"bytes": int(size_bytes)}} if self._window is not None:
+                self._window.give(size_bytes)
+            case {"method": "died", "params": {"reason": str(reason)}}:
+                self.death = reason
+            case {"id": None, "error": {"message": str(problem)}}:
+                raise _Ended(f"could not read what it was sent ({_shown(problem)})")
+            case _:
+                raise _Ended(f"sent what is neither hello nor an answer ({_shown(line)})")
+
+
+def _parsed(line: bytes) -> Any:
+    """The JSON of a line; raises _Ended for anything else."""
+    if not line.endswith(b"\n"):
+        if len(line) == LINE_LIMIT_BYTES:
+            raise _Ended(f"sent a line longer than {LINE_LIMIT_BYTES} bytes ({_shown(line)})")
+        raise _Ended(f"its stream ended within a line ({_shown(line)})" if line else "its stream ended")
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):  # the latter for deep nesting
+        raise _Ended(f"sent what is no JSON ({_shown(line)})") from None
+
+
+def _shown(sent: object) -> str:
+    text = repr(sent)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 class PendingReply:
     """An answer that is still to come."""
 
-    def __init__(self, agent: Agent, method: str, reply: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    def __init__(self, agent: Agent, method: str, reply: Replies) -> None:
         self._agent, self._method, self._reply = agent, method, reply
 
     def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Any:
@@ -163,13 +205,12 @@ class PendingReply:
             raise AgentGone(
                 f"{self._agent.name}: no answer to {self._method} within {timeout_s:g} s"
             ) from None
-        if message.get("gone"):
-            raise AgentGone(f"{self._agent.name}: its stream ended during {self._method}")
-        if "error" in message:
-            raise AgentError(
-                f"{self._agent.name}: {self._method}: {message['error'].get('message', 'no reason given')}"
-            )
-        return message.get("result")
+        if message is None:
+            raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self._method}")
+        match message:
+            case {"error": {"message": str(problem)}}:
+                raise AgentError(f"{self._agent.name}: {self._method}: {problem}")
+        return message["result"]
 
 
 def start_agent(name: str, *, netns: Path, cpus: list[int], log: Path) -> Agent:

@@ -20,7 +20,7 @@ class HostLock:
     def acquire(self, purpose: str) -> None:
         """Take the lock or raise InputError that names the holder and what it does."""
         self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        handle = self._path.open("a+")
+        handle = self._path.open("a+", errors="replace")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,6 +47,6 @@ class HostLock:
 def _parse(text: str) -> dict[str, object]:
     try:
         holder = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return {}
     return holder if isinstance(holder, dict) else {}

@@ -76,16 +76,17 @@ class OwnershipRecord:
         self.add("process", name=name, pid=pid, started=process_start(pid))
 
     def entries(self) -> list[Owned]:
-        """All that was written down, oldest first; a line cut short by a crash was never acted on."""
+        """All that was written down, oldest first.
+
+        What is no entry is passed over: a line cut short by a crash was never acted on.
+        """
         if not self.path.exists():
             return []
         entries = []
-        for line in self.path.read_text().splitlines():
-            try:
-                detail = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            entries.append(Owned(detail.pop("kind"), detail))
+        for line in self.path.read_text(errors="replace").splitlines():
+            detail = _parsed(line)
+            if isinstance(detail, dict) and isinstance(detail.get("kind"), str):
+                entries.append(Owned(detail.pop("kind"), detail))
         return entries
 
     def clean(self) -> list[Owned]:
@@ -129,6 +130,13 @@ class OwnershipRecord:
 def stale_records(directory: Path = STATE_DIRECTORY) -> list[OwnershipRecord]:
     """Records left by earlier runs; only valid while the host lock is held, as then no run is alive."""
     return [OwnershipRecord(path.stem, directory) for path in sorted(directory.glob("*.owned"))]
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):  # the latter for deep nesting
+        return None
 
 
 def process_start(pid: int) -> int:

@@ -53,9 +53,10 @@ def memory_file() -> Path:
 def _load() -> dict[str, str]:
     try:
         known = json.loads(memory_file().read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return known if isinstance(known, dict) else {}
+    pairs = known.items() if isinstance(known, dict) else ()
+    return {name: answer for name, answer in pairs if answer in ("kvm", "emulated")}
 
 
 def _host() -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.namespace import Namespace
+from vtax.machine.remedy import install
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_root
@@ -119,7 +120,7 @@ class Kind:
 
 def told_version(command: str, package: str) -> str:
     """The first line that `command --version` prints; raises PlatformUnusable when it prints none."""
-    remedy = f"apt-get install --reinstall {package}"
+    remedy = install(package)
     try:
         done = subprocess.run([command, "--version"], check=False, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError) as error:

@@ -23,7 +23,7 @@ class PlatformConfig(BaseModel):
 
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
-    """The platform cannot run here: why, and what would make it run."""
+    """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"{reason}; {remedy}")

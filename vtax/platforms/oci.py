@@ -7,6 +7,7 @@ from pathlib import Path
 
 from vtax.machine.agent import agent_binary
 from vtax.machine.cgroups import Mixture, find_mixture
+from vtax.machine.remedy import install
 from vtax.platforms.contract import PlatformUnusable
 
 CAPABILITIES = ["CAP_NET_ADMIN", "CAP_NET_RAW"]
@@ -18,7 +19,7 @@ def find_runtime(name: str) -> str:
     """The path of a runtime; raises PlatformUnusable when it is not installed."""
     path = shutil.which(name)
     if path is None:
-        raise PlatformUnusable(f"no {name} command found", f"apt-get install {name}")
+        raise PlatformUnusable(f"no {name} command found", install(name))
     return path
 
 

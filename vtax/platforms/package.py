@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vtax.machine.remedy import install
 from vtax.platforms.contract import PlatformUnusable
+
+DEBIANS_OWN = ("apt", "dpkg")
+"""Packages that no other distribution can install."""
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +104,8 @@ def check_tools(tools: dict[str, str]) -> None:
     """Raise PlatformUnusable when a command of `tools` (to the package that has it) is missing."""
     for command, package in tools.items():
         if shutil.which(command) is None:
-            raise PlatformUnusable(f"no {command} command found", f"apt-get install {package}")
+            remedy = "needs Debian or a derivative of it" if package in DEBIANS_OWN else install(package)
+            raise PlatformUnusable(f"no {command} command found", remedy)
 
 
 def told_by_lists(*question: str, pattern: str) -> str | None:

@@ -43,7 +43,7 @@ class Preset:
 
     def platform(self) -> Platform:
         """The code behind the preset's kind."""
-        kind: Platform = load_kind(self.kind).Kind()
+        kind: Platform = self._module.Kind()
         return kind
 
     @property
@@ -62,8 +62,15 @@ class Preset:
 
     @property
     def _model(self) -> type[PlatformConfig]:
-        model: type[PlatformConfig] = load_kind(self.kind).Config
+        model: type[PlatformConfig] = self._module.Config
         return model
+
+    @property
+    def _module(self) -> ModuleType:
+        try:
+            return load_kind(self.kind)
+        except InputError as error:
+            raise self.document.error(("kind",), str(error)) from None
 
 
 def presets(directory: Path = DIRECTORY) -> dict[str, Preset]:

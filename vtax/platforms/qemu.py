@@ -14,6 +14,7 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.remedy import install
 from vtax.platforms.accelerator import find_accelerator
 from vtax.platforms.console import last_words
 from vtax.platforms.container import tail, told_version
@@ -206,7 +207,7 @@ def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
 def _binary() -> str:
     path = shutil.which(BINARY)
     if path is None:
-        raise PlatformUnusable(f"no {BINARY} command found", f"apt-get install {PACKAGE}")
+        raise PlatformUnusable(f"no {BINARY} command found", install(PACKAGE))
     return path
 
 

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 from vtax.machine.agent import Agent, agent_binary, start_agent
+from vtax.machine.remedy import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 
 
@@ -66,7 +67,7 @@ class Kind:
 def require_root() -> None:
     """Raise PlatformUnusable unless namespaces, links and BPF programs can be made."""
     if os.geteuid() != 0:
-        raise PlatformUnusable("network namespaces, links and BPF programs need root", "run vtax with sudo")
+        raise PlatformUnusable("network namespaces, links and BPF programs need root", AS_ROOT)
 
 
 def require_agent() -> None:
@@ -74,4 +75,4 @@ def require_agent() -> None:
     try:
         agent_binary()
     except FileNotFoundError as error:
-        raise PlatformUnusable(str(error), "make build") from error
+        raise PlatformUnusable("the agent is not built", build_agent()) from error

@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 from vtax.machine.namespace import Namespace
+from vtax.machine.remedy import load_module
 from vtax.platforms.contract import PlatformUnusable
 
 DEVICE = Path("/dev/net/tun")
@@ -18,7 +19,7 @@ IFF_VNET_HDR = 0x4000
 def require_tap() -> None:
     """Raise PlatformUnusable unless taps can be made."""
     if not DEVICE.exists():
-        raise PlatformUnusable(f"no {DEVICE}", "modprobe tun")
+        raise PlatformUnusable(f"no {DEVICE}", load_module("tun"))
 
 
 def open_tap(namespace: Namespace, name: str, mtu: int, *, headers: bool = True) -> int:

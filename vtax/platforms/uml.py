@@ -18,6 +18,7 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.remedy import build_agent
 from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.image import pack_image
@@ -103,7 +104,7 @@ class Kind:
         require_root()
         require_agent()
         if not REGISTERS.is_file():
-            raise PlatformUnusable(f"{REGISTERS} is not built", "make build")
+            raise PlatformUnusable(f"{REGISTERS} is not built", build_agent())
         check_tools(TOOLS)
         require_tap()
         if not MEMORY.is_dir() or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:

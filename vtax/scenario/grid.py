@@ -59,6 +59,7 @@ class Cell:
 def read_factors(document: Document, file: ScenarioFile) -> tuple[Factor, ...]:
     """The factors of `file`, each value checked by itself; InputError at the first that fails."""
     factors: dict[Key, Factor] = {}
+    base = _base(file)
     for name, values in file.factors.items():
         loc = ("factors", name)
         try:
@@ -68,7 +69,7 @@ def read_factors(document: Document, file: ScenarioFile) -> tuple[Factor, ...]:
         if key in factors:
             raise document.error(loc, f"the same factor as {factors[key].loc[-1]}; keep one of them")
         factors[key] = Factor(key, tuple(values), loc)
-        _check_values(document, file, factors[key])
+        _check_values(document, base, factors[key])
     if Key("preset", "platform") not in factors:
         raise document.error(
             ("factors",), "platform is missing; name one preset at least, as in platform: [raw]"
@@ -159,7 +160,7 @@ def _column_value(factor: Factor, value: Scalar) -> Scalar | None:
     return None if factor.key == Key("workload", "intended_mbps") and value == "max" else value
 
 
-def _check_values(document: Document, file: ScenarioFile, factor: Factor) -> None:
+def _check_values(document: Document, base: dict[Section, dict[str, Any]], factor: Factor) -> None:
     if not factor.values:
         raise document.error(factor.loc, "the list is empty; name one value at least")
     seen: set[str] = set()
@@ -169,7 +170,7 @@ def _check_values(document: Document, file: ScenarioFile, factor: Factor) -> Non
             raise document.error(loc, f"{text(value)} is in the list twice")
         seen.add(text(value))
         if model := MODELS.get(factor.key.section):
-            for _, problem in problems(model, _base(file)[factor.key.section] | {factor.key.name: value}):
+            for _, problem in problems(model, base[factor.key.section] | {factor.key.name: value}):
                 raise document.error(loc, problem)
         elif factor.key.section == "preset" and (not value or not isinstance(value, str)):
             raise document.error(loc, f"{text(value)} is not the name of a platform preset")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.inputs import InputError, advised, read_document, suggestion
+from vtax.inputs import InputError, advised, one_line, read_document, suggestion
 from vtax.scenario.scenario import Scenario
 
 SCENARIOS = Path(__file__).parent.parent / "data" / "scenarios"
@@ -30,7 +30,7 @@ def load_scenario(name_or_path: str) -> Scenario:
         return Scenario.from_document(read_document(path))
     near = suggestion(name_or_path, named)
     names = f"scenarios: {', '.join(named)}; a file of your own is named by its path"
-    raise InputError(advised(f'no scenario "{name_or_path}"', near, names))
+    raise InputError(advised(f'no scenario "{one_line(name_or_path)}"', near, names))
 
 
 def list_scenarios() -> list[ScenarioSummary]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from vtax.inputs import Document, InputError, scalar
+from vtax.inputs import Document, InputError, one_line, scalar
 from vtax.scenario.keys import Key
 
 
@@ -42,7 +42,9 @@ def apply_overrides(
     """`document`, a valid scenario, with the options' values in it; InputError names the option."""
     overrides = [parse_set(text) for text in sets]
     if platforms:
-        overrides.append(Override(Key.parse("platform"), platforms, f"--platform {','.join(platforms)}"))
+        overrides.append(
+            Override(Key.parse("platform"), platforms, f"--platform {one_line(','.join(platforms))}")
+        )
     if duration_s is not None:
         overrides.append(
             Override(Key.parse("workload.duration_s"), [duration_s], f"--duration {duration_s:g}")
@@ -62,7 +64,7 @@ def apply_overrides(
 
 def parse_set(text: str) -> Override:
     """The override in `KEY=V1,V2`; its values are read as they would be in a file."""
-    option = f"--set {text}"
+    option = f"--set {one_line(text)}"
     name, equals, values = text.partition("=")
     if not equals or not name.strip():
         raise InputError(f"{option}: KEY=VALUE is expected, as in --set frame_bytes=64,1500")
@@ -70,7 +72,7 @@ def parse_set(text: str) -> Override:
         key = Key.parse(name.strip())
         parts = [scalar(value.strip()) for value in values.split(",")]
     except ValueError as error:
-        raise InputError(f"{option}: {error}") from None
+        raise InputError(f"{option}: {one_line(str(error))}") from None
     if None in parts:
         raise InputError(f"{option}: a value is missing; separate values by single commas")
     return Override(key, parts, option)

@@ -2,7 +2,9 @@
 //!
 //! Those of these tests that send traffic make network namespaces and need root.
 
+mod fuzz;
 mod guest;
+mod lines;
 mod network;
 mod process;
 mod protocol;

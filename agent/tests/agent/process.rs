@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,19 @@ impl Agent {
         self.messages
             .recv_timeout(PATIENCE)
             .expect("the agent says nothing")
+    }
+
+    /// The next message; none where `patience` ends before it comes.
+    pub fn receive_within(&self, patience: Duration) -> Option<Value> {
+        match self.messages.recv_timeout(patience) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("the agent has ended"),
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     /// Sends a request and returns its id.

@@ -1,0 +1,241 @@
+//! # Whatever is written to the agent, it answers, and keeps nothing of it
+//!
+//! The agent works on a veth pair in a namespace of its own: what valid calls send, count and configure stays there.
+//! `VTAX_FUZZ_INPUTS` is the number of lines, `VTAX_FUZZ_SEED` repeats a run that failed.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::{bool, prelude::*};
+use serde_json::{Value, json};
+use vtax_agent::control::LINE_LIMIT_BYTES;
+
+use crate::lines::lines;
+use crate::network::Namespace;
+use crate::process::Agent;
+
+pub const SOURCE_MAC: &str = "02:76:74:00:00:01";
+pub const SINK_MAC: &str = "02:76:74:00:00:02";
+
+const INPUTS: usize = 20_000;
+const BATCH: usize = 100;
+/// How long the calls of a batch may end by themselves before they are aborted.
+const LEISURE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
+const SLACK_KIB: u64 = 8192;
+/// A member of the result of each call that does something, by which to tell that some were carried out.
+const CARRIED_OUT: [&str; 5] = [
+    "aborted",
+    "cost_ns_per_frame",
+    "drain_ms",
+    "interfaces",
+    "nics",
+];
+const CODES: [i64; 5] = [-32_700, -32_600, -32_601, -32_602, -32_000];
+
+#[test]
+fn every_line_gets_one_reply_and_leaves_nothing_behind() {
+    let inputs = number("VTAX_FUZZ_INPUTS").unwrap_or(INPUTS as u64) as usize;
+    let mut fuzz = Fuzz::start(number("VTAX_FUZZ_SEED").unwrap_or_else(now_ns));
+    let batch = (
+        prop::collection::vec(lines(), BATCH),
+        bool::weighted(0.2).prop_map(|patient| if patient { LEISURE } else { Duration::ZERO }),
+    );
+    let mut early = None;
+    for at in (0..inputs).step_by(BATCH) {
+        if early.is_none() && at >= inputs / 10 {
+            early = Some(fuzz.at_rest());
+        }
+        let (lines, leisure) = batch.new_tree(&mut fuzz.runner).unwrap().current();
+        fuzz.answer(lines, leisure);
+    }
+    assert!(
+        fuzz.unseen.is_empty(),
+        "never carried out: {:?}",
+        fuzz.unseen
+    );
+    let (early, late) = (early.unwrap(), fuzz.at_rest());
+    assert_eq!(early.descriptors, late.descriptors);
+    assert!(
+        late.rss_kib <= early.rss_kib + SLACK_KIB,
+        "{} KiB after a tenth of the inputs, {} KiB at the end",
+        early.rss_kib,
+        late.rss_kib
+    );
+    fuzz.agent.hang_up();
+    assert_eq!(fuzz.agent.exit_status(), 0);
+}
+
+struct Fuzz {
+    agent: Agent,
+    _network: Namespace,
+    runner: TestRunner,
+    seed: u64,
+    /// Those of [`CARRIED_OUT`] that no result has had yet.
+    unseen: Vec<&'static str>,
+    /// What the agent was last asked, to be shown when that was too much for it.
+    batch: Vec<Vec<u8>>,
+}
+
+/// What the agent holds while nothing is open and no call is under way.
+struct Footprint {
+    rss_kib: u64,
+    descriptors: usize,
+}
+
+impl Fuzz {
+    fn start(seed: u64) -> Self {
+        let network = Namespace::make();
+        network.join("src0", SOURCE_MAC, &network, "snk0", SINK_MAC);
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        Self {
+            agent: Agent::start(&["--netns", &network.path()]),
+            _network: network,
+            runner: TestRunner::new_with_rng(Config::default(), rng),
+            seed,
+            unseen: CARRIED_OUT.to_vec(),
+            batch: Vec::new(),
+        }
+    }
+
+    /// Writes `lines` and an abort for what is still under way after `leisure`, and takes their replies.
+    fn answer(&mut self, lines: Vec<Vec<u8>>, leisure: Duration) {
+        let lines = lines
+            .iter()
+            .flat_map(|line| line.split(|&byte| byte == b'\n'));
+        self.batch = lines
+            .filter(|line| !asks_to_end(line))
+            .map(<[u8]>::to_vec)
+            .collect();
+        let mut due = BTreeMap::new();
+        for line in &self.batch {
+            *due.entry(id_of(line).to_string()).or_insert(0) += 1;
+        }
+        self.agent
+            .write(&[self.batch.join(&b'\n'), b"\n".to_vec()].concat());
+        self.take(&mut due, leisure);
+        let abort = self.agent.request("abort", json!({}));
+        *due.entry(abort.to_string()).or_insert(0) += 1;
+        self.take(&mut due, PATIENCE);
+        assert!(
+            due.is_empty(),
+            "no reply to these ids within {PATIENCE:?}: {due:?}"
+        );
+    }
+
+    /// Takes replies until none is due, for at most `patience`.
+    fn take(&mut self, due: &mut BTreeMap<String, usize>, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        while !due.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Some(reply) = self.agent.receive_within(left) else {
+                return;
+            };
+            check(&reply);
+            self.unseen
+                .retain(|member| reply["result"][*member].is_null());
+            let id = reply["id"].to_string();
+            let count = due
+                .get_mut(&id)
+                .unwrap_or_else(|| panic!("nobody asked for {reply}"));
+            *count -= 1;
+            if *count == 0 {
+                due.remove(&id);
+            }
+        }
+    }
+
+    fn at_rest(&mut self) -> Footprint {
+        for method in ["source.close", "sink.close", "ingress.release"] {
+            self.agent.reply(method, json!({}));
+        }
+        let process = format!("/proc/{}", self.agent.pid());
+        let count = |of: &str| fs::read_dir(format!("{process}/{of}")).unwrap().count();
+        // The thread of a call ends soon after its reply.
+        let deadline = Instant::now() + PATIENCE;
+        while count("task") > 1 {
+            assert!(Instant::now() < deadline, "threads of no call run on");
+            thread::sleep(Duration::from_millis(1));
+        }
+        let status = fs::read_to_string(format!("{process}/status")).unwrap();
+        let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let rss_kib = rss.unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+        Footprint {
+            rss_kib,
+            descriptors: count("fd"),
+        }
+    }
+}
+
+impl Drop for Fuzz {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!(
+                "VTAX_FUZZ_SEED={} repeats this; the last lines were:",
+                self.seed
+            );
+            for line in &self.batch {
+                let shown = &line[..line.len().min(300)];
+                eprintln!("  {} bytes: {}", line.len(), shown.escape_ascii());
+            }
+        }
+    }
+}
+
+/// The id that the reply to `line` carries: null where it cannot be told, or is none that is taken.
+fn id_of(line: &[u8]) -> Value {
+    if line.len() >= LINE_LIMIT_BYTES {
+        return Value::Null;
+    }
+    match request_of(line)["id"].take() {
+        Value::String(text) if text.len() > 128 => Value::Null,
+        Value::Number(number) if number.is_f64() => Value::Null,
+        id @ (Value::String(_) | Value::Number(_)) => id,
+        _ => Value::Null,
+    }
+}
+
+fn asks_to_end(line: &[u8]) -> bool {
+    request_of(line)["method"] == "shutdown"
+}
+
+fn request_of(line: &[u8]) -> Value {
+    let value: Value = serde_json::from_slice(line).unwrap_or_default();
+    if value.is_object() { value } else { json!({}) }
+}
+
+fn check(reply: &Value) {
+    assert_eq!(reply["jsonrpc"], "2.0", "{reply}");
+    let code = reply["error"]["code"].as_i64();
+    assert!(reply["result"].is_object() != code.is_some(), "{reply}");
+    if let Some(code) = code {
+        assert!(CODES.contains(&code), "{reply}");
+        assert!(
+            !reply["error"]["message"].as_str().unwrap().is_empty(),
+            "{reply}"
+        );
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is a whole number")),
+    )
+}
+
+fn now_ns() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_nanos() as u64
+}

@@ -1,0 +1,257 @@
+//! # Lines for an agent: valid requests, requests with a fault anywhere, other JSON, and no JSON at all
+//!
+//! Valid runs last some milliseconds; a longer one, made by a fault, lasts until it is aborted.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Value, json};
+use vtax_agent::control::LINE_LIMIT_BYTES;
+
+use crate::fuzz::{SINK_MAC, SOURCE_MAC};
+
+pub fn lines() -> BoxedStrategy<Vec<u8>> {
+    let text = |value: Value| value.to_string().into_bytes();
+    let cut = (request(), any::<Index>()).prop_map(move |(request, at)| {
+        let mut line = text(request);
+        line.truncate(at.index(line.len()));
+        line
+    });
+    let spliced = (request(), any::<Index>(), vec(any::<u8>(), 1..8)).prop_map(
+        move |(request, at, bytes)| {
+            let mut line = text(request);
+            let at = at.index(line.len());
+            line.splice(at..at, bytes);
+            line
+        },
+    );
+    let deep = (select(vec!["[", "{\"a\":", "[{\"\":"]), 1_usize..2000)
+        .prop_map(|(open, depth)| open.repeat(depth).into_bytes());
+    let long = (LINE_LIMIT_BYTES - 100..3 * LINE_LIMIT_BYTES).prop_map(|length| {
+        let pad = "x".repeat(length);
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"{pad}":0}}}}"#).into_bytes()
+    });
+    prop_oneof![
+        60 => request().prop_map(text),
+        90 => (request(), vec(fault(), 1..4)).prop_map(move |(mut request, faults)| {
+            for fault in faults {
+                fault.commit(&mut request);
+            }
+            text(request)
+        }),
+        15 => json().prop_map(text),
+        15 => vec(any::<u8>(), 0..200),
+        8 => cut,
+        8 => spliced,
+        3 => deep,
+        1 => long,
+    ]
+    .boxed()
+}
+
+/// A valid request; whether it can be carried out depends on those before it.
+fn request() -> BoxedStrategy<Value> {
+    let number = prop_oneof![
+        any::<u64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from)
+    ];
+    let id = prop_oneof![number, ".{0,20}".prop_map(Value::from)];
+    (id, call())
+        .prop_map(|(id, (method, params))| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+        .boxed()
+}
+
+/// Opens and closes are rare: each waits for the kernel some ten milliseconds.
+fn call() -> BoxedStrategy<(&'static str, Value)> {
+    let bare = |method| Just((method, json!({})));
+    let with = |method: &'static str, params: BoxedStrategy<Value>| {
+        params.prop_map(move |params| (method, params))
+    };
+    let dropped = vec(interface(), 1..3).prop_map(|names| json!({"interfaces": names}));
+    prop_oneof![
+        80 => bare("ping"),
+        30 => bare("abort"),
+        50 => with("source.run", run()),
+        25 => with("sink.arm", arm()),
+        25 => with("sink.collect", collect()),
+        10 => with("guest.configure", guest()),
+        2 => with("source.open", source()),
+        1 => with("sink.open", sink()),
+        1 => with("ingress.drop", dropped.boxed()),
+        1 => bare("source.close"),
+        1 => bare("sink.close"),
+        1 => bare("ingress.release"),
+    ]
+    .boxed()
+}
+
+fn source() -> BoxedStrategy<Value> {
+    let stream = (0_u8..4, interface()).prop_map(|(stream, interface)| {
+        json!({
+            "stream": stream, "interface": interface, "source_mac": SOURCE_MAC, "destination_mac": SINK_MAC,
+            "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2", "source_port": 4096, "destination_port": 4097,
+        })
+    });
+    (0..2, vec(stream, 1..4))
+        .prop_map(|(cpu, streams)| json!({"cpu": cpu, "streams": streams}))
+        .boxed()
+}
+
+fn run() -> BoxedStrategy<Value> {
+    let phase = (select(vec!["probe", "warmup", "measure"]), 0.0001..0.003)
+        .prop_map(|(phase, duration_s)| json!({"phase": phase, "duration_s": duration_s}));
+    (0..3, 64..300, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
+        .prop_map(|(trial, frame_bytes, intended_fps, probe_fps, phases)| {
+            let mechanism = if intended_fps.is_some() { "paced" } else { "flood" };
+            json!({
+                "trial": trial, "frame_bytes": frame_bytes, "mechanism": mechanism, "intended_fps": intended_fps,
+                "probe_fps": probe_fps, "phases": phases,
+            })
+        })
+        .boxed()
+}
+
+fn sink() -> BoxedStrategy<Value> {
+    let stream = (0_u8..4, interface())
+        .prop_map(|(stream, interface)| json!({"stream": stream, "interface": interface}));
+    (
+        vec(stream, 1..3),
+        select(vec!["auto", "native", "generic", "tc"]),
+    )
+        .prop_map(|(streams, attach)| json!({"streams": streams, "attach": attach}))
+        .boxed()
+}
+
+fn arm() -> BoxedStrategy<Value> {
+    (0..3, select(vec!["probe", "measure"]), 64..300)
+        .prop_map(|(trial, phase, frame_bytes)| json!({"trial": trial, "phase": phase, "frame_bytes": frame_bytes}))
+        .boxed()
+}
+
+fn collect() -> BoxedStrategy<Value> {
+    let stream =
+        (0_u8..4, 0..100).prop_map(|(stream, frames)| json!({"stream": stream, "frames": frames}));
+    (vec(stream, 1..3), 1..5, 1..10)
+        .prop_map(|(expected, quiet_ms, limit_ms)| {
+            json!({"expected": expected, "quiet_ms": quiet_ms, "limit_ms": limit_ms})
+        })
+        .boxed()
+}
+
+fn guest() -> BoxedStrategy<Value> {
+    let modules = select(vec![json!([]), json!(["e1000"]), json!(["../../lib"])]);
+    (modules, select(vec![SOURCE_MAC, SINK_MAC]), 300..9000, any::<bool>())
+        .prop_map(|(modules, mac, mtu, forward)| {
+            let neighbours = json!([{"address": "198.18.0.2", "mac": SINK_MAC}]);
+            let nic = json!({"mac": mac, "address": "198.18.0.1/24", "mtu": mtu, "neighbours": neighbours});
+            json!({"modules": modules, "nics": [nic], "forward": forward})
+        })
+        .boxed()
+}
+
+fn interface() -> BoxedStrategy<&'static str> {
+    prop_oneof![6 => Just("src0"), 6 => Just("snk0"), 1 => Just("lo"), 1 => Just("absent0")].boxed()
+}
+
+/// One thing wrong with a request, somewhere in it.
+#[derive(Clone, Debug)]
+struct Fault {
+    place: Index,
+    change: Change,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Replace(Value),
+    Remove(Index),
+    Add(String, Value),
+    Repeat(usize),
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let change = prop_oneof![
+        4 => json().prop_map(Change::Replace),
+        2 => any::<Index>().prop_map(Change::Remove),
+        1 => ("[a-z_]{0,9}", json()).prop_map(|(name, value)| Change::Add(name, value)),
+        1 => (2_usize..20).prop_map(Change::Repeat),
+    ];
+    (any::<Index>(), change).prop_map(|(place, change)| Fault { place, change })
+}
+
+impl Fault {
+    fn commit(self, request: &mut Value) {
+        let mut nodes = Vec::new();
+        list_nodes(request, String::new(), &mut nodes);
+        let node = request
+            .pointer_mut(&nodes[self.place.index(nodes.len())])
+            .unwrap();
+        match (self.change, node) {
+            (Change::Remove(at), Value::Object(members)) if !members.is_empty() => {
+                let name = members.keys().nth(at.index(members.len())).unwrap().clone();
+                members.remove(&name);
+            }
+            (Change::Remove(at), Value::Array(items)) if !items.is_empty() => {
+                items.remove(at.index(items.len()));
+            }
+            (Change::Add(name, value), Value::Object(members)) => {
+                members.insert(name, value);
+            }
+            (Change::Add(_, value), Value::Array(items)) => items.push(value),
+            (Change::Repeat(times), Value::Array(items)) => {
+                *items = vec![items.clone(); times].concat()
+            }
+            (Change::Repeat(times), Value::String(text)) => *text = text.repeat(times),
+            (Change::Replace(value), node) => *node = value,
+            (_, node) => *node = Value::Null,
+        }
+    }
+}
+
+/// The JSON pointers of everything in `value`, itself included.
+fn list_nodes(value: &Value, at: String, nodes: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                list_nodes(member, format!("{at}/{name}"), nodes);
+            }
+        }
+        Value::Array(items) => {
+            for (position, item) in items.iter().enumerate() {
+                list_nodes(item, format!("{at}/{position}"), nodes);
+            }
+        }
+        _ => {}
+    }
+    nodes.push(at);
+}
+
+/// Any JSON; numbers at the edges of their types are likely.
+fn json() -> BoxedStrategy<Value> {
+    let edges = vec![
+        json!(0),
+        json!(-1),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(1e308),
+        json!(-0.0),
+        json!(5e-324),
+    ];
+    prop_oneof![
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+        2 => any::<i64>().prop_map(Value::from),
+        2 => any::<f64>().prop_map(Value::from),
+        3 => select(edges),
+        3 => ".{0,20}".prop_map(Value::from),
+    ]
+    .prop_recursive(4, 16, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-z_]{0,9}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+    .boxed()
+}

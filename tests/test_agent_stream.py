@@ -1,0 +1,183 @@
+"""The controller's end of an agent's stream, when the agent at the other end is broken or hostile."""
+
+import json
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vtax.machine.agent import LINE_LIMIT_BYTES, Agent, AgentError, AgentGone
+
+HELLO = b'{"jsonrpc":"2.0","method":"hello","params":{"protocol":1}}\n'
+PLAYED = 'cat "$0"; read -r _request; cat "$1"; exec cat >/dev/null'
+"""A program that says what one file holds, waits for a request, says what another holds, and reads on."""
+SILENCE_S = 0.02
+
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+
+
+def start(directory: Path, first: bytes, then: bytes) -> Agent:
+    texts = directory / "first", directory / "then"
+    for path, content in zip(texts, (first, then), strict=True):
+        path.write_bytes(content)
+    return played([PLAYED, *map(str, texts)])
+
+
+def played(script: list[str]) -> Agent:
+    command = ["sh", "-c", *script]
+    return Agent("played", subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+
+
+def close(agent: Agent) -> None:
+    """Close it and wait for its reader, so that a failure of that one fails the test."""
+    agent.close()
+    for thread in threading.enumerate():
+        if thread.name == f"agent {agent.name}":
+            thread.join(5.0)
+            assert not thread.is_alive()
+
+
+def said(directory: Path, first: bytes, then: bytes) -> str:
+    """What a caller is told of an agent that says hello in `first` and answers a ping with `then`."""
+    agent = start(directory, first, then)
+    try:
+        agent.wait_hello(5.0)
+        with pytest.raises((AgentGone, AgentError)) as caught:
+            agent.call("ping", timeout_s=5.0)
+    finally:
+        close(agent)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"[]\n", "played: sent what is neither hello nor an answer (b'[]\\n') during ping"),
+        (b"nonsense\n", "sent what is no JSON (b'nonsense\\n')"),
+        (b"\xff\xfe\n", "sent what is no JSON"),
+        (b"[" * 60_000 + b"\n", "sent what is no JSON"),
+        (b'{"id":2,"result":{}}\n', "sent what is neither hello nor an answer"),
+        (b'{"id":[],"result":{}}\n', "sent what is neither hello nor an answer"),
+        (b'{"id":1}\n', "sent what is neither hello nor an answer"),
+        (b'{"id":1,"error":"broken"}\n', "sent what is neither hello nor an answer"),
+        (HELLO, "sent what is neither hello nor an answer"),
+        (b'{"id":1,"error":{"message":"no link"}}\n', "played: ping: no link"),
+        (
+            b'{"id":null,"error":{"message":"expected value"}}\n',
+            "could not read what it was sent ('expected value')",
+        ),
+        (b"x" * LINE_LIMIT_BYTES, f"sent a line longer than {LINE_LIMIT_BYTES} bytes (b'xxx"),
+    ],
+)
+def test_what_breaks_the_protocol_is_named(tmp_path: Path, answer: bytes, expected: str) -> None:
+    assert expected in said(tmp_path, HELLO, answer)
+
+
+def test_a_whole_line_may_fill_the_limit(tmp_path: Path) -> None:
+    frame = b'{"id":1,"result":"%s"}\n'
+    text = b"x" * (LINE_LIMIT_BYTES - len(frame) + 2)
+    agent = start(tmp_path, HELLO, frame % text)
+    agent.wait_hello(5.0)
+    assert agent.call("ping") == text.decode()
+    close(agent)
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        (b'{"method":"hello","params":[]}\n', "sent what is neither hello"),
+        (b'{"method":"hello"}\n', "sent what is neither hello"),
+        (b'{"method":"hello","params":{"protocol":2}}\n', "speaks protocol 2, not 1"),
+        (b'{"method":"hello","params":{"protocol":{}}}\n', "speaks protocol {}, not 1"),
+        (b"", "no hello within"),
+    ],
+)
+def test_a_wrong_hello_is_named(tmp_path: Path, first: bytes, expected: str) -> None:
+    agent = start(tmp_path, first, b"")
+    with pytest.raises(AgentGone) as caught:
+        agent.wait_hello(SILENCE_S if not first else 5.0)
+    assert expected in str(caught.value)
+    close(agent)
+
+
+def test_an_end_within_a_line_is_named() -> None:
+    agent = played(["printf '{\"method\"'"])
+    with pytest.raises(AgentGone, match=r"its stream ended within a line .* before it said hello"):
+        agent.wait_hello(5.0)
+    close(agent)
+
+
+def test_a_line_without_end_is_not_kept() -> None:
+    """100 MB, of which the reader takes the longest line there may be; the rest stays where it is."""
+    agent = played(["exec head -c 100000000 /dev/zero"])
+    with pytest.raises(AgentGone, match="longer than"):
+        agent.wait_hello(5.0)
+    assert agent.gone
+    with pytest.raises(AgentGone, match=r"longer than 65536 bytes .* before it was asked to ping"):
+        agent.call("ping")
+    close(agent)
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from([1, "2.0"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "message", "protocol"]) | st.text(max_size=4), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": VALUES,
+        "id": st.just(1) | VALUES,
+        "method": st.just("hello") | VALUES,
+        "params": st.just({"protocol": 1}) | VALUES,
+        "result": VALUES,
+        "error": st.just({"message": "no"}) | VALUES,
+    },
+)
+
+
+def line(message: Any) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+LINES = st.one_of(
+    MESSAGES.map(line),
+    MESSAGES.map(line).map(lambda text: text[: len(text) // 2]),
+    VALUES.map(line),
+    st.binary(max_size=60).map(lambda text: text + b"\n"),
+    st.integers(1, 70_000).map(lambda depth: b"[" * depth + b"\n"),
+    st.integers(1, 5000).map(lambda digits: b"9" * digits + b"\n"),
+    st.just(HELLO),
+)
+STREAMS = st.lists(LINES, max_size=3).map(b"".join)
+
+
+@pytest.mark.fuzz
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.just(HELLO) | STREAMS, STREAMS)
+def test_no_agent_breaks_or_holds_its_reader(tmp_path: Path, first: bytes, then: bytes) -> None:
+    agent = start(tmp_path, first, then)
+    begun = time.monotonic()
+    for act in (lambda: agent.wait_hello(SILENCE_S), lambda: agent.call("ping", timeout_s=SILENCE_S)):
+        try:
+            act()
+        except (AgentGone, AgentError) as error:
+            assert str(error).startswith("played: ")
+            assert len(str(error)) < 300
+    assert time.monotonic() - begun < 5.0
+    close(agent)
