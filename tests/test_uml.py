@@ -260,7 +260,7 @@ def test_memory_must_fit_where_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     room = os.statvfs(uml.MEMORY)
     too_much = room.f_blocks * room.f_frsize + (1 << 20)
     monkeypatch.setattr(uml, "fetch_uml", lambda: pytest.fail("nothing is fetched for it"))
-    monkeypatch.setattr(uml.Kind, "check", lambda _self: None)
+    monkeypatch.setattr(uml.Kind, "check", lambda _self, _config: None)
     config = uml.Config().model_copy(update={"memory_bytes": too_much})
     with pytest.raises(PlatformUnusable, match="has no room for memory_bytes"):
         uml.Kind().prepare(config)
