@@ -62,11 +62,12 @@ static void hang(void)
 
 static void eat_memory(void)
 {
-	const size_t step = 1 << 20;
-	char *piece;
+	const size_t step = 1 << 20, page = 4096;
+	volatile char *piece;
 
 	while ((piece = malloc(step)))
-		memset(piece, 1, step);
+		for (size_t at = 0; at < step; at += page)
+			piece[at] = 1;
 }
 
 static void lose_nic(void)

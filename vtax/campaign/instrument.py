@@ -20,6 +20,11 @@ def instrument_findings(measured: Measured) -> Iterator[Finding]:
     yield from _links(measured)
 
 
+def sink_is_lost(measured: Measured) -> bool:
+    """Whether a stream's sink is no longer in place; no later trial would be counted either."""
+    return not all(stream["attached"] for stream in measured.sink["streams"])
+
+
 def _source(measured: Measured) -> Iterator[Finding]:
     source = measured.source
     if source.get("aborted"):

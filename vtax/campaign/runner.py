@@ -12,6 +12,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 import vtax
 from vtax.campaign.calibrate import Ceiling, calibrate
 from vtax.campaign.guest import is_broken
+from vtax.campaign.instrument import sink_is_lost
 from vtax.campaign.judge import judge
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.plan import Plot, plan_block
@@ -198,8 +199,8 @@ class Campaign:
             self.standing.add(number, block, cell.key, usable)
             if not usable:
                 self.reasons.setdefault(cell.key, judgement.reasons[0])
-            if measured.failure is not None or is_broken(measured):
-                happened = judgement.reasons[-1]
+            if measured.failure is not None or is_broken(measured) or sink_is_lost(measured):
+                happened = "; ".join(judgement.reasons)
                 self.progress.note(
                     f"{cell.platform}: {happened}; it is built anew\n{path.last_words()}".rstrip()
                 )

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-TELLING = re.compile(r"Kernel panic.*|Out of memory.*|Oops.*|BUG:.*")
-"""What a kernel says when it ends or kills."""
+TELLING = re.compile(r"(?<!end )Kernel panic.*|Out of memory.*|Oops.*|BUG:.*")
+"""What a kernel says when it ends or kills; a panic's last line repeats its first."""
 LINES_AFTER = 25
 """A kernel's panic and its call trace."""
 LINES = 10
