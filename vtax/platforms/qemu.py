@@ -19,6 +19,7 @@ from vtax.platforms.accelerator import find_accelerator
 from vtax.platforms.console import last_words
 from vtax.platforms.container import tail, told_version
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.hello import await_hello
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import TOOLS, Kernel, fetch_kernel
 from vtax.platforms.package import check_tools
@@ -153,16 +154,7 @@ class Kind:
         guest = QemuGuest(
             agent, 0.0, [config.driver], process.pid, process_start(process.pid), console, errors
         )
-        try:
-            plan.record.add_process(process.pid, plan.name)
-            agent.wait_hello(HELLO_TIMEOUT_S)
-        except AgentGone as error:
-            guest.stop()
-            raise AgentGone(f"{error}\n{guest.last_words()}") from None
-        except BaseException:
-            guest.stop()
-            raise
-        guest.hello_s = time.monotonic() - begun
+        await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
 
 

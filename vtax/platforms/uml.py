@@ -15,12 +15,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from vtax.machine.agent import Agent, AgentGone
+from vtax.machine.agent import Agent
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.remedy import build_agent
 from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.hello import await_hello
 from vtax.platforms.image import pack_image
 from vtax.platforms.package import Shelf, check_tools, told_by_lists
 from vtax.platforms.qemu import DIES_WITH_US
@@ -171,16 +172,7 @@ class Kind:
                 os.close(tap)
         agent = Agent(plan.name, process, WINDOW_BYTES)
         guest = UmlGuest(agent, 0.0, process.pid, console)
-        try:
-            plan.record.add_process(process.pid, plan.name)
-            agent.wait_hello(HELLO_TIMEOUT_S)
-        except AgentGone as error:
-            guest.stop()
-            raise AgentGone(f"{error}\n{guest.last_words()}") from None
-        except BaseException:
-            guest.stop()
-            raise
-        guest.hello_s = time.monotonic() - begun
+        await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
 
 
