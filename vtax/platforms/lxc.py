@@ -24,8 +24,11 @@ TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux"}
 LOCKS = Path("/run/lxc/lock")
 """Where LXC makes a directory for each directory of containers, and leaves it."""
 
+CGROUPS = ("container", "monitor", "monitor.pivot")
+"""What LXC makes cgroups for; the last takes the monitor in when it removes the others."""
+
 PRESENT = """
-find "$1" -maxdepth 2 -name "$0" | grep -q . || test -e "$2/$3"
+find "$1" -type d -name "$0" | grep -q . || test -e "$2/$3"
 """
 """Whether anything of container $0 is there: beneath the cgroups $1, or of its directory $3 among the locks $2."""
 
@@ -150,9 +153,8 @@ def write_container(
         # LXC's own profile exists only where the package apparmor has loaded it.
         "lxc.apparmor.profile": "unconfined",
         "lxc.monitor.signal.pdeath": "SIGKILL",
-        # All beneath one cgroup, instead of three at the top of which one is everybody's and stays.
-        **{f"lxc.cgroup.dir.{part}": f"{namespace.name}/{part}" for part in ("container", "monitor")},
-        "lxc.cgroup.dir.monitor.pivot": f"{namespace.name}/pivot",
+        # All beneath one cgroup; else they are three at the top, one of them everybody's, which stays.
+        **{f"lxc.cgroup.dir.{part}": f"{namespace.name}/{part}" for part in CGROUPS},
         **_limits(cpus, memory_bytes),
     }
     (directory / "config").write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
