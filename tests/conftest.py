@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import GuestNic, GuestPlan, container
+from vtax.platforms import GuestNic, GuestPlan, container, lxc
 
 # A busy machine is no fault of an example; hangs are ended by the test's own time limit.
 settings.register_profile("default", deadline=None)
@@ -31,6 +31,7 @@ def footprint() -> dict[str, set[str]]:
         "namespaces": _names("/run/netns"),
         "links": _names("/sys/class/net"),
         "scratch": _names("/run/vtax") - {"lock"},
+        "LXC's locks": {str(path) for path in lxc.LOCKS.glob("**/vtax*")},
         "processes": {
             command
             for process in Path("/proc").glob("[0-9]*")

@@ -68,7 +68,7 @@ def wait_for_line(process: "subprocess.Popen[str]", pattern: str) -> str:
     raise AssertionError(f"the campaign ended without a line like {pattern}")
 
 
-@pytest.mark.parametrize("container", ["container", "container-crun"])
+@pytest.mark.parametrize("container", ["container", "container-crun", "lxc"])
 def test_raw_and_container_end_to_end(container: str, scenario: Path, tmp_path: Path) -> None:
     options = ["--platform", f"raw,{container}", "--seed", "7"]
     done = vtax("run", scenario, *options, "--out", tmp_path / "out")
@@ -184,7 +184,7 @@ def test_what_a_killed_campaign_left_is_removed_at_the_next_start(
     assert_measured(vtax("run", scenario, "--repetitions", "1", "--out", tmp_path / "next"))
 
 
-@pytest.mark.parametrize("platform", ["container", "container-crun"])
+@pytest.mark.parametrize("platform", ["container", "container-crun", "lxc"])
 def test_a_container_whose_runtime_died_with_the_campaign_is_removed(
     platform: str, scenario: Path, tmp_path: Path
 ) -> None:

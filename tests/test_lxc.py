@@ -1,0 +1,152 @@
+"""Platform kind `lxc`: what is missed is named, what is started goes again, whoever is killed."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import interfaces
+from vtax.machine import cgroups
+from vtax.machine.agent import AgentGone
+from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import OwnershipRecord, process_start
+from vtax.platforms import GuestPlan, PlatformUnusable, lxc
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def plan(plan: GuestPlan) -> GuestPlan:
+    return replace(plan, config=lxc.Config())
+
+
+def remains(plan: GuestPlan) -> list[Path]:
+    """What there is of the plan's guest outside its scratch directory."""
+    name = f"{plan.record.run}-guest"
+    places = [
+        Namespace(name).path,
+        *cgroups.ROOT.glob(f"**/{name}"),
+        *lxc.LOCKS.glob(f"**/{plan.record.run}"),
+    ]
+    return [place for place in places if place.exists()]
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(PlatformUnusable, match="no lxc-start command found"):
+        lxc.Kind().check(lxc.Config())
+
+
+def test_a_guest_starts_answers_and_goes(plan: GuestPlan) -> None:
+    for _ in range(2):
+        guest = lxc.Kind().start(plan)
+        assert guest.agent.call("ping") is not None
+        assert 0 < guest.hello_s < 4
+        assert interfaces(plan.host) == {"lo", "guestp0"}
+        assert interfaces(Namespace(f"{plan.record.run}-guest")) == {"lo", "eth0"}
+        guest.stop()
+        assert interfaces(plan.host) == {"lo"}
+        assert remains(plan) == []
+
+
+def test_a_guest_starts_where_run_allows_no_programs(plan: GuestPlan) -> None:
+    """The run's scratch directory is beneath /run, which Debian mounts so."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "vtax", str(plan.scratch)], check=True)
+    try:
+        lxc.Kind().start(plan).stop()
+    finally:
+        subprocess.run(["umount", str(plan.scratch)], check=True)
+
+
+def test_a_failed_start_leaves_nothing_and_says_why(plan: GuestPlan) -> None:
+    """LXC itself fails, with a container and its cgroups half made."""
+    with pytest.raises(AgentGone, match=r'lxc-start: .*Failed to set "cpuset\.cpus" to "999"'):
+        lxc.Kind().start(replace(plan, cpus=[999]))
+    assert interfaces(plan.host) == {"lo"}
+    assert remains(plan) == []
+    (entry,) = (entry for entry in plan.record.entries() if entry.kind == "process")
+    assert process_start(entry.detail["pid"]) == 0
+
+
+def test_the_record_alone_removes_a_guest(plan: GuestPlan) -> None:
+    guest = lxc.Kind().start(plan)
+    os.kill(guest.agent.process.pid, signal.SIGKILL)
+    plan.record.clean()
+    assert not plan.record.failed
+    assert remains(plan) == []
+    guest.stop()
+
+
+def test_a_guest_of_a_killed_controller_is_removed(plan: GuestPlan, tmp_path: Path) -> None:
+    """The monitor and the agent die with it, and the record has the rest."""
+    controller = textwrap.dedent("""
+        import json, sys
+        from pathlib import Path
+        from vtax.machine.namespace import Namespace
+        from vtax.machine.ownership import OwnershipRecord
+        from vtax.platforms import GuestPlan, lxc
+        run, directory, host = sys.argv[1:]
+        record = OwnershipRecord(run, Path(directory))
+        guest = lxc.Kind().start(GuestPlan("guest", lxc.Config(), [], Namespace(host), [0], record))
+        monitor = guest.agent.process.pid
+        (agent,) = Path(f"/proc/{monitor}/task/{monitor}/children").read_text().split()
+        print(json.dumps([monitor, int(agent)]), flush=True)
+        sys.stdin.read()
+    """)
+    arguments = [plan.record.run, str(plan.record.path.parent), plan.host.name]
+    process = subprocess.Popen(
+        [sys.executable, "-c", controller, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    handles = [os.pidfd_open(pid) for pid in json.loads(process.stdout.readline())]
+    process.kill()
+    process.communicate()
+    assert list(cgroups.ROOT.glob(f"**/{plan.record.run}-guest"))
+    record = OwnershipRecord(plan.record.run, plan.record.path.parent)
+    removed = {str(entry) for entry in record.clean()}
+    assert f"container {plan.record.run}-guest" in removed
+    assert not record.failed
+    assert remains(plan) == []
+    for handle in handles:
+        assert select.select([handle], [], [], 0)[0], "readable as soon as its process has ended"
+        os.close(handle)
+
+
+def test_a_limit_that_would_be_passed_over_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine whose memory is with cgroup2, and the rest with version 1."""
+    (tmp_path / "unified").mkdir()
+    (tmp_path / "unified/cgroup.controllers").write_text("memory\n")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        f"cgroup {tmp_path}/cpuset cgroup rw,cpuset 0 0\ncgroup2 {tmp_path}/unified cgroup2 rw 0 0\n"
+    )
+    monkeypatch.setattr(cgroups, "find_mixture", partial(cgroups.find_mixture, tmp_path, mounts))
+    lxc.Kind().check(lxc.Config())
+    with pytest.raises(PlatformUnusable, match="LXC cannot limit memory here"):
+        lxc.Kind().check(lxc.Config(memory_bytes=64 << 20))
+
+
+def test_a_guest_has_the_cpus_and_the_memory_it_was_given(plan: GuestPlan) -> None:
+    guest = lxc.Kind().start(replace(plan, config=lxc.Config(memory_bytes=64 << 20)))
+    try:
+        limits = {
+            limit.read_text().strip()
+            for name in ("cpuset.cpus", "memory.limit_in_bytes", "memory.max")
+            for limit in cgroups.ROOT.glob(f"**/{plan.record.run}-guest/container/{name}")
+        }
+    finally:
+        guest.stop()
+    assert limits == {"0", str(64 << 20)}

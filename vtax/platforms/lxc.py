@@ -1,0 +1,176 @@
+"""LXC containers: the host's kernel behind a second pair of interfaces, without a network of LXC's own."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from vtax.machine import cgroups
+from vtax.machine.agent import Agent, AgentGone, agent_binary
+from vtax.machine.namespace import Namespace
+from vtax.platforms.container import ContainerGuest, tail, told_version
+from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.package import check_tools
+from vtax.platforms.raw import require_agent, require_root
+from vtax.platforms.veth import add_veth, remove_veth
+
+HELLO_TIMEOUT_S = 10.0
+TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux"}
+"""Commands, and the packages that have them."""
+
+LOCKS = Path("/run/lxc/lock")
+"""Where LXC makes a directory for each directory of containers, and leaves it."""
+
+CGROUPS = ("container", "monitor", "monitor.pivot")
+"""What LXC makes cgroups for; the last takes the monitor in when it removes the others."""
+
+PRESENT = """
+find "$1" -type d -name "$0" | grep -q . || test -e "$2/$3"
+"""
+"""Whether anything of container $0 is there: beneath the cgroups $1, or of its directory $3 among the locks $2."""
+
+REMOVE = r"""
+until find "$1" -depth -type d -regex ".*/$0\(/.*\)?" -delete; do sleep 0.01; done
+cd "$2" && rm -rf "$3" && rmdir --parents --ignore-fail-on-non-empty "${3%/*}"
+"""
+"""Removes it. LXC leaves a cgroup when it ends and all when killed; they are busy until the last process has ended."""
+
+
+class Config(PlatformConfig):
+    """Keys of LXC containers."""
+
+    memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")
+
+    @property
+    def limits(self) -> list[str]:
+        """The cgroup controllers that guests need."""
+        return ["cpuset"] if self.memory_bytes is None else ["cpuset", "memory"]
+
+
+class Kind:
+    """Platform kind `lxc`."""
+
+    port = "bridge"
+
+    def check(self, config: Config) -> None:
+        """LXC must be installed, and able to apply what is asked of it."""
+        require_root()
+        require_agent()
+        check_tools(TOOLS)
+        check_limits(config.limits)
+
+    def prepare(self, config: Config) -> Probe:
+        """Ask LXC for its version."""
+        self.check(config)
+        return Probe("none", {"runtime": "lxc", "version": told_version("lxc-start", "lxc")})
+
+    def start(self, plan: GuestPlan) -> ContainerGuest:
+        """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it."""
+        config = plan.config
+        assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
+        begun = time.monotonic()
+        namespace = Namespace(f"{plan.record.run}-{plan.name}")
+        plan.record.add("namespace", name=namespace.name)
+        namespace.create()
+        with contextlib.ExitStack() as undo:
+            undo.callback(namespace.remove)
+            for number, nic in enumerate(plan.nics):
+                interface = f"{plan.name}p{number}"
+                add_veth(plan.host, interface, namespace, f"eth{number}", nic)
+                undo.callback(remove_veth, plan.host, interface)
+                nic.port.attach(interface, nic.mac)
+            directory = plan.scratch / plan.name
+            write_container(directory, namespace, plan.cpus, config.memory_bytes)
+
+            left = [namespace.name, str(cgroups.ROOT), str(LOCKS), str(directory).lstrip("/")]
+            remove = ["sh", "-c", REMOVE, *left]
+            plan.record.add_removable(
+                "container", namespace.name, remove=remove, present=["sh", "-c", PRESENT, *left]
+            )
+            undo.callback(_run, remove)
+            # In the foreground it is the container's monitor and leaves its pipes to the agent; both die with us.
+            command = [
+                *("setpriv", "--pdeathsig", "KILL", "--"),
+                *("lxc-start", "--foreground", f"--name={namespace.name}"),
+                *(f"--lxcpath={directory}", f"--rcfile={directory / 'config'}"),
+            ]
+            log = plan.scratch / f"{plan.name}.log"
+            with log.open("wb") as errors:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    process_group=0,
+                )
+            agent = Agent(plan.name, process)
+            undo.callback(agent.close)
+            plan.record.add_process(process.pid, plan.name)
+            try:
+                agent.wait_hello(HELLO_TIMEOUT_S)
+            except AgentGone as error:
+                raise AgentGone(f"{error}\n{tail(log)}") from None
+            return ContainerGuest(agent, time.monotonic() - begun, undo.pop_all(), log)
+
+
+def check_limits(controllers: Sequence[str]) -> None:
+    """Raise PlatformUnusable for a cgroup controller that LXC would not use here: in a mixture, one of version 2."""
+    mixture = cgroups.find_mixture()
+    for controller in controllers:
+        if mixture and controller not in mixture.controllers:
+            raise PlatformUnusable(
+                f"LXC cannot limit {controller} here: beside cgroups of version 1 it sets none of version 2, "
+                f"and {controller} is not among those of version 1",
+                "boot with systemd.unified_cgroup_hierarchy=1",
+            )
+
+
+def write_container(
+    directory: Path, namespace: Namespace, cpus: Sequence[int], memory_bytes: int | None
+) -> None:
+    """A container (lxc.container.conf(5)) whose root holds the agent and nothing else."""
+    root = directory / "rootfs"
+    for name in ("proc", "sys", "dev"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    agent = str(agent_binary()).replace(" ", r"\040")  # as in fstab(5)
+    settings = {
+        "lxc.uts.name": "guest",
+        "lxc.rootfs.path": f"dir:{root}",
+        # Not a copy in the root: /run, where that is, is mounted noexec on many machines.
+        "lxc.mount.entry": f"{agent} vtax-agent none bind,ro,create=file 0 0",
+        "lxc.init.cmd": "/vtax-agent",
+        "lxc.namespace.share.net": namespace.path,
+        "lxc.mount.auto": "proc:mixed sys:ro",
+        "lxc.autodev": 1,
+        "lxc.console.path": "none",
+        "lxc.tty.max": 0,
+        "lxc.pty.max": 0,
+        "lxc.cap.keep": "net_admin net_raw",
+        "lxc.no_new_privs": 1,
+        # LXC's own profile exists only where the package apparmor has loaded it.
+        "lxc.apparmor.profile": "unconfined",
+        "lxc.monitor.signal.pdeath": "SIGKILL",
+        # All beneath one cgroup; else they are three at the top, one of them everybody's, which stays.
+        **{f"lxc.cgroup.dir.{part}": f"{namespace.name}/{part}" for part in CGROUPS},
+        **_limits(cpus, memory_bytes),
+    }
+    (directory / "config").write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
+
+
+def _limits(cpus: Sequence[int], memory_bytes: int | None) -> dict[str, object]:
+    """The settings of limits; LXC passes those of the other version over, and fails at one that it cannot apply."""
+    alone = (cgroups.ROOT / "cgroup.controllers").exists()
+    prefix, memory = ("lxc.cgroup2", "memory.max") if alone else ("lxc.cgroup", "memory.limit_in_bytes")
+    limits: dict[str, object] = {f"{prefix}.cpuset.cpus": ",".join(map(str, cpus))}
+    if memory_bytes is not None:
+        limits[f"{prefix}.{memory}"] = memory_bytes
+    return limits
+
+
+def _run(command: list[str]) -> None:
+    """Have a container removed; what cannot be is still in the run's record."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(command, check=False, capture_output=True, timeout=30)
