@@ -124,7 +124,7 @@ def check_limits(controllers: Sequence[str]) -> None:
             raise PlatformUnusable(
                 f"LXC cannot limit {controller} here: beside cgroups of version 1 it sets none of version 2, "
                 f"and {controller} is not among those of version 1",
-                "boot with systemd.unified_cgroup_hierarchy=1",
+                "needs a boot with systemd.unified_cgroup_hierarchy=1",
             )
 
 
