@@ -87,7 +87,7 @@ def test_raw_and_container_end_to_end(container: str, scenario: Path, tmp_path: 
         ("raw", None, 2),
     ]
     assert {row["context"] for row in trials} == {"own"}
-    for flow in result.query("SELECT * FROM flows WHERE intended_mbps = 5").to_pylist():
+    for flow in result.query("SELECT * FROM cells WHERE intended_mbps = 5").to_pylist():
         assert flow["frames_sent"] == pytest.approx(0.3 * 5e6 / (8 * 88), rel=0.02)
         assert (flow["frames_lost"], flow["frames_duplicated"], flow["frames_reordered"]) == (0, 0, 0)
         assert flow["latency_count"] >= 0.3 * 1000
