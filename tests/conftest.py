@@ -8,15 +8,18 @@ import os
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests.disturb import Act
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestNic, GuestPlan, container, lxc
+from vtax.testbed.host import Host
 
 # A busy machine is no fault of an example; hangs are ended by the test's own time limit.
 settings.register_profile("default", deadline=None)
@@ -155,3 +158,20 @@ def plan(tmp_path: Path) -> Iterator[GuestPlan]:
 def interfaces(namespace: Namespace) -> set[str]:
     """The names of a namespace's interfaces."""
     return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})
+
+
+@pytest.fixture
+def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Act], None]]:
+    """Has something done once, amid the first measurement."""
+    counters = Host.counters
+    acts: list[Act] = []
+
+    def disturbed(self: Host, cpus: list[int]) -> dict[str, Any]:
+        sample = counters(self, cpus)
+        if cpus and acts:
+            acts.pop()(self.namespace.name.removesuffix("-uut"))
+        return sample
+
+    monkeypatch.setattr(Host, "counters", disturbed)
+    yield acts.append
+    assert acts == [], "no trial came so far"

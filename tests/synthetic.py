@@ -166,12 +166,14 @@ class Cell:
                 {"host": "local", "domain": "source", "component": "thread", "percent": 100.0},
             ],
             hops=[
+                {"hop": "link", "stream": 0, "received": sent, "forwarded": sent, "dropped": 0},
                 {
-                    "hop": "uut0",
+                    "hop": "UUT ingress",
+                    "stream": 0,
                     "received": sent,
                     "forwarded": sent - lost,
                     "dropped": lost,
-                    "reason": "ring full",
+                    "reason": "ring full (dropped_out of src0)",
                 },
             ],
             latency=[

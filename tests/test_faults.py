@@ -6,17 +6,16 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.disturb import Act, bpf_program, within
 from tests.guest_fault import with_fault
 from vtax.cli import main
 from vtax.machine.namespace import Namespace
 from vtax.platforms import qemu
 from vtax.results import Result
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
-from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -113,23 +112,6 @@ def test_a_guest_that_hangs_in_boot_is_given_up(
 
 
 @pytest.fixture
-def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[str], Any]], None]]:
-    """Has something done once, amid the first measurement: the act is given the run's name."""
-    counters = Host.counters
-    acts: list[Callable[[str], Any]] = []
-
-    def disturbed(self: Host, cpus: list[int]) -> dict[str, Any]:
-        sample = counters(self, cpus)
-        if cpus and acts:
-            acts.pop()(self.namespace.name.removesuffix("-uut"))
-        return sample
-
-    monkeypatch.setattr(Host, "counters", disturbed)
-    yield acts.append
-    assert acts == [], "no trial came so far"
-
-
-@pytest.fixture
 def burner() -> Iterator[Callable[[int], None]]:
     """Starts processes that use up a CPU and do not descend from this one; ends them afterwards."""
     started: list[int] = []
@@ -152,7 +134,7 @@ def test_a_process_that_takes_the_cpu_is_named(
     role: str,
     words: str,
     burner: Callable[[int], None],
-    in_the_trial: Callable[[Callable[[str], Any]], None],
+    in_the_trial: Callable[[Act], None],
     scenario: Path,
     tmp_path: Path,
 ) -> None:
@@ -162,7 +144,7 @@ def test_a_process_that_takes_the_cpu_is_named(
 
 
 def test_a_stepped_clock_is_named(
-    in_the_trial: Callable[[Callable[[str], Any]], None], scenario: Path, tmp_path: Path
+    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     def step(by_s: float) -> None:
         time.clock_settime(time.CLOCK_REALTIME, time.time() + by_s)
@@ -196,7 +178,7 @@ def send_foreign_frames(run: str) -> None:
 
 
 def test_another_who_sends_through_the_links_is_noticed(
-    in_the_trial: Callable[[Callable[[str], Any]], None], scenario: Path, tmp_path: Path
+    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     in_the_trial(send_foreign_frames)
     judged = measure(scenario, tmp_path / "out")
@@ -207,32 +189,19 @@ def test_another_who_sends_through_the_links_is_noticed(
     assert named(judged, "frames that are no test frames reached the sink") == "invalid"
 
 
-FOREIGN_PROGRAM = """
-__attribute__((section("xdp"), used)) int foreign(void *context) { return 2; }
-char licence[] __attribute__((section("license"), used)) = "GPL";
-"""
-
-
-@pytest.fixture
-def foreign_program(tmp_path: Path) -> Path:
-    path = tmp_path / "foreign.o"
-    command = ["clang", "-target", "bpf", "-O2", "-c", "-x", "c", "-", "-o", path]
-    subprocess.run(command, input=FOREIGN_PROGRAM, text=True, check=True)
-    return path
-
-
 def test_a_sink_whose_program_is_replaced_is_noticed(
-    foreign_program: Path,
-    in_the_trial: Callable[[Callable[[str], Any]], None],
+    in_the_trial: Callable[[Act], None],
     scenario: Path,
     tmp_path: Path,
 ) -> None:
+    foreign = bpf_program(tmp_path / "foreign.o", "xdp", "return 2;")
+
     def replace(run: str) -> None:
-        script = (
+        within(
+            f"{run}-sink",
             "id=$(bpftool link show | sed -n '/xdp/{s/:.*//p}' | tail -n 1); bpftool link detach id $id"
-            f" && ip link set dev snk0 xdpdrv obj {foreign_program} sec xdp"
+            f" && ip link set dev snk0 xdpdrv obj {foreign} sec xdp",
         )
-        subprocess.run(["nsenter", f"--net=/run/netns/{run}-sink", "sh", "-ec", script], check=True)
 
     in_the_trial(replace)
     judged = measure(scenario, tmp_path / "out")

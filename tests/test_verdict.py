@@ -230,7 +230,7 @@ def test_a_flood_far_below_its_ceiling_was_held_back() -> None:
 
 def test_drops_at_a_full_ring_tell_that_flow_control_is_missing() -> None:
     measured = make_measured(make_cell())
-    measured.interfaces[1]["source/src0"]["dropped"] = 5  # type: ignore[index]
+    measured.interfaces[1]["source/src0"]["dropped_out"] = 5  # type: ignore[index]
     judgement = judge(measured, CEILING, 1000)
     assert judgement.verdict is Verdict.SUSPECT
     assert "no flow control" in judgement.reasons[0]

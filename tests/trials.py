@@ -69,20 +69,17 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "threads": {"ingress in0": {"run_ns": 700 * sent * work.streams, "wait_ns": 0}},
     }
     measured.cpu = (before, after)
+    received = round(sent * received_share)
+    frames = {
+        "source/src": (0, sent),
+        "uut/in": (sent, 0),
+        "uut/out": (0, received),
+        "sink/snk": (received, 0),
+    }
+    ways = [(f"{name}{stream}", taken) for stream in range(work.streams) for name, taken in frames.items()]
     measured.interfaces = (
-        {
-            name: _frames(0, 0)
-            for stream in range(work.streams)
-            for name in (f"source/src{stream}", f"uut/in{stream}")
-        },
-        {
-            name: counters
-            for stream in range(work.streams)
-            for name, counters in (
-                (f"source/src{stream}", _frames(0, sent)),
-                (f"uut/in{stream}", _frames(sent, 0)),
-            )
-        },
+        {name: _frames(name, 0, 0) for name, _ in ways},
+        {name: _frames(name, *taken) for name, taken in ways},
     )
     measured.surroundings = (_surroundings(0.0), _surroundings(1.5))
     measured.guest = (_guest(), _guest())
@@ -157,5 +154,6 @@ def _histogram(samples: int) -> str:
     return str(histogram.encode().decode())
 
 
-def _frames(received: int, sent: int) -> dict[str, int]:
-    return {"received": received, "sent": sent, "dropped": 0, "held_back": 0}
+def _frames(name: str, received: int, sent: int) -> dict[str, Any]:
+    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "held_back": 0}
+    return {"name": name.partition("/")[2], "kind": "veth", "received": received, "sent": sent, **dropped}

@@ -31,7 +31,7 @@ struct test_frame {
 	__u8 phase;
 	__u8 stream;
 	__be32 sequence;
-	__be64 time_ns; /* CLOCK_MONOTONIC just before the send */
+	__be64 time_ns; /* CLOCK_MONOTONIC: when a paced frame was due; a flood: just before the send */
 } __attribute__((packed, aligned(8)));
 
 _Static_assert(sizeof(struct test_frame) == 64, "the test frame's header fills the smallest frame");

@@ -78,7 +78,7 @@ def _links(measured: Measured) -> Iterator[Finding]:
         return
     before, after = measured.interfaces
     links = [name for name in after if name.startswith("source/")]
-    dropped = sum(after[name]["dropped"] - before[name]["dropped"] for name in links)
+    dropped = sum(after[name]["dropped_out"] - before[name]["dropped_out"] for name in links)
     if dropped:
         yield (
             Verdict.SUSPECT,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from vtax.campaign.delay import delay_columns, probes_lost, queued_at_source
+from vtax.campaign.hops import Hop, hops
 from vtax.campaign.limits import offered_fps
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Judgement
@@ -54,7 +55,7 @@ def record(
         trial=trial,
         flows=flows,
         cpu=_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
-        hops=_hops(measured),
+        hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[
             {
                 "trial_id": measured.trial,
@@ -161,24 +162,17 @@ def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[d
     return rows
 
 
-def _hops(measured: Measured) -> list[dict[str, Any]]:
-    """Frames through every interface on the way, warm-up and drain included."""
-    if measured.interfaces is None:
-        return []
-    before, after = measured.interfaces
-    return [
-        {
-            "trial_id": measured.trial,
-            "hop": interface,
-            "received": counters["received"] - before[interface]["received"],
-            "forwarded": counters["sent"] - before[interface]["sent"],
-            "dropped": counters["dropped"] - before[interface]["dropped"],
-            "held_back": counters["held_back"] - before[interface]["held_back"],
-            "reason": None,
-        }
-        for interface, counters in after.items()
-        if interface in before
-    ]
+def _hop(measured: Measured, hop: Hop) -> dict[str, Any]:
+    return {
+        "trial_id": measured.trial,
+        "stream": hop.stream,
+        "hop": hop.name,
+        "received": hop.received,
+        "forwarded": hop.forwarded,
+        "dropped": hop.dropped,
+        "held_back": hop.held_back,
+        "reason": hop.reason if hop.dropped else None,
+    }
 
 
 def _start_spread_ms(measured: Measured) -> float:

@@ -76,7 +76,7 @@ class Preset:
 def presets(directory: Path = DIRECTORY) -> dict[str, Preset]:
     """Every preset by name, in the order of the names."""
     found = {}
-    for path in sorted(directory.glob("*.yaml")):
+    for path in sorted(directory.glob("*.yaml"), key=lambda path: path.stem):
         document = read_document(path)
         content = validate(PresetFile, document)
         found[path.stem] = Preset(path.stem, content.title, content.kind, content.config, document)

@@ -171,12 +171,13 @@ HOPS: Final = Table(
     "a hop of the packets' way in a trial",
     (
         TRIAL_ID,
-        Column("hop", STRING, "", "interface or queue on the way"),
-        Column("received", INT64, "frames", "taken in by the hop"),
-        Column("forwarded", INT64, "frames", "passed on by the hop"),
-        Column("dropped", INT64, "frames", "dropped at the hop"),
+        Column("stream", INT32, "", "number of the stream, from 0"),
+        Column("hop", STRING, "", "place on the way, in its order: link, UUT ingress ... sink"),
+        Column("received", INT64, "frames", "came to the hop, all phases of the trial"),
+        Column("forwarded", INT64, "frames", "came to the next one"),
+        Column("dropped", INT64, "frames", "the difference, where it is a loss"),
         Column("held_back", INT64, "times", "its queue found the next hop full and waited"),
-        Column("reason", STRING, "", "the counter that names the drop"),
+        Column("reason", STRING, "", "the counter that saw the drops; null where none did"),
     ),
 )
 

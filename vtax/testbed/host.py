@@ -28,6 +28,7 @@ from vtax.testbed.port import PORTS, Port
 
 GUEST_PATIENCE_S = 5.0
 """A guest that says nothing for so long hangs."""
+TC_H_ROOT = 0xFFFFFFFF
 GONE = {errno.ENODEV, errno.ENOENT, errno.ESRCH}
 
 
@@ -167,24 +168,27 @@ class Host:
             "threads": threads,
         }
 
-    def interface_counters(self) -> dict[str, dict[str, int]]:
-        """Totals of every interface: frames received, sent, dropped (rtnl_link_stats64), and `held_back`.
+    def interface_counters(self) -> dict[str, dict[str, Any]]:
+        """Totals of every interface: frames received, sent, and dropped on their way in, out, and in its queue.
 
-        `held_back` counts how often its queue found that the far ring had no room (requeues of the root qdisc).
+        `held_back` counts how often its queue found that the far ring had no room (requeues of the root qdisc), and
+        `kind` is what `ip -d link` calls it.
         """
 
         def read(ip: IPRoute) -> tuple[list[Any], list[Any]]:
             return list(ip.get_links()), list(ip.get_qdiscs())
 
         links, qdiscs = self.namespace.netlink(read)
-        requeues = {qdisc["index"]: _requeues(qdisc) for qdisc in qdiscs}
+        queues = {qdisc["index"]: _queue(qdisc) for qdisc in qdiscs if qdisc["parent"] == TC_H_ROOT}
         return {
-            link.get_attr("IFLA_IFNAME"): {
+            name: {
+                "name": name,
+                "kind": link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND"),
                 **_frames(link.get_attr("IFLA_STATS64")),
-                "held_back": requeues.get(link["index"], 0),
+                **queues.get(link["index"], _queue(None)),
             }
             for link in links
-            if link.get_attr("IFLA_IFNAME") != "lo"
+            if (name := link.get_attr("IFLA_IFNAME")) != "lo"
         }
 
     def close(self) -> None:
@@ -229,15 +233,19 @@ def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, ti
         total["wait_ns"] += times.wait_ns
 
 
-def _requeues(qdisc: Any) -> int:
-    statistics = qdisc.get_attr("TCA_STATS2")
+def _queue(qdisc: Any) -> dict[str, int]:
+    statistics = qdisc.get_attr("TCA_STATS2") if qdisc is not None else None
     queue = statistics.get_attr("TCA_STATS_QUEUE") if statistics else None
-    return int(queue["requeues"]) if queue else 0
+    return {
+        "dropped_queue": int(queue["drops"]) if queue else 0,
+        "held_back": int(queue["requeues"]) if queue else 0,
+    }
 
 
 def _frames(stats: dict[str, int]) -> dict[str, int]:
     return {
         "received": stats["rx_packets"],
         "sent": stats["tx_packets"],
-        "dropped": stats["rx_dropped"] + stats["tx_dropped"],
+        "dropped_in": stats["rx_dropped"] + stats["rx_missed_errors"],
+        "dropped_out": stats["tx_dropped"],
     }

@@ -26,6 +26,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         tables.throughput_table(summary),
         tables.delay_table(summary),
         tables.maximum_table(summary),
+        tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
         tax_tables.tax_by_load(summary),

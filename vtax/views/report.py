@@ -68,6 +68,7 @@ def render(summary: Summary) -> str:
         ),
         details=_filled(
             tables.stream_table(summary),
+            tables.loss_table(summary),
             tables.cpu_table(summary),
             tables.verdict_table(summary),
             tables.left_out_table(summary),

@@ -10,6 +10,7 @@ from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.losses import Loss, losses
 from vtax.views.provenance import Platform, Provenance, read_provenance
 from vtax.views.sentences import Findings, Sentence, sentences
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
@@ -36,6 +37,7 @@ class Summary:
     changes: list[MaximumChange]
     costs: list[LoadCost]
     cpu: list[CpuUse]
+    losses: list[Loss]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -75,6 +77,7 @@ def summarise(result: Result) -> Summary:
         changes=changes,
         costs=costs,
         cpu=cpu_use(result, cells),
+        losses=losses(result, cells),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,

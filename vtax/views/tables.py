@@ -236,6 +236,37 @@ def cpu_table(summary: Summary) -> Table:
     )
 
 
+def loss_table(summary: Summary) -> Table:
+    """Where frames were lost, by load and hop."""
+    return Table(
+        name="losses",
+        title="Where frames were lost",
+        note="Share of the frames sent in all phases of a trial that came to a hop and not to the next one.",
+        columns=(
+            Column("platform"),
+            LOAD,
+            Column("hop"),
+            Column("lost", "%", numeric=True),
+            N,
+            LEFT_OUT,
+            Column("counter that saw it"),
+        ),
+        sections=sections(
+            _by_setting(summary.losses),
+            lambda loss: _heading(summary, loss),
+            lambda loss: (
+                loss.platform,
+                load_label(loss.intended_mbps),
+                loss.hop,
+                mean(loss.ratio, numbers.ratio_as_percent),
+                count(loss.ratio),
+                left_out(loss.ratio.left_out),
+                loss.reason or "none",
+            ),
+        ),
+    )
+
+
 def verdict_table(summary: Summary) -> Table:
     """Trials by verdict and reason."""
     return Table(

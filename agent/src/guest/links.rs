@@ -1,11 +1,14 @@
 //! # Network interfaces through rtnetlink
 
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use anyhow::Context;
 use futures_util::TryStreamExt;
-use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
+use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use rtnetlink::{Handle, LinkUnspec, new_connection};
+use serde::Serialize;
 
 use crate::Error;
 use crate::mac::MacAddress;
@@ -15,9 +18,32 @@ use crate::mac::MacAddress;
 pub(super) struct Link {
     pub(super) name: String,
     pub(super) mac: Option<MacAddress>,
-    index: u32,
+    pub(super) frames: Frames,
+    pub(super) index: u32,
     is_up: bool,
     carrier: bool,
+}
+
+/// Totals since the interface was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Frames {
+    received: u64,
+    sent: u64,
+    /// Dropped on their way in: no room in the ring, no memory, no receiver.
+    dropped_in: u64,
+    /// Dropped by the driver on their way out.
+    dropped_out: u64,
+}
+
+impl From<Stats64> for Frames {
+    fn from(stats: Stats64) -> Self {
+        Self {
+            received: stats.rx_packets,
+            sent: stats.tx_packets,
+            dropped_in: stats.rx_dropped + stats.rx_missed_errors,
+            dropped_out: stats.tx_dropped,
+        }
+    }
 }
 
 impl Link {
@@ -35,6 +61,7 @@ impl From<LinkMessage> for Link {
         let mut link = Self {
             name: String::new(),
             mac: None,
+            frames: Frames::default(),
             index: message.header.index,
             is_up: message.header.flags.contains(LinkFlags::Up),
             carrier: false,
@@ -43,6 +70,7 @@ impl From<LinkMessage> for Link {
             match attribute {
                 LinkAttribute::IfName(name) => link.name = name,
                 LinkAttribute::Address(bytes) => link.mac = bytes.try_into().ok().map(MacAddress),
+                LinkAttribute::Stats64(stats) => link.frames = stats.into(),
                 LinkAttribute::Carrier(carrier) => link.carrier = carrier == 1,
                 _ => {}
             }
@@ -66,6 +94,24 @@ impl Links {
         let messages = self.0.link().get().execute();
         let links = messages.map_ok(Link::from).try_collect().await;
         Ok(links.context("cannot list the network interfaces")?)
+    }
+
+    /// Frames that each interface's own queueing discipline has dropped, by the interface's index.
+    pub(super) async fn queue_drops(&self) -> Result<HashMap<u32, u64>, Error> {
+        let messages: Vec<TcMessage> = self
+            .0
+            .qdisc()
+            .get()
+            .execute()
+            .try_collect()
+            .await
+            .context("cannot list the queueing disciplines")?;
+        let roots = messages
+            .iter()
+            .filter(|message| message.header.parent == TcHandle::ROOT);
+        Ok(roots
+            .map(|root| (root.header.index as u32, drops_of(root)))
+            .collect())
     }
 
     pub(super) async fn set_up(&self, link: &Link, mtu: u32) -> Result<(), Error> {
@@ -108,4 +154,21 @@ impl Links {
             )
         })?)
     }
+}
+
+fn drops_of(qdisc: &TcMessage) -> u64 {
+    let statistics = qdisc
+        .attributes
+        .iter()
+        .filter_map(|attribute| match attribute {
+            TcAttribute::Stats2(statistics) => Some(statistics),
+            _ => None,
+        });
+    statistics
+        .flatten()
+        .find_map(|statistic| match statistic {
+            TcStats2::Queue(queue) => Some(u64::from(queue.drops)),
+            _ => None,
+        })
+        .unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 //!
 //! Asked before and after each trial: what changed in between is a result, and may be the reason of a loss.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 
@@ -9,7 +10,7 @@ use anyhow::Context;
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-use super::links::{Link, Links};
+use super::links::{Frames, Link, Links};
 use crate::Error;
 use crate::mac::MacAddress;
 
@@ -32,13 +33,19 @@ struct InterfaceReply {
     mac: MacAddress,
     /// Administratively up, and with a carrier.
     ready: bool,
+    #[serde(flatten)]
+    frames: Frames,
+    /// Frames that its queueing discipline has dropped since it was made.
+    dropped_queue: u64,
 }
 
 impl InterfaceReply {
-    fn of(link: Link) -> Option<Self> {
+    fn of(link: Link, queue_drops: &HashMap<u32, u64>) -> Option<Self> {
         Some(Self {
             mac: link.mac?,
             ready: link.has_carrier().is_ok(),
+            frames: link.frames,
+            dropped_queue: queue_drops.get(&link.index).copied().unwrap_or_default(),
             interface: link.name,
         })
     }
@@ -46,9 +53,15 @@ impl InterfaceReply {
 
 pub(crate) fn state() -> Result<StateReply, Error> {
     let runtime = super::runtime()?;
-    let links = runtime.block_on(async { Links::open()?.all().await })?;
+    let (present, queue_drops) = runtime.block_on(async {
+        let links = Links::open()?;
+        Ok::<_, Error>((links.all().await?, links.queue_drops().await?))
+    })?;
+    let interfaces = present
+        .into_iter()
+        .filter_map(|link| InterfaceReply::of(link, &queue_drops));
     Ok(StateReply {
-        interfaces: links.into_iter().filter_map(InterfaceReply::of).collect(),
+        interfaces: interfaces.collect(),
         clock_offset_ns: clock_offset_ns()?,
         oom_kills: oom_kills(&read_vmstat()?),
     })

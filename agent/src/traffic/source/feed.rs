@@ -58,7 +58,7 @@ impl<'a> Feed<'a> {
         self.next + BATCH as u64 > SEQUENCE_NUMBERS
     }
 
-    /// When the frame in `slot` was stamped.
+    /// When the frame in `slot` was made ready to depart.
     #[inline]
     pub(super) fn time_ns(&self, slot: usize) -> u64 {
         self.times_ns[slot]
@@ -68,13 +68,13 @@ impl<'a> Feed<'a> {
         self.tally
     }
 
-    /// Writes the frame `slot` after the next into its place.
+    /// Writes the frame `slot` after the next into its place, to depart now; its delay counts from `since_ns`.
     #[inline]
-    pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, time_ns: u64) {
+    pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, since_ns: u64, now: u64) {
         let frame = &mut self.frames[slot * self.frame_bytes..][..self.frame_bytes];
         let sequence = (self.next + slot as u64) as u32;
-        stamp(frame, self.phase, is_probe, sequence, time_ns);
-        self.times_ns[slot] = time_ns;
+        stamp(frame, self.phase, is_probe, sequence, since_ns);
+        self.times_ns[slot] = now;
     }
 
     /// Offers the first `count` slots to the interface and returns how many are done with; none when the socket is full.

@@ -80,7 +80,7 @@ fn flood(feeds: &mut [Feed<'_>], window: &Window, is_over: impl Fn() -> bool) ->
                 );
             }
             for slot in 0..BATCH {
-                feed.stamp(slot, false, now);
+                feed.stamp(slot, false, now, now);
             }
             done += feed.send(BATCH);
         }

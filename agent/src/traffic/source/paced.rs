@@ -68,7 +68,8 @@ impl Mechanism for Paced<'_> {
 
 /// Stamps the frames to send now, of which the first is due, and returns their number.
 ///
-/// A probe is alone, so that it waits for no other frame between its stamp and its departure.
+/// A probe is alone, so that it waits for no other frame. Delay counts from when a frame was due: the load is an open loop,
+/// and what a late source adds is not to be hidden from those who wait.
 #[inline]
 fn stamp_due(
     feed: &mut Feed<'_>,
@@ -79,7 +80,7 @@ fn stamp_due(
 ) -> usize {
     let first = feed.next();
     let is_probe = first % probe_interval == 0;
-    feed.stamp(0, is_probe, now);
+    feed.stamp(0, is_probe, due_ns(first), now);
     if is_probe {
         return 1;
     }
@@ -90,7 +91,7 @@ fn stamp_due(
         if number % probe_interval == 0 || now >= end_ns {
             break;
         }
-        feed.stamp(count, false, now);
+        feed.stamp(count, false, due_ns(number), now);
         count += 1;
     }
     count

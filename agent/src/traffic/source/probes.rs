@@ -49,7 +49,7 @@ impl<'a> ProbeLane<'a> {
                     return Ok(self.feeds.iter().map(Feed::tally).collect());
                 }
                 if schedule.due_ns(stream, feed.next()) <= now {
-                    feed.stamp(0, true, now);
+                    feed.stamp(0, true, now, now);
                     feed.send(1);
                 }
                 next_ns = next_ns.min(schedule.due_ns(stream, feed.next()));

@@ -1,0 +1,120 @@
+"""Every lost frame is charged to the hop that lost it, whatever the platform's way."""
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.trials import make_cell, make_measured
+from vtax.campaign.hops import Hop, hops
+from vtax.campaign.trial import Measured
+from vtax.testbed.addressing import StreamAddresses
+
+SENT = 10_000
+TAP_WAY = (
+    *("link", "UUT ingress", "bridge port in", "tap queue", "guest ring", "guest forwarding", "guest egress"),
+    *("bridge port out", "UUT egress", "sink"),
+)
+
+
+def interface(name: str, received: int = 0, sent: int = 0, **counted: Any) -> dict[str, Any]:
+    """An interface's counters; those that are not named are 0."""
+    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "held_back": 0}
+    return {"name": name, "kind": "tun", "received": received, "sent": sent, **dropped, **counted}
+
+
+def lossy(lost: dict[str, int]) -> Measured:
+    """A trial through a guest on taps that lost as many frames at each hop."""
+    left = [SENT]
+    for hop in TAP_WAY:
+        left.append(left[-1] - lost.get(hop, 0))
+    at = dict(zip(TAP_WAY, left, strict=False))
+    measured = make_measured(make_cell(), offered_fps=SENT)
+    after = {
+        "source/src0": interface(
+            "src0",
+            sent=at["bridge port in"],
+            dropped_queue=lost.get("link", 0),
+            dropped_out=lost.get("UUT ingress", 0),
+        ),
+        "uut/in0": interface("in0", received=at["bridge port in"]),
+        "uut/guestp0": interface("guestp0", sent=at["guest ring"], dropped_out=lost.get("tap queue", 0)),
+        "uut/guestp1": interface("guestp1", received=at["bridge port out"]),
+        "uut/out0": interface(
+            "out0",
+            sent=left[-1],
+            dropped_queue=lost.get("UUT egress", 0),
+            dropped_out=lost.get("sink", 0),
+        ),
+        "sink/snk0": interface("snk0", received=left[-1]),
+    }
+    measured.interfaces = ({name: interface(each["name"]) for name, each in after.items()}, after)
+    addresses = StreamAddresses(0)
+    nics = {
+        addresses.uut_in_mac: interface(
+            "eth0", received=at["guest forwarding"], dropped_in=lost.get("guest ring", 0)
+        ),
+        addresses.uut_out_mac: interface(
+            "eth1",
+            sent=at["guest egress"] - lost.get("guest egress", 0),
+            dropped_queue=lost.get("guest egress", 0),
+        ),
+    }
+    assert measured.guest is not None
+    for state, counted in zip(measured.guest, (False, True), strict=True):
+        state["interfaces"] = [
+            {**(nic if counted else interface("")), "mac": mac, "interface": nic["name"], "ready": True}
+            for mac, nic in nics.items()
+        ]
+    return measured
+
+
+def drops(found: list[Hop]) -> dict[str, int]:
+    return {hop.name: hop.dropped for hop in found if hop.dropped}
+
+
+@given(st.dictionaries(st.sampled_from(TAP_WAY), st.integers(1, SENT // len(TAP_WAY))))
+def test_each_hop_is_charged_what_it_lost(lost: dict[str, int]) -> None:
+    found = hops(lossy(lost))
+    assert tuple(hop.name for hop in found) == TAP_WAY
+    assert drops(found) == lost
+    assert all(there.forwarded == here.received for there, here in itertools.pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("hop", "reason"),
+    [
+        ("link", "queue full (dropped_queue of src0)"),
+        ("UUT ingress", "ring full (dropped_out of src0)"),
+        ("tap queue", "no room (dropped_out of guestp0)"),
+        ("guest ring", "no room in the ring (dropped_in of the guest's eth0)"),
+        ("guest egress", "queue full (dropped_queue of the guest's eth1)"),
+        ("guest forwarding", None),
+        ("sink", "ring full (dropped_out of out0)"),
+    ],
+)
+def test_the_counter_that_saw_it_is_the_reason(hop: str, reason: str | None) -> None:
+    (found,) = (each for each in hops(lossy({hop: 7})) if each.dropped)
+    assert (found.name, found.reason) == (hop, reason)
+
+
+def test_a_guest_that_no_longer_tells_is_one_hop() -> None:
+    measured = lossy({"guest ring": 3, "guest egress": 4})
+    assert measured.guest is not None
+    measured.guest[1]["condition"] = "ended"
+    assert drops(hops(measured)) == {"guest": 7}
+
+
+def test_raw_has_no_guest_on_its_way() -> None:
+    found = hops(make_measured(make_cell(), received_share=0.9))
+    assert [hop.name for hop in found] == ["link", "UUT ingress", "UUT forwarding", "UUT egress", "sink"]
+    assert set(drops(found)) == {"UUT forwarding"}
+
+
+def test_frames_that_join_are_no_loss() -> None:
+    measured = lossy({})
+    assert measured.interfaces is not None
+    measured.interfaces[1]["uut/in0"]["received"] += 50
+    assert drops(hops(measured)) == {"bridge port in": 50}

@@ -1,0 +1,109 @@
+"""Loss that is provoked at one hop of a real way is charged to that hop, with the counter that saw it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.disturb import Act, bpf_program, within
+from vtax.cli import main
+from vtax.machine.ingress import thread_ingress
+from vtax.machine.namespace import Namespace
+from vtax.results import Result
+from vtax.testbed.layout import cpu_layout
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+SHARE = 0.99
+"""Of the lost frames that must be charged to the hop that lost them."""
+DROPS_SOME = "return bpf_get_prandom_u32() % 10 ? 0 : 2;"
+"""TC_ACT_OK nine times in ten, else TC_ACT_SHOT (linux/pkt_cls.h)."""
+HELPER = "static unsigned int (*const bpf_get_prandom_u32)(void) = (void *)7;"
+
+
+def measure(path: Path, out: Path, *options: str) -> tuple[list[dict[str, Any]], int]:
+    """Run one cell without a warm-up; returns its first trial's hops and how many frames source and sink miss."""
+    cell = ["--repetitions", "1", "--set", "workload.warmup_s=0", "--duration", "1", *options]
+    main(["run", str(path), *cell, "--out", str(out)])
+    result = Result.open(out)
+    hops = result.query("SELECT * FROM hops WHERE trial_id = 1").to_pylist()
+    (flow,) = result.query("SELECT * FROM flows WHERE trial_id = 1").to_pylist()
+    return hops, flow["frames_sent"] - flow["frames_received"]
+
+
+def assert_charged(
+    hops: list[dict[str, Any]], lost: int, place: str, reason: str | None, twice: float = 1 / SHARE
+) -> None:
+    """All the loss is accounted for, and nearly all of it at one place; `twice` bounds what is dropped again."""
+    assert lost > 100
+    dropped = {hop["hop"]: hop["dropped"] for hop in hops}
+    assert SHARE * lost <= sum(dropped.values()) <= lost * twice, dropped
+    assert dropped[place] >= SHARE * sum(dropped.values()), dropped
+    assert {hop["hop"]: hop["reason"] for hop in hops}[place] == reason
+
+
+def thinned(interface: str, direction: str) -> Callable[[str, Path], str]:
+    """A command that has every tenth frame or so dropped at one side of an interface."""
+    return lambda _run, program: (
+        f"tc qdisc add dev {interface} clsact; "
+        f"tc filter add dev {interface} {direction} bpf direct-action object-file {program} section tc"
+    )
+
+
+def narrowed(interface: str) -> Callable[[str, Path], str]:
+    """A command that lets only 5 Mbit/s out of an interface, with a short queue."""
+    return lambda _run, _program: f"tc qdisc replace dev {interface} root tbf rate 5mbit burst 2kb limit 4kb"
+
+
+PROVOKED: dict[str, tuple[str, Callable[[str, Path], str], str | None]] = {
+    "link": ("source", thinned("src0", "egress"), None),
+    "bridge port in": ("uut", thinned("in0", "ingress"), None),
+    "guest forwarding": ("guest", thinned("eth0", "ingress"), None),
+    "guest egress": ("guest", narrowed("eth1"), "queue full (dropped_queue of the guest's eth1)"),
+    "bridge port out": ("uut", thinned("guestp1", "ingress"), None),
+    "UUT egress": ("uut", narrowed("out0"), "queue full (dropped_queue of out0)"),
+}
+
+
+@pytest.mark.parametrize("place", PROVOKED)
+def test_a_container_and_its_bridges(
+    place: str, in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+) -> None:
+    host, command, reason = PROVOKED[place]
+    program = bpf_program(tmp_path / "drop.o", "tc", DROPS_SOME, HELPER)
+    in_the_trial(lambda run: within(f"{run}-{host}", command(run, program)))
+    hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=20")
+    assert_charged(hops, lost, place, reason)
+
+
+def test_a_ring_that_overflows_without_flow_control(scenario: Path, tmp_path: Path) -> None:
+    options = ["--platform", "raw", "--set", "intended_mbps=max", "--set", "flow_control=false"]
+    hops, lost = measure(scenario, tmp_path / "out", *options, "--set", "link_mbps=unlimited")
+    # A frame that is refused amid a batch is offered again.
+    assert_charged(hops, lost, "UUT ingress", "ring full (dropped_out of src0)", twice=1.1)
+
+
+def test_a_sink_that_gets_no_cpu(in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path) -> None:
+    (cpu, *_) = cpu_layout()["agents"]  # where the source never sleeps
+
+    def starve(run: str) -> None:
+        thread = thread_ingress(Namespace(f"{run}-sink"), "snk0", [cpu])
+        os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))
+
+    in_the_trial(starve)
+    hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=20")
+    assert_charged(hops, lost, "sink", "ring full (dropped_out of out0)")
+
+
+@pytest.mark.parametrize("platform", ["uml", "qemu-virtio"])
+def test_a_flooded_guest(platform: str, scenario: Path, tmp_path: Path) -> None:
+    hops, lost = measure(scenario, tmp_path / "out", "--platform", platform, "--set", "intended_mbps=max")
+    assert_charged(hops, lost, "tap queue", "no room (dropped_out of guestp0)")
+
+
+def test_a_guest_whose_nic_has_too_short_a_ring(scenario: Path, tmp_path: Path) -> None:
+    options = ["--platform", "qemu-rtl8139", "--set", "intended_mbps=20"]
+    hops, lost = measure(scenario, tmp_path / "out", *options)
+    assert_charged(hops, lost, "guest ring", "no room in the ring (dropped_in of the guest's eth0)")

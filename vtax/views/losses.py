@@ -1,0 +1,60 @@
+"""Where frames were lost: each hop's share of the frames that were sent, at one load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vtax.results import Result
+from vtax.views.cells import USABLE, Cell, Setting
+from vtax.views.estimate import Estimate, mean_estimate
+
+# All phases of a trial, all streams together. A hop's reason is the one that most of its streams and trials give.
+_LOSSES = f"""
+WITH {USABLE}, trial AS (
+    SELECT trial_id, hop, sum(dropped) AS dropped, mode(reason) AS reason FROM hops GROUP BY ALL
+), sent AS (
+    SELECT trial_id, sum(received) AS sent FROM hops WHERE hop = 'link' GROUP BY ALL
+), blocks AS (
+    SELECT cell, uut_context, hop, block, avg(dropped / sent) AS share, mode(reason) AS reason
+    FROM usable JOIN trial USING (trial_id) JOIN sent USING (trial_id) WHERE sent > 0 GROUP BY ALL
+)
+SELECT cell, uut_context, hop, list(share ORDER BY block) AS shares, mode(reason) AS reason
+FROM blocks GROUP BY ALL HAVING max(share) > 0 ORDER BY hop
+"""  # noqa: S608, made of constants
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Share of the frames sent that a hop lost at one load; `reason` is the counter that saw them dropped."""
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    uut_context: str
+    hop: str
+    ratio: Estimate
+    reason: str | None
+
+
+def losses(result: Result, cells: Iterable[Cell]) -> list[Loss]:
+    """A row a cell and hop that lost frames, in the order of `cells`, the greatest loss first."""
+    found: dict[tuple[str, str], list[tuple[str, list[float], str | None]]] = {}
+    for row in result.query(_LOSSES).to_pylist():
+        key = (row["cell"], row["uut_context"])
+        found.setdefault(key, []).append((row["hop"], row["shares"], row["reason"]))
+    return [
+        Loss(
+            platform=cell.platform,
+            setting=cell.setting,
+            intended_mbps=cell.intended_mbps,
+            uut_context=cell.uut_context,
+            hop=hop,
+            ratio=mean_estimate(shares, cell.left_out),
+            reason=reason,
+        )
+        for cell in cells
+        for hop, shares, reason in sorted(
+            found.get((cell.key, cell.uut_context), []), key=lambda each: -sum(each[1])
+        )
+    ]
