@@ -136,3 +136,18 @@ def test_clean_waits_for_no_running_campaign(scenario: Path, tmp_path: Path) -> 
 
 def test_clean_on_a_clean_machine() -> None:
     assert vtax("clean").stdout == "nothing to remove\n"
+
+
+def test_what_cannot_be_removed_is_named_and_stays_in_its_record() -> None:
+    record = OwnershipRecord("vtax-test-stays")
+    record.open()
+    record.add_removable("idol", "of stone", remove=["false"], present=["true"])
+    try:
+        cleaned = vtax("clean")
+        assert cleaned.returncode == 1
+        assert "idol of stone is still there: OSError: false exited 1" in cleaned.stderr
+        assert f"removed directory {record.scratch}" in cleaned.stdout
+        assert "1 still there" in cleaned.stdout
+        assert [str(entry) for entry in record.entries()] == ["idol of stone"]
+    finally:
+        record.path.unlink()

@@ -141,10 +141,15 @@ def clean() -> None:
     """Remove what a killed run left on this machine, by its ownership record, and name it."""
     from vtax.campaign import clean_host
 
-    removed = clean_host()
-    for owned in removed:
+    cleaned = clean_host()
+    for owned in cleaned.removed:
         print(f"removed {owned}")
-    if not removed:
+    if cleaned.failed:
+        print(
+            f"{len(cleaned.failed)} still there, for the reasons above; remove the cause and repeat vtax clean"
+        )
+        raise typer.Exit(BROKE)
+    if not cleaned.removed:
         print("nothing to remove")
 
 

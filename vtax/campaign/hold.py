@@ -4,6 +4,7 @@ import contextlib
 import signal
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 from vtax.machine.lock import HostLock
@@ -12,15 +13,25 @@ from vtax.machine.ownership import Owned, OwnershipRecord, stale_records
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-def clean_host() -> list[Owned]:
-    """Remove what killed runs left here, by their ownership records; returns what was still there.
+@dataclass(frozen=True)
+class Cleaned:
+    """What was removed, and what could not be: that is in the log, with the reason, and stays in its record."""
+
+    removed: list[Owned]
+    failed: list[Owned]
+
+
+def clean_host() -> Cleaned:
+    """Remove what killed runs left here, by their ownership records.
 
     Raises InputError while a campaign holds the host: what it owns is in use.
     """
     lock = HostLock()
     lock.acquire("vtax clean")
     try:
-        return [owned for record in stale_records() for owned in record.clean()]
+        records = stale_records()
+        removed = [owned for record in records for owned in record.clean()]
+        return Cleaned(removed, [owned for record in records for owned, _ in record.failed])
     finally:
         lock.release()
 
