@@ -78,6 +78,16 @@ def test_what_breaks_the_protocol_is_named(tmp_path: Path, answer: bytes, expect
     assert expected in said(tmp_path, HELLO, answer)
 
 
+def test_a_breach_is_the_agents_failure_and_an_end_is_not(tmp_path: Path) -> None:
+    for answer, failed in ((b"nonsense\n", True), (b'{"half', False), (b"", False)):
+        agent = start(tmp_path, HELLO, answer)
+        agent.wait_hello(5.0)
+        with pytest.raises(AgentGone):
+            agent.call("ping", timeout_s=2.0)
+        close(agent)
+        assert (agent.death is not None) is failed, answer
+
+
 def test_a_whole_line_may_fill_the_limit(tmp_path: Path) -> None:
     frame = b'{"id":1,"result":"%s"}\n'
     text = b"x" * (LINE_LIMIT_BYTES - len(frame) + 2)

@@ -173,8 +173,8 @@ def test_a_guest_that_dies_is_said_and_replaced(running: "subprocess.Popen[str]"
         entry for entry in OwnershipRecord(record.stem).entries() if entry.detail.get("name") == "guest"
     ]
     os.kill(guests[-1].detail["pid"], signal.SIGKILL)
-    said = wait_for_line(running, r"its guest died|vtax broke|Traceback")
-    assert "container: its guest died; it is built anew" in said
+    said = wait_for_line(running, r"the guest died|vtax broke|Traceback")
+    assert "container: the guest died: what it lost by that is a result; it is taken down" in said
     wait_for_line(running, r"^\[\d+/")
     wait_for_line(running, r"^\[\d+/")
     result = Result.open(tmp_path / "out")

@@ -107,6 +107,15 @@ def test_a_guest_that_no_longer_tells_is_one_hop() -> None:
     assert drops(hops(measured)) == {"guest": 7}
 
 
+def test_a_guest_whose_taps_went_with_it_is_one_hop() -> None:
+    measured = lossy({"guest ring": 3, "guest egress": 4})
+    assert measured.guest is not None and measured.interfaces is not None
+    measured.guest[1]["condition"] = "ended"
+    for tap in ("uut/guestp0", "uut/guestp1"):
+        del measured.interfaces[1][tap]
+    assert drops(hops(measured)) == {"guest": 7}
+
+
 def test_raw_has_no_guest_on_its_way() -> None:
     found = hops(make_measured(make_cell(), received_share=0.9))
     assert [hop.name for hop in found] == ["link", "UUT ingress", "UUT forwarding", "UUT egress", "sink"]

@@ -5,6 +5,7 @@ import pytest
 from tests.trials import make_cell, make_measured
 from vtax.campaign.judge import judge
 from vtax.campaign.rows import headline, record
+from vtax.units import fps
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
 ENVIRONMENT = {"host": "local", "kernel": "6.18"}
@@ -65,3 +66,12 @@ def test_a_broken_trial_is_still_a_row() -> None:
 def test_the_headline_says_what_came_through() -> None:
     measured = make_measured(make_cell(), received_share=0.5)
     assert headline(measured) == "received 50.0 of 100.0 Mbit/s, lost 50.00%"
+
+
+def test_delay_at_a_source_that_fell_behind_is_not_given() -> None:
+    cell = make_cell(intended_mbps=100.0)
+    for share, given in ((1.0, True), (0.99, False)):
+        rate = share * fps(100.0, 1500)
+        measured = make_measured(cell, offered_fps=rate)
+        (flow,) = record(measured, judge(measured, rate, 1000), PLACE, 51.0, ENVIRONMENT).flows
+        assert (flow["latency_p50_ns"] is not None) is given

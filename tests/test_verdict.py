@@ -240,3 +240,20 @@ def test_a_kernel_without_schedstat_is_judged_by_the_rest() -> None:
     measured = make_measured(make_cell())
     measured.source["thread"] = None
     assert judge(measured, CEILING, 1000).verdict is Verdict.VALID
+
+
+def test_the_worst_cause_comes_first() -> None:
+    measured = make_measured(make_cell())
+    measured.source["lag_ns"]["p99"] = 2_000_000
+    _others(0.5)(measured)
+    first, second = judge(measured, CEILING, 1000).reasons
+    assert first.startswith("CPU time taken")
+    assert second.startswith("departures were late")
+
+
+def test_an_old_line_of_the_console_is_no_reason() -> None:
+    measured = make_measured(make_cell())
+    for state in measured.guest or ():
+        state["last_words"] = "Out of memory: Killed process 70 (hog)"
+    _guest(condition="ended")(measured)
+    assert judge(measured, CEILING, 1000).reasons == ("the guest died: what it lost by that is a result",)

@@ -1,15 +1,15 @@
 """What a trial's probes tell of delay, and when they tell nothing.
 
-A paced stream's probes wait in the source's own queue whenever its link is full: their delay is then the source's,
-and is not given. A flood's probes pass by that queue, and are lost where the far ring is full: a lost probe's delay
-is beyond every other, and quantiles count it so (RFC 7679, 5.1).
+A paced stream's probes wait at the source whenever its link is full or the source falls behind: their delay is then
+the source's, and is not given. A flood's probes pass by that queue, and are lost where the far ring is full: a lost
+probe's delay is beyond every other, and quantiles count it so (RFC 7679, 5.1).
 """
 
 import math
 from dataclasses import replace
 from typing import Any
 
-from vtax.campaign.limits import at_link_rate, held_back
+from vtax.campaign.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.trial import PROBES_PER_S_PACED, Measured
 from vtax.statistics.quantiles import decode
 from vtax.units import fps
@@ -32,9 +32,13 @@ def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
 
 
 def queued_at_source(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
-    """Whether the stream's probes waited in the source's own queue."""
-    if measured.cell.workload.intended_mbps is None:
+    """Whether the stream's probes waited at the source: in its queue, or for a source that fell behind."""
+    work = measured.cell.workload
+    if work.intended_mbps is None:
         return False
+    offered = measured.phase(stream)["frames_sent"] / measured.window_s
+    if offered < (1 - OFFERED_TOLERANCE) * fps(work.intended_mbps, work.frame_bytes):
+        return True
     return at_link_rate(measured, stream, link_mbps) or held_back(measured, stream)
 
 

@@ -15,10 +15,10 @@ def guest_findings(measured: Measured) -> Iterator[Finding]:
         return
     before, after = measured.guest
     if after["condition"] == "ended":
-        yield Verdict.VALID, f"the guest died{_in_its_words(after)}: what it lost by that is a result"
+        yield Verdict.VALID, f"the guest died{_in_its_words(before, after)}: what it lost by that is a result"
         return
     if after["condition"] != "answers":
-        yield Verdict.VALID, f"the guest hung{_in_its_words(after)}: what it lost by that is a result"
+        yield Verdict.VALID, f"the guest hung{_in_its_words(before, after)}: what it lost by that is a result"
         return
     for mac in sorted(_ready(before) - _ready(after)):
         yield Verdict.VALID, f"the guest lost its NIC {mac}: what it lost by that is a result"
@@ -45,7 +45,7 @@ def _ready(state: dict[str, Any]) -> set[str]:
     return {interface["mac"] for interface in state["interfaces"] if interface["ready"]}
 
 
-def _in_its_words(state: dict[str, Any]) -> str:
-    """The telling line of its console, in brackets; empty where there is none."""
-    line = telling_line(state["last_words"])
-    return f" ({line})" if line else ""
+def _in_its_words(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """The telling line of its console, in brackets; empty where none was said in the trial."""
+    line = telling_line(after["last_words"])
+    return f" ({line})" if line and line != telling_line(before["last_words"]) else ""

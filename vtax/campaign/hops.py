@@ -40,14 +40,17 @@ def hops(measured: Measured) -> list[Hop]:
     before, after = measured.interfaces
     host = {name: _growth(before[name], after[name]) for name in after if name in before}
     guest = _guest_growth(measured)
+    has_guest = f"uut/{GUEST}p0" in before
     return [
         hop
         for stream in measured.source["streams"]
-        for hop in _way(stream["stream"], measured.departed(stream), host, guest)
+        for hop in _way(stream["stream"], measured.departed(stream), host, guest, has_guest)
     ]
 
 
-def _way(stream: int, departed: int, host: dict[str, Counters], guest: dict[str, Counters]) -> Iterator[Hop]:
+def _way(
+    stream: int, departed: int, host: dict[str, Counters], guest: dict[str, Counters], has_guest: bool
+) -> Iterator[Hop]:
     source, entry = host[f"source/src{stream}"], host[f"uut/in{stream}"]
     leave, sink = host[f"uut/out{stream}"], host[f"sink/snk{stream}"]
     on_link = _tried(source)
@@ -57,7 +60,9 @@ def _way(stream: int, departed: int, host: dict[str, Counters], guest: dict[str,
     yield Hop(stream, "UUT ingress", on_link, entry["received"], _named(source, "dropped_out", "ring full"))
     there, back = (host.get(f"uut/{GUEST}p{2 * stream + side}") for side in (0, 1))
     if there is None or back is None:
-        yield Hop(stream, "UUT forwarding", entry["received"], _offered(leave))
+        # The taps of a guest that died are gone with it.
+        name = "guest" if has_guest else "UUT forwarding"
+        yield Hop(stream, name, entry["received"], _offered(leave))
         yield from _egress(stream, "UUT egress", leave, _offered(leave), leave["sent"] + leave["dropped_out"])
     else:
         yield from _through_guest(stream, entry, (there, back), leave, guest)

@@ -15,15 +15,14 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
     """Judge a trial against the source's ceiling (all streams together) and the links' rate."""
     if measured.failure is not None:
         return Judgement(Verdict.INVALID, (f"instrument failed: {measured.failure}",), (), None)
-    findings = [
-        *instrument_findings(measured),
-        *surroundings_findings(measured),
-        *guest_findings(measured),
-    ]
+    findings = sorted(
+        [*instrument_findings(measured), *surroundings_findings(measured), *guest_findings(measured)],
+        key=lambda finding: -list(Verdict).index(finding[0]),
+    )
     per_stream = ceiling_fps / measured.cell.workload.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
     marks = sorted({mark for mark in limits if mark is not None})
-    verdict = max((severity for severity, _ in findings), key=list(Verdict).index, default=Verdict.VALID)
+    verdict = findings[0][0] if findings else Verdict.VALID
     return Judgement(verdict, tuple(text for _, text in findings), tuple(marks), uut_context(measured))
 
 

@@ -45,6 +45,8 @@ class Path:
         self._config = config
         self.testbed = LocalTestbed(settings, streams, record)
         self._opened_streams = 0
+        self.facts: PathFacts | None = None
+        """What opening it showed; None while it is down."""
 
     def open(self) -> PathFacts:
         """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
@@ -67,7 +69,8 @@ class Path:
             raise PathFailed(f"{error}\n{uut.last_words(GUEST)}".strip()) from None
         ready_s = guest["hello_s"] + uut.counters([])["at_s"] - begun
         attached = sorted({stream["attached"] for stream in sink["streams"]})
-        return PathFacts(guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"])
+        self.facts = PathFacts(guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"])
+        return self.facts
 
     def use_streams(self, count: int) -> None:
         """Open the source on the first `count` streams."""
@@ -101,6 +104,7 @@ class Path:
     def close(self) -> None:
         """Take everything down."""
         self._opened_streams = 0
+        self.facts = None
         self.testbed.close()
 
     def _wait_ready(self) -> None:

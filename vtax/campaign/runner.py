@@ -134,11 +134,9 @@ class Campaign:
             preset, self.platforms.config(first), local_settings(first, self.cpus), plot.streams, owned
         )
         try:
-            facts = self._open(path, plot)
             for position, cell in todo:
-                if facts is None:
+                if not self._cell(block, position, cell, path, plot):
                     return
-                facts = self._cell(block, position, cell, path, facts, plot)
         finally:
             self._close(path)
 
@@ -153,7 +151,9 @@ class Campaign:
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")
                 self._close(path)
         for cell in plot.cells:
-            self.reasons[cell.key] = reason.splitlines()[0] if reason else "the path did not become ready"
+            self.reasons.setdefault(
+                cell.key, reason.splitlines()[0] if reason else "the path did not become ready"
+            )
         return None
 
     def _close(self, path: Path) -> None:
@@ -163,14 +163,14 @@ class Campaign:
         except BUILD_FAILURES as error:
             self.progress.note(f"{path.preset.name} was not taken down whole: {error}")
 
-    def _cell(
-        self, block: int, position: int, cell: Cell, path: Path, facts: PathFacts, plot: Plot
-    ) -> PathFacts | None:
-        """Measure one cell until a trial is usable; returns the facts of the path as it now stands."""
-        standing: PathFacts | None = facts
+    def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
+        """Measure one cell until a trial is usable; False where the path does not come up for it."""
         probe = self.platforms.probes[cell.platform]
         settings = local_settings(cell, self.cpus)
-        while standing is not None and self.standing.wants(block, cell.key, ATTEMPTS):
+        while self.standing.wants(block, cell.key, ATTEMPTS):
+            facts = path.facts or self._open(path, plot)
+            if facts is None:
+                return False
             number = self.standing.last_trial + 1
             self.progress.trial_started(number, cell.key)
             measured = measure(path, cell, number, emulated=probe.emulated)
@@ -185,15 +185,15 @@ class Campaign:
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
                 "ceiling_fps": ceiling,
-                "hello_s": standing.hello_s,
-                "ready_s": standing.ready_s,
+                "hello_s": facts.hello_s,
+                "ready_s": facts.ready_s,
             }
             environment = {
                 "host": "local",
                 "versions": json.dumps({"vtax": vtax.__version__}),
                 **environment_columns(),
             }
-            self.writer.commit(record(measured, judgement, place, standing.sink_cost_ns, environment))
+            self.writer.commit(record(measured, judgement, place, facts.sink_cost_ns, environment))
             self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
             usable = judgement.verdict is not Verdict.INVALID
             self.standing.add(number, block, cell.key, usable)
@@ -202,11 +202,10 @@ class Campaign:
             if measured.failure is not None or is_broken(measured) or sink_is_lost(measured):
                 happened = "; ".join(judgement.reasons)
                 self.progress.note(
-                    f"{cell.platform}: {happened}; it is built anew\n{path.last_words()}".rstrip()
+                    f"{cell.platform}: {happened}; it is taken down\n{path.last_words()}".rstrip()
                 )
                 self._close(path)
-                standing = self._open(path, plot)
-        return standing
+        return True
 
 
 def local_settings(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from pyroute2.netlink.exceptions import NetlinkError
+
 from vtax.campaign.path import Path
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Cell
+from vtax.testbed.local import GUEST
 from vtax.units import fps
 
 QUIET_MS = 200
@@ -75,22 +78,27 @@ def measure(path: Path, cell: Cell, trial: int, *, emulated: bool) -> Measured:
     try:
         path.use_streams(work.streams)
         guest, surroundings = path.guest_state(), path.surroundings()
+        if guest["condition"] != "answers":
+            raise AgentGone(f"the guest had gone before the trial began ({guest['condition']})")
         _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
         measured.surroundings = (surroundings, path.surroundings())
         measured.guest = (guest, path.guest_state())
-        measured.failure = _failure_of(*measured.guest)
-    except (AgentGone, AgentError) as error:
-        measured.failure = str(error)
+        measured.failure = _failure_of(measured)
+    except (AgentGone, AgentError, NetlinkError, OSError) as error:
+        measured.failure = str(error) or type(error).__name__
     measured.wall_s = time.monotonic() - begun
     return measured
 
 
-def _failure_of(before: dict[str, Any], after: dict[str, Any]) -> str | None:
-    """What in the guest makes the trial the instrument's failure: its agent's end, or its own before the trial."""
-    if before["condition"] != "answers":
-        return f"the guest had gone before the trial began ({before['condition']})"
-    if after["condition"] == "agent died":
-        return f"the agent inside the guest {after['reason']}"
+def _failure_of(measured: Measured) -> str | None:
+    """What else makes a trial the instrument's failure: the end of the guest's agent, or a link that is gone."""
+    if measured.guest is not None and measured.guest[1]["condition"] == "agent died":
+        return f"the agent inside the guest {measured.guest[1]['reason']}"
+    if measured.interfaces is not None:
+        before, after = measured.interfaces
+        gone = sorted(name for name in before.keys() - after.keys() if not name.startswith(f"uut/{GUEST}"))
+        if gone:
+            return f"somebody took interfaces away: {', '.join(gone)}"
     return None
 
 

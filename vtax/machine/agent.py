@@ -21,6 +21,8 @@ PROTOCOL = 1
 LINE_LIMIT_BYTES = 65_536
 """Longest line either side may send, its newline included."""
 CALL_TIMEOUT_S = 10.0
+END_PATIENCE_S = 1.0
+"""How long the end of a broken stream is waited for."""
 PIECE_BYTES = 1024
 """What is sent at a time on a line with a window."""
 
@@ -34,7 +36,11 @@ class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLoo
 
 
 class _Ended(Exception):  # noqa: N818
-    """Why nothing more is read: the stream's end, or what was sent against the protocol."""
+    """Why nothing more is read."""
+
+
+class _Breach(_Ended):
+    """What was sent against the protocol."""
 
 
 def agent_binary() -> Path:
@@ -72,8 +78,9 @@ class Agent:
         self._lock = threading.Lock()
         self._ended: str | None = None
         self.death: str | None = None
-        """Why the agent inside a guest ended while the guest lived on, in words that follow "the agent"."""
-        threading.Thread(target=self._read, name=f"agent {name}", daemon=True).start()
+        """Why the agent failed while its guest may live on, in words that follow "the agent"."""
+        self._reader = threading.Thread(target=self._read, name=f"agent {name}", daemon=True)
+        self._reader.start()
 
     def wait_hello(self, timeout_s: float) -> dict[str, Any]:
         """The agent's first message: protocol, version, kernel, cpus, uptime_s."""
@@ -108,9 +115,11 @@ class Agent:
             try:
                 assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
                 self._send(self.process.stdin, json.dumps(request, separators=(",", ":")).encode() + b"\n")
+                return PendingReply(self, method, reply)
             except (BrokenPipeError, ValueError, OSError):
-                raise AgentGone(f"{self.name}: gone when it was asked to {method}") from None
-        return PendingReply(self, method, reply)
+                pass
+        self._reader.join(END_PATIENCE_S)  # it may have the agent's last words still to read
+        raise AgentGone(f"{self.name}: gone when it was asked to {method}")
 
     @property
     def gone(self) -> bool:
@@ -144,6 +153,8 @@ class Agent:
                 self._take(self.process.stdout.readline(LINE_LIMIT_BYTES))
         except (_Ended, OSError) as error:
             ended = str(error)
+            if isinstance(error, _Breach):
+                self.death = f"broke the protocol: it {ended}"
         if self._window is not None:
             self._window.close()
         with self._lock:
@@ -169,21 +180,21 @@ class Agent:
             case {"method": "died", "params": {"reason": str(reason)}}:
                 self.death = reason
             case {"id": None, "error": {"message": str(problem)}}:
-                raise _Ended(f"could not read what it was sent ({_shown(problem)})")
+                raise _Breach(f"could not read what it was sent ({_shown(problem)})")
             case _:
-                raise _Ended(f"sent what is neither hello nor an answer ({_shown(line)})")
+                raise _Breach(f"sent what is neither hello nor an answer ({_shown(line)})")
 
 
 def _parsed(line: bytes) -> Any:
     """The JSON of a line; raises _Ended for anything else."""
     if not line.endswith(b"\n"):
         if len(line) == LINE_LIMIT_BYTES:
-            raise _Ended(f"sent a line longer than {LINE_LIMIT_BYTES} bytes ({_shown(line)})")
+            raise _Breach(f"sent a line longer than {LINE_LIMIT_BYTES} bytes ({_shown(line)})")
         raise _Ended(f"its stream ended within a line ({_shown(line)})" if line else "its stream ended")
     try:
         return json.loads(line)
     except (ValueError, RecursionError):  # the latter for deep nesting
-        raise _Ended(f"sent what is no JSON ({_shown(line)})") from None
+        raise _Breach(f"sent what is no JSON ({_shown(line)})") from None
 
 
 def _shown(sent: object) -> str:

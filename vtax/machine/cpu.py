@@ -5,6 +5,7 @@ and softirq figures are samples of the timer tick. Thread times are the schedule
 the nanosecond but blind to interrupts and softirqs that run on top of a thread.
 """
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -75,9 +76,8 @@ def thread_time(pid: int, tid: int | None = None) -> ThreadTime | None:
 def threads_of(pid: int) -> dict[int, str]:
     """Thread ids of a process with their names."""
     threads = {}
-    for task in Path(f"/proc/{pid}/task").glob("[0-9]*"):
-        try:
-            threads[int(task.name)] = (task / "comm").read_text().strip()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process ends
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread ends
+                threads[int(task.name)] = (task / "comm").read_text(errors="replace").strip()
     return threads

@@ -142,7 +142,7 @@ def _parsed(line: str) -> Any:
 def process_start(pid: int) -> int:
     """Start time of a process in clock ticks since boot, 0 if it is gone (proc(5), field 22 of stat)."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return int(stat.rpartition(")")[2].split()[19])
@@ -167,7 +167,7 @@ def stop_process(pid: int, started: int, *, grace_s: float = 1.0) -> bool:
 
 def _is_zombie(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
 

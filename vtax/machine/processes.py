@@ -45,7 +45,7 @@ def others(everything: Iterable[Process], root: int) -> list[Process]:
 
 def _read(pid: int) -> Process | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     name, _, rest = stat.partition("(")[2].rpartition(")")

@@ -34,9 +34,7 @@ class Kernel:
         command = ["modprobe", "-d", str(self.root), "-S", self.version, "--show-depends", module]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
         if done.returncode != 0:
-            raise PlatformUnusable(
-                f"kernel {self.version} has no module {module}", "choose another nic_model"
-            )
+            raise PlatformUnusable(f"kernel {self.version} has no module {module}", "needs another nic_model")
         return [Path(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("insmod ")]
 
 
@@ -77,7 +75,7 @@ def extract_vmlinux(image: bytes) -> bytes:
                 return kernel
             at = image.find(magic, at + 1)
     raise PlatformUnusable(
-        "the kernel image is compressed in an unknown way", "use a kernel compressed with xz or gzip"
+        "the kernel image is compressed in an unknown way", "needs a kernel compressed with xz or gzip"
     )
 
 

@@ -41,7 +41,7 @@ def check_limits(name: str, controllers: Sequence[str]) -> None:
             raise PlatformUnusable(
                 f"{name} cannot limit {controller} here: it works with cgroups of version 1 or 2, not with both, "
                 f"and {controller} is not among those of version 1",
-                "use runtime: runc, or boot with systemd.unified_cgroup_hierarchy=1",
+                "needs runtime: runc, or a boot with systemd.unified_cgroup_hierarchy=1",
             )
 
 

@@ -33,7 +33,7 @@ def filling_cache() -> Iterator[None]:
     except OSError as error:
         raise PlatformUnusable(
             f"cannot fill the cache: {error}",
-            f"free 1 GB in {cache_directory()}, or set VTAX_CACHE to another directory",
+            f"needs 1 GB in {cache_directory()}, or VTAX_CACHE set to another directory",
         ) from error
 
 

@@ -6,6 +6,8 @@ let go by its kernel can do nothing to the host.
 """
 
 import os
+import shlex
+import stat
 import subprocess
 import time
 from collections.abc import Sequence
@@ -23,7 +25,7 @@ from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.hello import await_hello
 from vtax.platforms.image import pack_image
-from vtax.platforms.package import Shelf, check_tools, told_by_lists
+from vtax.platforms.package import Shelf, cache_directory, check_tools, told_by_lists
 from vtax.platforms.qemu import DIES_WITH_US
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
@@ -108,6 +110,8 @@ class Kind:
             raise PlatformUnusable(f"{REGISTERS} is not built", build_agent())
         check_tools(TOOLS)
         require_tap()
+        for path in (REGISTERS, cache_directory() / PACKAGES.name):
+            _require_open_to_nobody(path)
         if not MEMORY.is_dir() or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
             raise PlatformUnusable(
                 f"{MEMORY} is not there or mounted noexec; user-mode Linux has its guest's memory there",
@@ -189,6 +193,16 @@ def _finish(tree: Path) -> None:
 
 
 PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
+
+
+def _require_open_to_nobody(path: Path) -> None:
+    """Raise PlatformUnusable where a directory on the way keeps out the user that the guest runs as."""
+    for directory in path.resolve().parents:
+        if directory.is_dir() and not directory.stat().st_mode & stat.S_IXOTH:
+            raise PlatformUnusable(
+                f"{directory} is closed to the user nobody, as whom the guest runs",
+                f"chmod o+x {shlex.quote(str(directory))}",
+            )
 
 
 def _command(binary: Path, image: Path, config: Config, directory: Path) -> list[str]:

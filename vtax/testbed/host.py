@@ -17,7 +17,6 @@ from pyroute2.netlink.exceptions import NetlinkError
 from vtax.machine.agent import Agent, AgentGone, PendingReply, start_agent
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.cpu import sample_cpus, thread_time
-from vtax.machine.environment import host_environment
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
@@ -50,10 +49,6 @@ class Host:
         """Make the host's namespace."""
         self._record.add("namespace", name=self.namespace.name)
         self.namespace.create()
-
-    def environment(self) -> dict[str, Any]:
-        """Kernel, CPU, mitigations, clock source; see vtax.machine.environment."""
-        return {"host": self.name, **host_environment()}
 
     def start_agent(self, name: str, cpus: str) -> dict[str, Any]:
         """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`); returns its hello."""
@@ -126,7 +121,7 @@ class Host:
             reason = guest.agent.death
             condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
             return {"condition": condition, "reason": reason, "last_words": guest.last_words()}
-        return {"condition": "answers", "last_words": "", **state}
+        return {"condition": "answers", "last_words": guest.last_words(), **state}
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""

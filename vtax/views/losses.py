@@ -9,15 +9,19 @@ from vtax.results import Result
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, mean_estimate
 
-# All phases of a trial, all streams together. A hop's reason is the one that most of its streams and trials give.
+# All phases of a trial, all streams together; a trial without a hop that others have lost nothing there.
+# A hop's reason is the one that most of its streams and trials give.
 _LOSSES = f"""
 WITH {USABLE}, trial AS (
     SELECT trial_id, hop, sum(dropped) AS dropped, mode(reason) AS reason FROM hops GROUP BY ALL
 ), sent AS (
     SELECT trial_id, sum(received) AS sent FROM hops WHERE hop = 'link' GROUP BY ALL
+), places AS (
+    SELECT DISTINCT cell, uut_context, hop FROM usable JOIN trial USING (trial_id)
 ), blocks AS (
-    SELECT cell, uut_context, hop, block, avg(dropped / sent) AS share, mode(reason) AS reason
-    FROM usable JOIN trial USING (trial_id) JOIN sent USING (trial_id) WHERE sent > 0 GROUP BY ALL
+    SELECT cell, uut_context, hop, block, avg(coalesce(dropped, 0) / sent) AS share, mode(reason) AS reason
+    FROM usable JOIN places USING (cell, uut_context) JOIN sent USING (trial_id)
+    LEFT JOIN trial USING (trial_id, hop) WHERE sent > 0 GROUP BY ALL
 )
 SELECT cell, uut_context, hop, list(share ORDER BY block) AS shares, mode(reason) AS reason
 FROM blocks GROUP BY ALL HAVING max(share) > 0 ORDER BY hop

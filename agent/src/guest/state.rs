@@ -23,7 +23,8 @@ pub(crate) struct StateReply {
     interfaces: Vec<InterfaceReply>,
     /// Time of day less monotonic time: changes when the clock is stepped.
     clock_offset_ns: i64,
-    /// Processes that this kernel has killed for want of memory since it started; null where it does not count them.
+    /// Processes that this kernel has killed for want of memory since it started; null where it does not count them, or is
+    /// not the guest's own.
     oom_kills: Option<u64>,
 }
 
@@ -63,7 +64,10 @@ pub(crate) fn state() -> Result<StateReply, Error> {
     Ok(StateReply {
         interfaces: interfaces.collect(),
         clock_offset_ns: clock_offset_ns()?,
-        oom_kills: oom_kills(&read_vmstat()?),
+        oom_kills: match super::serves_own_kernel() {
+            true => oom_kills(&read_vmstat()?),
+            false => None,
+        },
     })
 }
 
