@@ -264,3 +264,14 @@ def test_memory_must_fit_where_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     config = uml.Config().model_copy(update={"memory_bytes": too_much})
     with pytest.raises(PlatformUnusable, match="has no room for memory_bytes"):
         uml.Kind().prepare(config)
+
+
+def test_a_cache_that_is_closed_to_the_guest_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    monkeypatch.setenv("VTAX_CACHE", str(closed / "cache"))
+    with pytest.raises(PlatformUnusable, match="is closed to the user nobody") as unusable:
+        uml.Kind().check(uml.Config())
+    assert unusable.value.remedy.startswith("chmod o+x ")

@@ -5,6 +5,7 @@ namespace to themselves and no rights: the namespace ends with the kernel whatev
 let go by its kernel can do nothing to the host.
 """
 
+import hashlib
 import os
 import shlex
 import stat
@@ -25,7 +26,7 @@ from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.hello import await_hello
 from vtax.platforms.image import pack_image
-from vtax.platforms.package import Shelf, cache_directory, check_tools, told_by_lists
+from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, told_by_lists
 from vtax.platforms.qemu import DIES_WITH_US
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
@@ -110,8 +111,7 @@ class Kind:
             raise PlatformUnusable(f"{REGISTERS} is not built", build_agent())
         check_tools(TOOLS)
         require_tap()
-        for path in (REGISTERS, cache_directory() / PACKAGES.name):
-            _require_open_to_nobody(path)
+        _require_open_to_nobody(cache_directory() / PACKAGES.name)
         if not MEMORY.is_dir() or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
             raise PlatformUnusable(
                 f"{MEMORY} is not there or mounted noexec; user-mode Linux has its guest's memory there",
@@ -169,7 +169,7 @@ class Kind:
                     stderr=log,
                     pass_fds=taps,
                     process_group=0,
-                    env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(REGISTERS)},
+                    env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(_open_registers())},
                 )
         finally:
             for tap in taps:
@@ -203,6 +203,20 @@ def _require_open_to_nobody(path: Path) -> None:
                 f"{directory} is closed to the user nobody, as whom the guest runs",
                 f"chmod o+x {shlex.quote(str(directory))}",
             )
+
+
+def _open_registers() -> Path:
+    """REGISTERS where nobody can read it: the tree that vtax was built in may be closed."""
+    library = REGISTERS.read_bytes()
+    path = PACKAGES.root(f"registers-{hashlib.sha256(library).hexdigest()[:16]}.so")
+    with filling_cache():
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(f".{os.getpid()}")
+            temporary.write_bytes(library)
+            temporary.chmod(0o755)
+            temporary.rename(path)
+    return path
 
 
 def _command(binary: Path, image: Path, config: Config, directory: Path) -> list[str]:
