@@ -14,11 +14,8 @@ def guest_findings(measured: Measured) -> Iterator[Finding]:
     if measured.guest is None:
         return
     before, after = measured.guest
-    if after["condition"] == "ended":
-        yield Verdict.VALID, f"the guest died{_in_its_words(before, after)}: what it lost by that is a result"
-        return
-    if after["condition"] != "answers":
-        yield Verdict.VALID, f"the guest hung{_in_its_words(before, after)}: what it lost by that is a result"
+    if not answers(after):
+        yield Verdict.VALID, f"{ending(after, before)}: what it lost by that is a result"
         return
     for mac in sorted(_ready(before) - _ready(after)):
         yield Verdict.VALID, f"the guest lost its NIC {mac}: what it lost by that is a result"
@@ -38,14 +35,22 @@ def is_broken(measured: Measured) -> bool:
     if measured.guest is None:
         return True
     before, after = measured.guest
-    return after["condition"] != "answers" or bool(_ready(before) - _ready(after))
+    return not answers(after) or bool(_ready(before) - _ready(after))
 
 
 def _ready(state: dict[str, Any]) -> set[str]:
     return {interface["mac"] for interface in state["interfaces"] if interface["ready"]}
 
 
-def _in_its_words(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """The telling line of its console, in brackets; empty where none was said in the trial."""
-    line = telling_line(after["last_words"])
-    return f" ({line})" if line and line != telling_line(before["last_words"]) else ""
+def answers(state: dict[str, Any]) -> bool:
+    """Whether a guest stands (Host.guest_state)."""
+    return bool(state["condition"] == "answers")
+
+
+def ending(state: dict[str, Any], before: dict[str, Any] | None = None) -> str:
+    """How a guest that does not answer came to that, with the telling line of its console where that is new."""
+    what = {"ended": "the guest died", "silent": "the guest hung"}
+    words = what.get(state["condition"]) or f"the agent inside the guest {state['reason']}"
+    line = telling_line(state["last_words"])
+    old = telling_line(before["last_words"]) if before is not None else None
+    return f"{words} ({line})" if line and line != old else words

@@ -11,7 +11,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 import vtax
 from vtax.campaign.calibrate import Ceiling, calibrate
-from vtax.campaign.guest import is_broken
+from vtax.campaign.guest import answers, ending, is_broken
 from vtax.campaign.instrument import sink_is_lost
 from vtax.campaign.judge import judge
 from vtax.campaign.path import Path, PathFacts, PathFailed
@@ -167,13 +167,21 @@ class Campaign:
         """Measure one cell until a trial is usable; False where the path does not come up for it."""
         probe = self.platforms.probes[cell.platform]
         settings = local_settings(cell, self.cpus)
+        lost = 0
         while self.standing.wants(block, cell.key, ATTEMPTS):
             facts = path.facts or self._open(path, plot)
             if facts is None:
                 return False
+            guest = path.guest_state()
+            if not answers(guest):
+                self._take_down(path, cell, f"between trials, {ending(guest)}")
+                lost += 1
+                if lost == STARTS:
+                    return True
+                continue
             number = self.standing.last_trial + 1
             self.progress.trial_started(number, cell.key)
-            measured = measure(path, cell, number, emulated=probe.emulated)
+            measured = measure(path, cell, number, guest, emulated=probe.emulated)
             work = cell.workload
             ceiling = self._ceilings[settings][measured.mechanism, work.streams, work.frame_bytes].ceiling_fps
             judgement = judge(measured, ceiling, settings.link_mbps)
@@ -200,12 +208,14 @@ class Campaign:
             if not usable:
                 self.reasons.setdefault(cell.key, judgement.reasons[0])
             if measured.failure is not None or is_broken(measured) or sink_is_lost(measured):
-                happened = "; ".join(judgement.reasons)
-                self.progress.note(
-                    f"{cell.platform}: {happened}; it is taken down\n{path.last_words()}".rstrip()
-                )
-                self._close(path)
+                self._take_down(path, cell, "; ".join(judgement.reasons))
         return True
+
+    def _take_down(self, path: Path, cell: Cell, happened: str) -> None:
+        """Take a path down that is of no more use; the next trial that is wanted builds it anew."""
+        self.reasons.setdefault(cell.key, happened)
+        self.progress.note(f"{cell.platform}: {happened}; it is taken down\n{path.last_words()}".rstrip())
+        self._close(path)
 
 
 def local_settings(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:

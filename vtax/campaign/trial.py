@@ -69,17 +69,18 @@ class Measured:
         return float(self.sink.get("drain_ms", 0)) / 1000
 
 
-def measure(path: Path, cell: Cell, trial: int, *, emulated: bool) -> Measured:
-    """Measure `cell` on a ready path. Never raises for what agents do: that is in `failure`."""
+def measure(path: Path, cell: Cell, trial: int, guest: dict[str, Any], *, emulated: bool) -> Measured:
+    """Measure `cell` on a ready path, whose guest stands as `guest` says (Path.guest_state).
+
+    Never raises for what agents do: that is in `failure`.
+    """
     begun = time.monotonic()
     work = cell.workload
     mechanism = "flood" if work.intended_mbps is None else "paced"
     measured = Measured(trial, cell, mechanism, datetime.now(UTC))
     try:
         path.use_streams(work.streams)
-        guest, surroundings = path.guest_state(), path.surroundings()
-        if guest["condition"] != "answers":
-            raise AgentGone(f"the guest had gone before the trial began ({guest['condition']})")
+        surroundings = path.surroundings()
         _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
         measured.surroundings = (surroundings, path.surroundings())
         measured.guest = (guest, path.guest_state())
