@@ -78,7 +78,7 @@ def test_what_befalls_the_guest_is_a_result(
     fault: str, faulty: Callable[[str], None], scenario: Path, tmp_path: Path
 ) -> None:
     faulty(fault)
-    judged = measure(scenario, tmp_path / "out", duration_s=4 if fault == "memory" else 1)
+    judged = measure(scenario, tmp_path / "out", duration_s=12 if fault == "memory" else 1)
     assert named(judged, RESULTS[fault])
     assert not held_against(judged, RESULTS[fault])
     lost = Result.open(tmp_path / "out").query("SELECT max(loss_ratio) AS loss FROM flows").to_pylist()

@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 SHARE = 0.99
 """Of the lost frames that must be charged to the hop that lost them."""
+NEARLY_ALL = {"link": 0.9}
+"""Less where drops are charged to the next hop in part: a veth counts what its two ends did in common."""
 DROPS_SOME = "return bpf_get_prandom_u32() % 10 ? 0 : 2;"
 """TC_ACT_OK nine times in ten, else TC_ACT_SHOT (linux/pkt_cls.h)."""
 HELPER = "static unsigned int (*const bpf_get_prandom_u32)(void) = (void *)7;"
@@ -40,7 +42,7 @@ def assert_charged(
     assert lost > 100
     dropped = {hop["hop"]: hop["dropped"] for hop in hops}
     assert SHARE * lost <= sum(dropped.values()) <= lost * twice, dropped
-    assert dropped[place] >= SHARE * sum(dropped.values()), dropped
+    assert dropped[place] >= NEARLY_ALL.get(place, SHARE) * sum(dropped.values()), dropped
     assert {hop["hop"]: hop["reason"] for hop in hops}[place] == reason
 
 
@@ -100,7 +102,8 @@ def test_a_sink_that_gets_no_cpu(in_the_trial: Callable[[Act], None], scenario: 
 @pytest.mark.parametrize("platform", ["uml", "qemu-virtio"])
 def test_a_flooded_guest(platform: str, scenario: Path, tmp_path: Path) -> None:
     hops, lost = measure(scenario, tmp_path / "out", "--platform", platform, "--set", "intended_mbps=max")
-    assert_charged(hops, lost, "tap queue", "no room (dropped_out of guestp0)")
+    # A flood's probes are lost on the way too, and are no frames of its flow.
+    assert_charged(hops, lost, "tap queue", "no room (dropped_out of guestp0)", twice=1.1)
 
 
 def test_a_guest_whose_nic_has_too_short_a_ring(scenario: Path, tmp_path: Path) -> None:
