@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.disturb import Act
+from vtax.campaign import clean_host
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestNic, GuestPlan, container, lxc
@@ -93,6 +94,13 @@ def _command(process: Path) -> str:
         return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return ""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_left_by_the_dead() -> None:
+    """Removes what runs that were killed have left, so that no test finds it and no test's footprint has it."""
+    if os.geteuid() == 0:
+        clean_host()
 
 
 @pytest.fixture
