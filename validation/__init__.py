@@ -1,0 +1,4 @@
+"""Proof that vtax measures what is there: planted taxes, other tools beside it, undisturbed trials, simulated campaigns.
+
+`make validate` carries out every part on this machine and writes docs/validation.md anew.
+"""

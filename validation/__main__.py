@@ -1,0 +1,62 @@
+"""`python -m validation [PART ...]`: carry out the parts, and write docs/validation.md when all of them were."""
+
+import importlib
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from validation.page import page
+from validation.section import Section
+from vtax.testbed.layout import cpu_layout
+
+PARTS = ("known_tax", "agreement", "undisturbed", "simulated")
+"""Modules of this package with `run(directory) -> Section`, in the order of the page."""
+PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
+
+
+def main(names: list[str]) -> int:
+    """Exit status 0 where everything held, 1 where something did not, 2 for a part that does not exist."""
+    if unknown := [name for name in names if name not in PARTS]:
+        print(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    begun = time.monotonic()
+    directory = Path(tempfile.mkdtemp(prefix="vtax-validation-"))
+    sections = [_carry_out(name, directory) for name in names or PARTS]
+    wall_min = (time.monotonic() - begun) / 60
+    text = page(_facts(wall_min), sections)
+    if names:
+        print(text)
+    else:
+        PAGE.write_text(text)
+        print(f"{PAGE} written, after {wall_min:.1f} min")
+    missed = [check for section in sections for check in section.checks if not check.holds]
+    for check in missed:
+        print(f"missed: {check.what}: {check.measured}, must be {check.bound}", file=sys.stderr)
+    if missed:
+        print(f"the results are in {directory}", file=sys.stderr)
+    else:
+        shutil.rmtree(directory)
+    return 1 if missed else 0
+
+
+def _carry_out(name: str, directory: Path) -> Section:
+    print(f"validation: {name}", file=sys.stderr, flush=True)
+    part = directory / name
+    part.mkdir()
+    section: Section = importlib.import_module(f"validation.{name}").run(part)
+    return section
+
+
+def _facts(wall_min: float) -> str:
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} in {wall_min:.0f} minutes: {platform.system()} {platform.release()}, "
+        f"{sum(len(cpus) for cpus in cpu_layout().values())} CPUs by role {cpu_layout()}.\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
