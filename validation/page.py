@@ -6,7 +6,8 @@ from validation.section import Check, Section
 
 HEAD = """# Validation
 
-What vtax claims of its own numbers, held against what is known to be true. `make validate` measures all of it and writes this page.
+What vtax claims of its own numbers, held against what is known to be true. `make validate` measures all of it
+and writes this page.
 
 """
 
