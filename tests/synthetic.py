@@ -124,7 +124,7 @@ class Cell:
             "accelerator": model.accelerator,
             "emulated": model.accelerator == "emulated",
             "uut_context": "own",
-            "mechanism": "flood" if flood else "paced",
+            "mechanism": "raw",
             "ceiling_fps": ceiling_fps,
             "start_spread_ms": float(rng.exponential(0.2)),
             "warmup_s": 1.0,
@@ -287,9 +287,13 @@ def _campaign(factors: Mapping[str, list[Any]], repetitions: int, seed: int) -> 
         "testbed": {"name": "local", "link_mbps": 1000, "flow_control": True, "mtu": 1500},
         "command": ["vtax", "run", "synthetic"],
         "ceilings": [
-            {"streams": count, "frame_bytes": size, "mechanism": mechanism, "ceiling_fps": FLOOD_CEILING_FPS}
-            for count, size, mechanism in product(
-                factors["streams"], factors["frame_bytes"], ["paced", "flood"]
-            )
+            {
+                "load": load,
+                "mechanism": "raw",
+                "streams": count,
+                "frame_bytes": size,
+                "ceiling_fps": FLOOD_CEILING_FPS,
+            }
+            for count, size, load in product(factors["streams"], factors["frame_bytes"], ["paced", "flood"])
         ],
     }

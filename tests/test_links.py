@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyroute2.ethtool import Ethtool
 
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.platforms.tap import open_tap
-from vtax.testbed.link import LinkEnd, make_link, shape
+from vtax.testbed.link import CHECKSUMS, SEGMENTATION, LinkEnd, complete_frames, make_link, shape
 from vtax.testbed.port import BridgePort
 
 pytestmark = pytest.mark.system
@@ -75,6 +76,22 @@ def test_a_shaped_link_counts_layer_one(link: tuple[LinkEnd, LinkEnd]) -> None:
     assert "tbf" in qdisc
     assert "rate 1Gbit" in qdisc
     assert "overhead 24" in qdisc
+
+
+def test_frames_leave_a_source_whole(link: tuple[LinkEnd, LinkEnd]) -> None:
+    def active(end: LinkEnd) -> set[str]:
+        def ask() -> set[str]:
+            with Ethtool() as ethtool:
+                features = ethtool.get_features(end.interface).features
+                return {name for name, feature in features.items() if feature.enable}
+
+        return end.namespace.run(ask)
+
+    source, far = link
+    assert CHECKSUMS in active(source)
+    complete_frames(source)
+    assert not active(source) & {CHECKSUMS, *SEGMENTATION}
+    assert CHECKSUMS in active(far)
 
 
 def test_the_ingress_gets_a_pinned_thread(link: tuple[LinkEnd, LinkEnd]) -> None:

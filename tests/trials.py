@@ -41,7 +41,7 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
     work = cell.workload
     rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.frame_bytes)
     sent = round(rate)
-    measured = Measured(1, cell, "flood" if work.intended_mbps is None else "paced", datetime.now(UTC))
+    measured = Measured(1, cell, "raw", datetime.now(UTC))
     measured.source = {
         "start_ns": 0,
         "end_ns": SECOND_NS,
@@ -112,6 +112,8 @@ def _phase(sent: int) -> dict[str, Any]:
         "probes_sent": 0,
         "send_errors": 0,
         "blocked": 0,
+        "sends": sent,
+        "longest_burst": 1,
         "start_ns": 0,
         "end_ns": SECOND_NS,
         "first_ns": 10,

@@ -9,6 +9,7 @@ mod error;
 mod guest;
 mod mac;
 mod netdevice;
+mod offload;
 pub mod traffic;
 
 pub use cpu::CpuList;

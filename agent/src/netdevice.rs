@@ -49,6 +49,14 @@ pub(crate) fn driver(interface: &str) -> io::Result<String> {
     Ok(name.to_string_lossy().into_owned())
 }
 
+/// Has the driver answer an ethtool request, which begins with its command and has room for the answer.
+pub(crate) fn ethtool(interface: &str, request: &mut [u32]) -> io::Result<()> {
+    query(interface, libc::SIOCETHTOOL, |query| {
+        query.ifr_ifru.ifru_data = request.as_mut_ptr().cast();
+    })
+    .map(drop)
+}
+
 fn query(
     interface: &str,
     operation: libc::c_ulong,

@@ -45,6 +45,8 @@ def run(
     for cell in cells:
         if problem := local_settings(cell, cpus).problem():
             raise scenario.error("flow_control", cell.testbed.flow_control, problem)
+        if problem := local_settings(cell, cpus).refusal(cell.workload.mechanism):
+            raise scenario.error("workload.mechanism", cell.workload.mechanism, problem)
     started_at = datetime.now(UTC)
     directory = (
         resume or out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"

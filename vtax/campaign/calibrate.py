@@ -1,29 +1,32 @@
-"""The source's own ceiling: what each mechanism offers when nothing behind the link slows it.
+"""The source's own ceilings: what each mechanism offers when nothing behind the link slows it.
 
-Measured on the shaped interfaces with every frame dropped at the UUT's ingress, for each frame size and number
-of streams, all streams together. A trial whose offered load is at this ceiling says nothing of the platform.
+Measured by the source's agent on the shaped interfaces with every frame dropped at the UUT's ingress, for each frame
+size and number of streams, all streams together, paced and as a flood. They tell which mechanism a trial uses. A trial
+whose offered load is at its mechanism's ceiling says nothing of the platform.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from statistics import median
 from typing import Any
 
 from vtax.machine.ownership import OwnershipRecord
+from vtax.scenario import Workload
 from vtax.testbed.local import LocalSettings, LocalTestbed
+from vtax.units import fps
 
-MECHANISMS = ("paced", "flood")
-WARMUP_S = 0.1
-MEASURE_S = 0.4
-REPEATS = 3
-BEYOND_ANY_FPS = 1e7
-"""An intended load that no mechanism reaches, so that the paced one shows its ceiling."""
+LOADS = ("paced", "flood")
+PLAIN = "raw"
+"""The mechanism that sends every frame by itself where it can."""
+AMPLE = 1.25
+"""A paced load is sent plainly where the plain mechanism's ceiling is this many times the intended rate."""
+CALIBRATION_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Frames a second of all streams together, the median of the repeats."""
+    """Frames a second of all streams together, the median of a few rounds."""
 
+    load: str
     mechanism: str
     streams: int
     frame_bytes: int
@@ -34,13 +37,54 @@ class Ceiling:
         return asdict(self)
 
 
-def calibrate(
-    settings: LocalSettings, loads: Iterable[tuple[int, int]], record: OwnershipRecord
-) -> dict[tuple[str, int, int], Ceiling]:
-    """Ceilings by (mechanism, streams, frame_bytes) for the (streams, frame_bytes) in `loads`."""
+class MechanismRefused(Exception):  # noqa: N818 - it states what the interface did
+    """The mechanism that a scenario asks for is not to be had here; the message says why."""
+
+
+class Ceilings:
+    """What calibration found on one testbed."""
+
+    def __init__(self) -> None:
+        self._ceilings: dict[tuple[str, int, int], list[Ceiling]] = {}
+        self.refused: dict[str, str] = {}
+        """Why a mechanism is not used, by its name."""
+
+    def add(self, load: str, streams: int, frame_bytes: int, found: dict[str, Any]) -> None:
+        """Enter what `source.calibrate` replied: ceilings, the highest first, and refusals."""
+        self._ceilings[load, streams, frame_bytes] = [
+            Ceiling(load, entry["mechanism"], streams, frame_bytes, entry["ceiling_fps"])
+            for entry in found["ceilings"]
+        ]
+        self.refused.update({entry["mechanism"]: entry["reason"] for entry in found["refused"]})
+
+    def choose(self, work: Workload) -> Ceiling:
+        """The ceiling of the mechanism that is to send `work`; raises MechanismRefused where it was named and refused.
+
+        A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
+        """
+        load = "flood" if work.intended_mbps is None else "paced"
+        ranked = self._ceilings[load, work.streams, work.frame_bytes]
+        by_name = {ceiling.mechanism: ceiling for ceiling in ranked}
+        if work.mechanism != "auto":
+            if work.mechanism not in by_name:
+                raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
+            return by_name[work.mechanism]
+        if work.intended_mbps is not None:
+            needed = work.streams * fps(work.intended_mbps, work.frame_bytes)
+            if by_name[PLAIN].ceiling_fps >= AMPLE * needed:
+                return by_name[PLAIN]
+        return ranked[0]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """For campaign.json."""
+        return [ceiling.as_json() for ranked in self._ceilings.values() for ceiling in ranked]
+
+
+def calibrate(settings: LocalSettings, loads: Iterable[tuple[int, int]], record: OwnershipRecord) -> Ceilings:
+    """The ceilings of every mechanism for the (streams, frame_bytes) in `loads`."""
     wanted = sorted(set(loads))
     testbed = LocalTestbed(settings, max(streams for streams, _ in wanted), record)
-    ceilings = {}
+    ceilings = Ceilings()
     try:
         testbed.build("wire")
         testbed.uut.start_agent("ingress", "host")
@@ -53,31 +97,13 @@ def calibrate(
                 parameters = {"cpu": settings.cpus["agents"][0], "streams": testbed.source_streams(streams)}
                 testbed.source.call("source", "source.open", parameters)
                 opened = streams
-            for mechanism in MECHANISMS:
-                rate = median(_offered_fps(testbed, mechanism, frame_bytes) for _ in range(REPEATS))
-                ceilings[mechanism, streams, frame_bytes] = Ceiling(mechanism, streams, frame_bytes, rate)
+            for load in LOADS:
+                asked = {"frame_bytes": frame_bytes, "load": load}
+                found = testbed.source.call(
+                    "source", "source.calibrate", asked, timeout_s=CALIBRATION_LIMIT_S
+                )
+                ceilings.add(load, streams, frame_bytes, found)
         testbed.uut.call("ingress", "ingress.release", {})
     finally:
         testbed.close()
     return ceilings
-
-
-def _offered_fps(testbed: LocalTestbed, mechanism: str, frame_bytes: int) -> float:
-    reply = testbed.source.call(
-        "source",
-        "source.run",
-        {
-            "trial": 0,
-            "frame_bytes": frame_bytes,
-            "mechanism": mechanism,
-            "intended_fps": BEYOND_ANY_FPS if mechanism == "paced" else None,
-            "probe_fps": 1000 if mechanism == "paced" else 200,
-            "phases": [
-                {"phase": "warmup", "duration_s": WARMUP_S},
-                {"phase": "measure", "duration_s": MEASURE_S},
-            ],
-        },
-    )
-    measured = [stream["phases"][-1] for stream in reply["streams"]]
-    window_s = (measured[0]["end_ns"] - measured[0]["start_ns"]) / 1e9
-    return float(sum(phase["frames_sent"] for phase in measured) / window_s)

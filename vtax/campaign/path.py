@@ -133,7 +133,7 @@ class Path:
             {
                 "trial": READY_TRIAL,
                 "frame_bytes": SMALLEST_FRAME,
-                "mechanism": "paced",
+                "mechanism": "raw",
                 "intended_fps": READY_FPS,
                 "probe_fps": READY_FPS,
                 "phases": [{"phase": "probe", "duration_s": duration_s}],

@@ -109,6 +109,7 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
         "loss_ratio": (sent - received) / sent if sent else None,
         "send_errors": phase["send_errors"],
         "blocked": phase["blocked"],
+        "burst_frames": phase["longest_burst"],
         **delay_columns(measured, source, sink),
         "duration_s": measured.window_s,
     }

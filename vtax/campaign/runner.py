@@ -10,7 +10,7 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 import vtax
-from vtax.campaign.calibrate import Ceiling, calibrate
+from vtax.campaign.calibrate import Ceilings, MechanismRefused, calibrate
 from vtax.campaign.guest import answers, ending, is_broken
 from vtax.campaign.instrument import sink_is_lost
 from vtax.campaign.judge import judge
@@ -74,7 +74,7 @@ class Campaign:
     cpus: dict[str, list[int]]
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
-    _ceilings: dict[LocalSettings, dict[tuple[str, int, int], Ceiling]] = field(default_factory=dict)
+    _ceilings: dict[LocalSettings, Ceilings] = field(default_factory=dict)
 
     def run(self, owned: OwnershipRecord | None) -> list[tuple[str, str]]:
         """Measure all there is; returns the cells without a usable trial, with the reason."""
@@ -117,8 +117,25 @@ class Campaign:
                 raise InputError(
                     f"the local testbed cannot be built here: {error}; see vtax doctor"
                 ) from error
-        listed = [ceiling.as_json() for found in self._ceilings.values() for ceiling in found.values()]
+        self._check_mechanisms(cells)
+        listed = [ceiling for found in self._ceilings.values() for ceiling in found.as_json()]
         self.writer.update(ceilings=listed)
+
+    def _check_mechanisms(self, cells: list[Cell]) -> None:
+        """Say which mechanisms are not used and why; refuse a scenario that names one of these."""
+        refused = {
+            f"{mechanism} is not used: {reason}"
+            for found in self._ceilings.values()
+            for mechanism, reason in found.refused.items()
+        }
+        for sentence in sorted(refused):
+            self.progress.note(sentence)
+        for cell in cells:
+            try:
+                self._ceilings[local_settings(cell, self.cpus)].choose(cell.workload)
+            except MechanismRefused as refusal:
+                problem = f"{refusal}; allowed: auto, or a mechanism that is not refused"
+                raise self.scenario.error("workload.mechanism", cell.workload.mechanism, problem) from None
 
     def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
         todo = [
@@ -181,10 +198,11 @@ class Campaign:
                 continue
             number = self.standing.last_trial + 1
             self.progress.trial_started(number, cell.key)
-            measured = measure(path, cell, number, guest, emulated=probe.emulated)
-            work = cell.workload
-            ceiling = self._ceilings[settings][measured.mechanism, work.streams, work.frame_bytes].ceiling_fps
-            judgement = judge(measured, ceiling, settings.link_mbps)
+            ceiling = self._ceilings[settings].choose(cell.workload)
+            measured = measure(
+                path, cell, number, guest, mechanism=ceiling.mechanism, emulated=probe.emulated
+            )
+            judgement = judge(measured, ceiling.ceiling_fps, settings.link_mbps)
             place: dict[str, Any] = {
                 "block": block,
                 "position": position,
@@ -192,7 +210,7 @@ class Campaign:
                 "attempt": self.standing.attempts.get((block, cell.key), 0),
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
-                "ceiling_fps": ceiling,
+                "ceiling_fps": ceiling.ceiling_fps,
                 "hello_s": facts.hello_s,
                 "ready_s": facts.ready_s,
             }

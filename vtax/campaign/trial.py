@@ -49,7 +49,7 @@ class Measured:
 
     def departed(self, stream: dict[str, Any]) -> int:
         """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
-        beside = self.mechanism == "flood"
+        beside = self.cell.workload.intended_mbps is None
         return sum(
             int(phase["frames_sent"]) + (int(phase["probes_sent"]) if beside else 0)
             for phase in stream["phases"]
@@ -69,14 +69,15 @@ class Measured:
         return float(self.sink.get("drain_ms", 0)) / 1000
 
 
-def measure(path: Path, cell: Cell, trial: int, guest: dict[str, Any], *, emulated: bool) -> Measured:
-    """Measure `cell` on a ready path, whose guest stands as `guest` says (Path.guest_state).
+def measure(
+    path: Path, cell: Cell, trial: int, guest: dict[str, Any], *, mechanism: str, emulated: bool
+) -> Measured:
+    """Measure `cell` by `mechanism` on a ready path, whose guest stands as `guest` says (Path.guest_state).
 
     Never raises for what agents do: that is in `failure`.
     """
     begun = time.monotonic()
     work = cell.workload
-    mechanism = "flood" if work.intended_mbps is None else "paced"
     measured = Measured(trial, cell, mechanism, datetime.now(UTC))
     try:
         path.use_streams(work.streams)

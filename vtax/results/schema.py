@@ -76,7 +76,7 @@ TRIALS: Final = Table(
         Column(
             "uut_context", STRING, "", "whose CPU context forwards: own (the UUT's) or sender (the source's)"
         ),
-        Column("mechanism", STRING, "", "how the source sends: paced or flood"),
+        Column("mechanism", STRING, "", "how frames enter the link: raw, gso or af_xdp"),
         Column("ceiling_fps", DOUBLE, "frames/s", "calibrated limit of the mechanism, all streams together"),
         Column(
             "start_spread_ms", DOUBLE, "ms", "between the first frames of the first and last flow to start"
@@ -119,10 +119,16 @@ FLOWS: Final = Table(
         Column("frames_duplicated", INT64, "frames", "received again"),
         Column("frames_reordered", INT64, "frames", "received after a frame with a higher sequence number"),
         Column("loss_ratio", DOUBLE, "ratio", "frames lost of frames sent (RFC 1242 3.6, as a ratio of 1)"),
-        Column("send_errors", INT64, "frames", "refused by the source's interface and not sent again"),
+        Column(
+            "send_errors",
+            INT64,
+            "frames",
+            "refused by the source's interface and not sent again; null where the mechanism cannot tell (gso)",
+        ),
         Column(
             "blocked", INT64, "times", "the source's socket had no room: its link or the far ring was full"
         ),
+        Column("burst_frames", INT64, "frames", "most frames that the source sent at once"),
         Column("retransmissions", INT64, "segments", "sent again by the transport; null for plain frames"),
         Column(
             "transactions",

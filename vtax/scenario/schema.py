@@ -95,6 +95,11 @@ class Workload(Keys):
         gt=0,
         le=1_000_000,
     )
+    mechanism: Literal["auto", "raw", "gso", "af_xdp"] = _key(
+        "how frames enter the links; `auto` takes the fastest for floods, and `raw` for what it reaches with ease",
+        "auto, raw, gso, af_xdp",
+        default="auto",
+    )
 
 
 class TestbedSettings(Keys):

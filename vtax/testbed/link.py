@@ -27,6 +27,8 @@ SEGMENTATION = (
     "tx-generic-segmentation",
 )
 """All of TCP's have to be off: a veth that can do any of them delivers in the sender's context (veth_xmit)."""
+CHECKSUMS = "tx-checksum-ip-generic"
+"""Left on, a veth hands frames on without their checksum, for whoever receives them to complete."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ def make_link(source: LinkEnd, destination: LinkEnd, mtu: int) -> None:
         for feature in SEGMENTATION:
             set_offload(end.namespace, end.interface, feature, False)
         end.namespace.bring_up(end.interface)
+
+
+def complete_frames(end: LinkEnd) -> None:
+    """Have every frame leave `end` with its checksum, as a wire would bring it."""
+    set_offload(end.namespace, end.interface, CHECKSUMS, False)
 
 
 def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, make_link, shape
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
 
 GUEST = "guest"
 
@@ -28,6 +28,16 @@ class LocalSettings:
                 "a shaped link of the local testbed always holds its sender back; "
                 "allowed: true, or false with link_mbps: unlimited"
             )
+        return None
+
+    def refusal(self, mechanism: str) -> str | None:
+        """Why a source mechanism cannot be used on such links, in a sentence; None where nothing speaks against it."""
+        if self.link_mbps is not None and mechanism in ("gso", "af_xdp"):
+            return (
+                f"{mechanism} is not for a shaped link, whose queue counts frame by frame; allowed: auto, raw"
+            )
+        if self.flow_control and mechanism == "af_xdp":
+            return "af_xdp passes by the queue that holds a source back; allowed: auto, raw, gso"
         return None
 
 
@@ -70,6 +80,7 @@ class LocalTestbed:
         }
         make_link(source, ends["in"], self.settings.mtu)
         make_link(ends["out"], sink, self.settings.mtu)
+        complete_frames(source)
         shape(source, self.settings.link_mbps, self.settings.flow_control)
         self.uut.give_ingress_context(ends["in"].interface)
         for side, far_mac in (("in", stream.source_mac), ("out", stream.sink_mac)):

@@ -70,9 +70,16 @@ impl Agent {
             }
             "source.open" => {
                 let params = read_params(params)?;
-                now(self
-                    .source
-                    .open(|| Ok((Source::open(&params)?, Nothing {})))?)
+                now(self.source.open(|| {
+                    let source = Source::open(&params)?;
+                    let fitness = source.fitness();
+                    Ok((source, fitness))
+                })?)
+            }
+            "source.calibrate" => {
+                let params = read_params(params)?;
+                let mut source = self.source.lease()?;
+                self.later(method, move |abort| source.calibrate(&params, abort))
             }
             "source.run" => {
                 let params = read_params(params)?;

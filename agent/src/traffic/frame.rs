@@ -13,8 +13,14 @@ const ETHERNET_BYTES: usize = 14;
 const IPV4_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 
+/// Where the UDP header begins, and its checksum within it.
+pub(crate) const UDP_AT: usize = ETHERNET_BYTES + IPV4_BYTES;
+pub(crate) const UDP_CHECKSUM_OFFSET: usize = 6;
+/// What stands before the test fields.
+pub(crate) const HEADER_BYTES: usize = UDP_AT + UDP_BYTES;
+
 const MAGIC: u32 = 0x7674_6178;
-const MAGIC_AT: usize = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
+const MAGIC_AT: usize = HEADER_BYTES;
 const TRIAL_AT: usize = MAGIC_AT + 4;
 const PHASE_AT: usize = TRIAL_AT + 4;
 const STREAM_AT: usize = PHASE_AT + 1;
@@ -111,22 +117,49 @@ pub(crate) fn build(
     frame
 }
 
-/// Writes what differs from frame to frame.
+/// Writes what differs from frame to frame into its test fields, which begin after [`HEADER_BYTES`].
 #[inline]
-pub(crate) fn stamp(frame: &mut [u8], phase: Phase, is_probe: bool, sequence: u32, time_ns: u64) {
-    frame[PHASE_AT] = phase as u8 | if is_probe { PROBE } else { 0 };
-    frame[SEQUENCE_AT..][..4].copy_from_slice(&sequence.to_be_bytes());
-    frame[TIME_AT..][..8].copy_from_slice(&time_ns.to_be_bytes());
+pub(crate) fn stamp(fields: &mut [u8], phase: Phase, is_probe: bool, sequence: u32, time_ns: u64) {
+    const PHASE: usize = PHASE_AT - HEADER_BYTES;
+    const SEQUENCE: usize = SEQUENCE_AT - HEADER_BYTES;
+    const TIME: usize = TIME_AT - HEADER_BYTES;
+    fields[PHASE] = phase as u8 | if is_probe { PROBE } else { 0 };
+    fields[SEQUENCE..][..4].copy_from_slice(&sequence.to_be_bytes());
+    fields[TIME..][..8].copy_from_slice(&time_ns.to_be_bytes());
+}
+
+/// Makes the headers those of a datagram with so much payload, whose UDP checksum is yet to be completed: its field holds the
+/// sum of the pseudo header, as the kernel wants it.
+pub(crate) fn set_payload_bytes(headers: &mut [u8], payload_bytes: usize) {
+    let udp_bytes = (UDP_BYTES + payload_bytes) as u16;
+    let ip_bytes = udp_bytes + IPV4_BYTES as u16;
+    let (ip, udp) = headers[ETHERNET_BYTES..].split_at_mut(IPV4_BYTES);
+    ip[2..4].copy_from_slice(&ip_bytes.to_be_bytes());
+    ip[10..12].fill(0);
+    let checksum = internet_checksum(ip);
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+
+    udp[4..6].copy_from_slice(&udp_bytes.to_be_bytes());
+    let protocol_and_length = [0, libc::IPPROTO_UDP as u8, udp[4], udp[5]];
+    let pseudo_header = folded(sum(&ip[12..20]) + sum(&protocol_and_length));
+    udp[UDP_CHECKSUM_OFFSET..][..2].copy_from_slice(&pseudo_header.to_be_bytes());
 }
 
 /// RFC 1071, over an even number of bytes.
 fn internet_checksum(bytes: &[u8]) -> u16 {
+    !folded(sum(bytes))
+}
+
+fn sum(bytes: &[u8]) -> u32 {
     let words = bytes.chunks_exact(2);
-    let sum: u32 = words
+    words
         .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
-        .sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
+        .sum()
+}
+
+fn folded(sum: u32) -> u16 {
+    let once = (sum & 0xffff) + (sum >> 16);
+    ((once & 0xffff) + (once >> 16)) as u16
 }
 
 #[cfg(test)]
@@ -194,6 +227,31 @@ mod tests {
 
     proptest! {
         #[test]
+        fn the_headers_of_a_train_are_sums_of_themselves(
+            endpoints in endpoints(),
+            payload_bytes in 22_usize..=65_507,
+        ) {
+            let mut frame = build(&endpoints, 0, 0, Lane::Main, LEAST_FRAME_BYTES);
+            set_payload_bytes(&mut frame[..HEADER_BYTES], payload_bytes);
+            prop_assert_eq!(internet_checksum(&frame[14..34]), 0);
+            let mut read = Reader(&frame[14..]);
+            prop_assert_eq!(read.u16(), 0x4500);
+            prop_assert_eq!(usize::from(read.u16()), payload_bytes + 28);
+            let mut udp = Reader(&frame[UDP_AT + 4..]);
+            let udp_bytes = udp.u16();
+            prop_assert_eq!(usize::from(udp_bytes), payload_bytes + 8);
+            // Added up in another order than the builder does.
+            let words = [17, udp_bytes]
+                .into_iter()
+                .chain(frame[26..34].chunks(2).map(|word| u16::from_be_bytes([word[0], word[1]])));
+            let expected = words.fold(0_u16, |total, word| {
+                let (total, carry) = total.overflowing_add(word);
+                total + u16::from(carry)
+            });
+            prop_assert_eq!(udp.u16(), expected);
+        }
+
+        #[test]
         fn every_frame_parses_back(
             endpoints in endpoints(),
             trial: u32,
@@ -206,8 +264,8 @@ mod tests {
             frame_bytes in LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES,
         ) {
             let mut frame = build(&endpoints, trial, stream, lane, frame_bytes);
-            stamp(&mut frame, phase, !is_probe, !sequence, !time_ns);
-            stamp(&mut frame, phase, is_probe, sequence, time_ns);
+            stamp(&mut frame[HEADER_BYTES..], phase, !is_probe, !sequence, !time_ns);
+            stamp(&mut frame[HEADER_BYTES..], phase, is_probe, sequence, time_ns);
             prop_assert_eq!(frame.len(), frame_bytes);
             // A header with its checksum in place sums up to nothing.
             prop_assert_eq!(internet_checksum(&frame[14..34]), 0);

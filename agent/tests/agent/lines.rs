@@ -101,9 +101,9 @@ fn source() -> BoxedStrategy<Value> {
 fn run() -> BoxedStrategy<Value> {
     let phase = (select(vec!["probe", "warmup", "measure"]), 0.0001..0.003)
         .prop_map(|(phase, duration_s)| json!({"phase": phase, "duration_s": duration_s}));
-    (0..3, 64..300, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
-        .prop_map(|(trial, frame_bytes, intended_fps, probe_fps, phases)| {
-            let mechanism = if intended_fps.is_some() { "paced" } else { "flood" };
+    let mechanism = select(vec!["raw", "gso", "af_xdp"]);
+    (0..3, 64..300, mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
+        .prop_map(|(trial, frame_bytes, mechanism, intended_fps, probe_fps, phases)| {
             json!({
                 "trial": trial, "frame_bytes": frame_bytes, "mechanism": mechanism, "intended_fps": intended_fps,
                 "probe_fps": probe_fps, "phases": phases,

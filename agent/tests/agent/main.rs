@@ -5,6 +5,8 @@
 mod fuzz;
 mod guest;
 mod lines;
+mod link;
+mod mechanisms;
 mod network;
 mod process;
 mod protocol;

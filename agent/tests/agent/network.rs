@@ -2,11 +2,14 @@
 //!
 //! A namespace belongs to a thread and has no name, so it is gone when the test is, however that ends.
 
+use std::mem::zeroed;
+use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::gettid;
 use serde_json::Value;
 
@@ -76,6 +79,31 @@ impl Namespace {
         ));
         self.ip(&format!("link set {name} up"));
         other.ip(&format!("link set {peer} up"));
+    }
+
+    /// Leaves frames' checksums, and with them the cutting of trains, to the kernel.
+    pub fn switch_checksums_off(&self, interface: &'static str) {
+        const ETHTOOL_STXCSUM: u32 = 0x17;
+        self.within(move || {
+            let any = socket(
+                AddressFamily::Inet,
+                SockType::Datagram,
+                SockFlag::SOCK_CLOEXEC,
+                None,
+            )
+            .unwrap();
+            let mut off = [ETHTOOL_STXCSUM, 0];
+            // SAFETY: zeros are a valid ifreq; it and the command outlive the call.
+            let switched = unsafe {
+                let mut request: libc::ifreq = zeroed();
+                for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
+                    *to = from as libc::c_char;
+                }
+                request.ifr_ifru.ifru_data = off.as_mut_ptr().cast();
+                libc::ioctl(any.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request)
+            };
+            assert_eq!(switched, 0, "{}", std::io::Error::last_os_error());
+        });
     }
 
     /// Frames that the interface has received.

@@ -33,7 +33,7 @@ fn bad_input_is_answered_and_survived() {
     assert_eq!(code, -32_602);
     assert!(message.contains("now"), "{message}");
     let run = json!({
-        "trial": 1, "frame_bytes": 64, "mechanism": "flood", "intended_fps": null, "probe_fps": 200,
+        "trial": 1, "frame_bytes": 64, "mechanism": "raw", "intended_fps": null, "probe_fps": 200,
         "phases": [{"phase": "measure", "duration_s": 1}],
     });
     let (code, message) = agent.refusal("source.run", run);

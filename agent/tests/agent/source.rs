@@ -2,97 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt,
-};
-use nix::sys::time::{TimeVal, TimeValLike};
-use serde_json::{Value, json};
-use std::os::fd::{AsRawFd, OwnedFd};
+use serde_json::json;
 
-use crate::network::Namespace;
-use crate::process::Agent;
-
-const SOURCE_MAC: &str = "02:76:74:00:00:01";
-const SINK_MAC: &str = "02:76:74:00:00:02";
-
-/// A source's namespace with `src0`, a sink's with `snk0`, and an agent at the source.
-struct Link {
-    source: Namespace,
-    sink: Namespace,
-    agent: Agent,
-}
-
-impl Link {
-    fn make() -> Self {
-        let (source, sink) = (Namespace::make(), Namespace::make());
-        source.join("src0", SOURCE_MAC, &sink, "snk0", SINK_MAC);
-        let agent = Agent::start(&["--netns", &source.path()]);
-        Self {
-            source,
-            sink,
-            agent,
-        }
-    }
-
-    /// A link with so many streams open on it.
-    fn with_streams(streams: u8) -> Self {
-        let mut link = Self::make();
-        link.agent.call("source.open", open(streams, "src0"));
-        link
-    }
-
-    fn received(&self) -> u64 {
-        self.sink.rx_packets("snk0")
-    }
-
-    /// Waits until the sink has received `frames`.
-    fn await_frames(&self, frames: u64) {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.received() < frames {
-            assert!(
-                Instant::now() < deadline,
-                "{} of {frames} frames arrived",
-                self.received()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-fn open(streams: u8, interface: &str) -> Value {
-    let stream = |number| {
-        json!({
-            "stream": number, "interface": interface,
-            "source_mac": SOURCE_MAC, "destination_mac": SINK_MAC,
-            "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2",
-            "source_port": 4096, "destination_port": 4097,
-        })
-    };
-    json!({"cpu": 0, "streams": (0..streams).map(stream).collect::<Vec<_>>()})
-}
-
-fn run(
-    mechanism: &str,
-    intended_fps: Option<f64>,
-    probe_fps: f64,
-    phases: &[(&str, f64)],
-) -> Value {
-    let phase =
-        |&(phase, duration_s): &(&str, f64)| json!({"phase": phase, "duration_s": duration_s});
-    json!({
-        "trial": 7, "frame_bytes": 64, "mechanism": mechanism, "intended_fps": intended_fps, "probe_fps": probe_fps,
-        "phases": phases.iter().map(phase).collect::<Vec<_>>(),
-    })
-}
-
-/// Sum of a field over all streams and phases of a run's reply.
-fn total(reply: &Value, field: &str) -> u64 {
-    let streams = reply["streams"].as_array().unwrap();
-    let phases = streams
-        .iter()
-        .flat_map(|stream| stream["phases"].as_array().unwrap());
-    phases.map(|phase| phase[field].as_u64().unwrap()).sum()
-}
+use crate::link::{Link, longest_burst, open, receive, receiver, run, total};
 
 #[test]
 fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
@@ -100,7 +12,7 @@ fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
     let phases = [("warmup", 0.2), ("measure", 0.5)];
     let reply = link
         .agent
-        .call("source.run", run("paced", Some(20_000.0), 1000.0, &phases));
+        .call("source.run", run("raw", Some(20_000.0), 1000.0, &phases));
     assert_eq!(link.received(), total(&reply, "frames_sent"));
     assert_eq!(total(&reply, "send_errors"), 0);
     assert_eq!(total(&reply, "probes_sent"), 0);
@@ -137,7 +49,7 @@ fn every_frame_carries_its_trial_phase_sequence_and_time() {
     let phases = [("warmup", 0.05), ("measure", 0.1)];
     let reply = link
         .agent
-        .call("source.run", run("paced", Some(1000.0), 200.0, &phases));
+        .call("source.run", run("raw", Some(1000.0), 200.0, &phases));
     for (phase, number) in reply["streams"][0]["phases"]
         .as_array()
         .unwrap()
@@ -174,7 +86,7 @@ fn a_flood_sends_what_it_says() {
     // One probe only, so that probes cannot hide a miscount.
     let reply = link
         .agent
-        .call("source.run", run("flood", None, 1.0, &[("measure", 0.3)]));
+        .call("source.run", run("raw", None, 1.0, &[("measure", 0.3)]));
     let taken = total(&reply, "frames_sent") - total(&reply, "send_errors");
     assert!(taken > 1000, "{reply}");
     assert_eq!(total(&reply, "probes_sent"), 1);
@@ -184,6 +96,7 @@ fn a_flood_sends_what_it_says() {
         "received {received}: {reply}"
     );
     assert!(reply["lag_ns"].is_null());
+    assert_eq!(longest_burst(&reply), 32);
 }
 
 #[test]
@@ -191,7 +104,7 @@ fn a_flood_waits_for_a_shaped_link() {
     let mut link = Link::with_streams(1);
     link.source
         .tc("qdisc add dev src0 root tbf rate 100mbit burst 64k limit 300k");
-    let mut params = run("flood", None, 200.0, &[("measure", 0.5)]);
+    let mut params = run("raw", None, 200.0, &[("measure", 0.5)]);
     params["frame_bytes"] = 1514.into();
     let reply = link.agent.call("source.run", params);
     let (frames, probes) = (total(&reply, "frames_sent"), total(&reply, "probes_sent"));
@@ -212,17 +125,17 @@ fn a_flood_waits_for_a_shaped_link() {
 #[test]
 fn an_abort_ends_a_run_at_once() {
     let mut link = Link::with_streams(1);
-    for (mechanism, intended_fps) in [("paced", Some(1000.0)), ("flood", None)] {
+    for intended_fps in [Some(1000.0), None] {
         let phases = [("warmup", 30.0), ("measure", 30.0)];
         let id = link
             .agent
-            .request("source.run", run(mechanism, intended_fps, 200.0, &phases));
+            .request("source.run", run("raw", intended_fps, 200.0, &phases));
         let before = link.received();
         link.await_frames(before + 10);
         link.agent.call("ping", json!({}));
         for method in ["source.run", "source.close", "source.open"] {
             let params = match method {
-                "source.run" => run(mechanism, intended_fps, 200.0, &phases),
+                "source.run" => run("raw", intended_fps, 200.0, &phases),
                 "source.open" => open(1, "src0"),
                 _ => json!({}),
             };
@@ -254,7 +167,7 @@ fn a_lost_peer_ends_the_traffic() {
     let mut link = Link::with_streams(1);
     link.agent.request(
         "source.run",
-        run("paced", Some(1000.0), 200.0, &[("measure", 60.0)]),
+        run("raw", Some(1000.0), 200.0, &[("measure", 60.0)]),
     );
     link.await_frames(10);
     link.agent.hang_up();
@@ -267,12 +180,12 @@ fn what_cannot_be_sent_is_refused() {
     let (code, message) = link.agent.refusal("source.open", open(1, "absent0"));
     assert_eq!(code, -32_602);
     assert!(
-        message.starts_with("streams[0].interface: no `absent0`"),
+        message.starts_with("streams[0].interface: no interface `absent0`"),
         "{message}"
     );
 
     link.agent.call("source.open", open(1, "src0"));
-    let mut params = run("flood", None, 200.0, &[("measure", 1.0)]);
+    let mut params = run("raw", None, 200.0, &[("measure", 1.0)]);
     params["frame_bytes"] = 1515.into();
     let (code, message) = link.agent.refusal("source.run", params.clone());
     assert_eq!(code, -32_602);
@@ -293,22 +206,6 @@ fn what_cannot_be_sent_is_refused() {
     link.agent.call("source.close", json!({}));
     let (code, _) = link
         .agent
-        .refusal("source.run", run("flood", None, 1.0, &[("measure", 1.0)]));
+        .refusal("source.run", run("raw", None, 1.0, &[("measure", 1.0)]));
     assert_eq!(code, -32_000);
-}
-
-/// A socket for all frames that arrive in its namespace, whose reads wait no longer than ten seconds.
-fn receiver() -> OwnedFd {
-    let (family, kind, flags) = (AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC);
-    let socket = socket(family, kind, flags, SockProtocol::EthAll).unwrap();
-    setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(10)).unwrap();
-    socket
-}
-
-fn receive(socket: &OwnedFd) -> Vec<u8> {
-    let mut frame = vec![0; 9100];
-    let length =
-        recv(socket.as_raw_fd(), &mut frame, MsgFlags::empty()).expect("a frame is missing");
-    frame.truncate(length);
-    frame
 }

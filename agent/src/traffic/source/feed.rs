@@ -1,21 +1,23 @@
-//! # A feed: one sequence of frames into one socket
+//! # A feed: one sequence of frames into one mechanism
 //!
 //! The frames are built once. From then on only what differs is written into them, and nothing is allocated.
 
-use nix::errno::Errno;
+use std::os::fd::BorrowedFd;
 
-use super::mechanism::Tally;
-use super::socket::{BATCH, PacketSocket};
+use anyhow::anyhow;
+
+use super::load::Tally;
+use crate::Error;
 use crate::traffic::frame::{Phase, SEQUENCE_NUMBERS, stamp};
+use crate::traffic::mechanism::Mechanism;
 
 #[derive(Debug)]
 pub(super) struct Feed<'a> {
-    socket: &'a PacketSocket,
-    frame_bytes: usize,
-    /// [`BATCH`] frames, one after the other: a stamped frame waits in its slot to be sent.
-    frames: Vec<u8>,
+    mechanism: &'a mut dyn Mechanism,
+    /// Where its frames go, for messages.
+    interface: &'a str,
     /// When each slot was stamped.
-    times_ns: [u64; BATCH],
+    times_ns: Vec<u64>,
     phase: Phase,
     next: u64,
     tally: Tally,
@@ -23,27 +25,31 @@ pub(super) struct Feed<'a> {
 
 impl<'a> Feed<'a> {
     /// A feed of frames like `frame`.
-    pub(super) fn new(socket: &'a PacketSocket, frame: &[u8]) -> Self {
+    pub(super) fn new(mechanism: &'a mut dyn Mechanism, interface: &'a str, frame: &[u8]) -> Self {
+        mechanism.load(frame);
         Self {
-            socket,
-            frame_bytes: frame.len(),
-            frames: frame.repeat(BATCH),
-            times_ns: [0; BATCH],
+            times_ns: vec![0; mechanism.slots()],
+            mechanism,
+            interface,
             phase: Phase::Probe,
             next: 0,
             tally: Tally::default(),
         }
     }
 
-    pub(super) fn socket(&self) -> &'a PacketSocket {
-        self.socket
+    /// What to wait on while there is no room.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.mechanism.descriptor()
     }
 
     /// Starts a phase with sequence number 0 and nothing sent.
     pub(super) fn begin(&mut self, phase: Phase) {
         self.phase = phase;
         self.next = 0;
-        self.tally = Tally::default();
+        self.tally = Tally {
+            send_errors: self.mechanism.sees_drops().then_some(0),
+            ..Tally::default()
+        };
     }
 
     /// Number of the frame in slot 0.
@@ -52,10 +58,16 @@ impl<'a> Feed<'a> {
         self.next
     }
 
-    /// Whether the phase's sequence numbers may not suffice for another batch.
+    /// Most frames of one send.
+    #[inline]
+    pub(super) fn slots(&self) -> usize {
+        self.times_ns.len()
+    }
+
+    /// Whether the phase's sequence numbers may not suffice for another send.
     #[inline]
     pub(super) fn is_exhausted(&self) -> bool {
-        self.next + BATCH as u64 > SEQUENCE_NUMBERS
+        self.next + self.slots() as u64 > SEQUENCE_NUMBERS
     }
 
     /// When the frame in `slot` was made ready to depart.
@@ -64,45 +76,44 @@ impl<'a> Feed<'a> {
         self.times_ns[slot]
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    /// Ends the phase: everything counted was given to the interface when this returns.
+    pub(super) fn end(&mut self) -> Tally {
+        self.mechanism.flush();
         self.tally
     }
 
     /// Writes the frame `slot` after the next into its place, to depart now; its delay counts from `since_ns`.
     #[inline]
     pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, since_ns: u64, now: u64) {
-        let frame = &mut self.frames[slot * self.frame_bytes..][..self.frame_bytes];
         let sequence = (self.next + slot as u64) as u32;
-        stamp(frame, self.phase, is_probe, sequence, since_ns);
+        let fields = self.mechanism.fields(slot);
+        stamp(fields, self.phase, is_probe, sequence, since_ns);
         self.times_ns[slot] = now;
     }
 
-    /// Offers the first `count` slots to the interface and returns how many are done with; none when the socket is full.
+    /// Offers the first `count` slots to the interface and returns how many are done with; none where there is no room.
     ///
-    /// A frame that fails otherwise, with ENOBUFS for instance, was dropped by the interface. It counts as sent and as an
-    /// error. A batch that stops at such a frame does not say why. The frame is then offered again, in the next call.
+    /// A frame that the interface dropped counts as sent and as an error.
     #[inline]
-    pub(super) fn send(&mut self, count: usize) -> usize {
-        let frames = &self.frames[..count * self.frame_bytes];
-        let sent = match count {
-            1 => self.socket.send(frames).map(|()| 1),
-            _ => self.socket.send_many(frames, self.frame_bytes),
-        };
-        let done = match sent {
-            Ok(sent) => sent,
-            Err(Errno::EAGAIN) => {
-                self.tally.blocked += 1;
-                return 0;
-            }
-            Err(_) => {
-                self.tally.send_errors += 1;
-                1
-            }
-        };
+    pub(super) fn send(&mut self, count: usize) -> Result<usize, Error> {
+        let sent = self.mechanism.send(count).map_err(|errno| {
+            let interface = self.interface;
+            anyhow!(errno).context(format!("{interface} refuses what is sent"))
+        })?;
+        let done = sent.taken;
+        if done == 0 {
+            self.tally.blocked += 1;
+            return Ok(0);
+        }
+        if let Some(send_errors) = &mut self.tally.send_errors {
+            *send_errors += sent.dropped as u64;
+        }
         self.next += done as u64;
         self.tally.frames_sent += done as u64;
+        self.tally.sends += 1;
+        self.tally.longest_burst = self.tally.longest_burst.max(done as u64);
         self.tally.first_ns.get_or_insert(self.times_ns[0]);
         self.tally.last_ns = Some(self.times_ns[done - 1]);
-        done
+        Ok(done)
     }
 }

@@ -1,9 +1,8 @@
 //! # Flood: as many frames as the interface takes
 //!
-//! One thread goes round the streams with batches. When every stream's socket is full it sleeps until one is not: behind a
+//! One thread goes round the streams with bursts. When no stream has room it sleeps until one is not: behind a
 //! qdisc that holds frames back, this is layer-2 flow control.
 
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -13,9 +12,8 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use super::feed::Feed;
-use super::mechanism::{Lag, Mechanism, Tally, Window};
+use super::load::{Load, Punctuality, Tally, Window};
 use super::probes::ProbeLane;
-use super::socket::BATCH;
 use crate::Error;
 use crate::traffic::clock::now_ns;
 
@@ -34,7 +32,7 @@ impl<'a> Flood<'a> {
     }
 }
 
-impl Mechanism for Flood<'_> {
+impl Load for Flood<'_> {
     fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
         let Self { feeds, probes } = self;
         let flood_ended = AtomicBool::new(false);
@@ -47,14 +45,14 @@ impl Mechanism for Flood<'_> {
             let probes = sending.join().expect("the probe thread does not panic");
             flooded.and(probes)
         })?;
-        let tallies = feeds.iter().zip(probes).map(|(feed, probes)| Tally {
+        let tallies = feeds.iter_mut().zip(probes).map(|(feed, probes)| Tally {
             probes_sent: probes.frames_sent,
-            ..feed.tally()
+            ..feed.end()
         });
         Ok(tallies.collect())
     }
 
-    fn lag(&self) -> Option<Lag> {
+    fn punctuality(&self) -> Option<Punctuality> {
         None
     }
 }
@@ -63,10 +61,6 @@ fn flood(feeds: &mut [Feed<'_>], window: &Window, is_over: impl Fn() -> bool) ->
     for feed in feeds.iter_mut() {
         feed.begin(window.phase);
     }
-    let mut room: Vec<_> = feeds
-        .iter()
-        .map(|feed| PollFd::new(feed.socket().as_fd(), PollFlags::POLLOUT))
-        .collect();
     loop {
         let mut done = 0;
         for feed in feeds.iter_mut() {
@@ -79,18 +73,24 @@ fn flood(feeds: &mut [Feed<'_>], window: &Window, is_over: impl Fn() -> bool) ->
                     anyhow!("all 2^32 sequence numbers are used up; shorten the phase").into(),
                 );
             }
-            for slot in 0..BATCH {
+            for slot in 0..feed.slots() {
                 feed.stamp(slot, false, now, now);
             }
-            done += feed.send(BATCH);
+            done += feed.send(feed.slots())?;
         }
         if done == 0 {
-            match ppoll(&mut room, Some(NAP.into()), None) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(errno) => {
-                    return Err(anyhow!(errno).context("cannot wait for the sockets").into());
-                }
-            }
+            await_room(feeds)?;
         }
+    }
+}
+
+fn await_room(feeds: &[Feed<'_>]) -> Result<(), Error> {
+    let mut room: Vec<_> = feeds
+        .iter()
+        .map(|feed| PollFd::new(feed.descriptor(), PollFlags::POLLOUT))
+        .collect();
+    match ppoll(&mut room, Some(NAP.into()), None) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(errno) => Err(anyhow!(errno).context("cannot wait for the sockets").into()),
     }
 }

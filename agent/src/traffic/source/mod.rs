@@ -1,16 +1,17 @@
 //! # Sources: streams of test frames
 //!
-//! `source.open` makes the sockets, `source.run` sends the phases of one trial, `source.close` lets the sockets go.
+//! `source.open` makes the ways out, `source.calibrate` tells how fast each is, `source.run` sends the phases of one trial by one of
+//! them, `source.close` lets them go.
 
+mod calibrate;
 mod feed;
 mod flood;
-mod mechanism;
+mod load;
 mod paced;
 mod params;
 mod probes;
 mod reply;
 mod schedule;
-mod socket;
 mod stream;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +19,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 
 use super::clock::now_ns;
-use super::frame::Lane;
+use super::mechanism::Name;
 use crate::Error;
 use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
 use flood::Flood;
-use mechanism::{Mechanism, Window};
+use load::{Load, Window};
 use paced::Paced;
-use params::{OpenParams, Pace, RunParams};
-use reply::{PhaseReply, RunReply, StreamReply};
+use params::{OpenParams, Pace, RunParams, StreamParams};
+use reply::{OpenReply, PhaseReply, RunReply, StreamReply};
 use stream::Stream;
 
 /// Streams that one thread serves.
@@ -39,7 +40,11 @@ impl Source {
     pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
         params.check()?;
         let streams = params.streams.iter().enumerate();
-        let open = |(at, stream)| Stream::open(&format!("streams[{at}]"), stream);
+        let open = |(at, stream): (usize, &StreamParams)| {
+            let same = |other: &&StreamParams| other.interface == stream.interface;
+            let shared = params.streams.iter().filter(same).count() > 1;
+            Stream::open(&format!("streams[{at}]"), stream, shared)
+        };
         Ok(Self {
             cpu: params.cpu,
             streams: streams.map(open).collect::<Result<_, Error>>()?,
@@ -54,13 +59,13 @@ impl Source {
     ) -> Result<RunReply, Error> {
         let pace = params.check()?;
         for stream in &self.streams {
-            stream.check_frame_bytes(params.frame_bytes)?;
+            stream.check(params.mechanism, params.frame_bytes)?;
         }
         let cpu = self.cpu;
         pin_this_thread(cpu)
             .with_context(|| format!("cannot stay on CPU {cpu}; check that it is online"))?;
-        let mut mechanism = self.mechanism(pace, params);
         let mut streams: Vec<_> = self.streams.iter().map(StreamReply::of).collect();
+        let mut load = self.load(pace, params);
 
         let latency = CpuLatency::hold();
         let thread = ThreadTime::of_this_thread().ok();
@@ -70,7 +75,7 @@ impl Source {
                 break;
             }
             let window = Window::starting_now(phase.phase, phase.duration());
-            let tallies = mechanism.send_phase(&window, abort)?;
+            let tallies = load.send_phase(&window, abort)?;
             let end_ns = window.end_ns.min(now_ns());
             for (stream, tally) in streams.iter_mut().zip(tallies) {
                 stream.phases.push(PhaseReply {
@@ -86,23 +91,31 @@ impl Source {
             end_ns: now_ns(),
             cpu_latency_held: latency.is_some(),
             aborted: abort.load(Ordering::Relaxed),
-            lag_ns: mechanism.lag(),
+            mechanism: params.mechanism,
+            punctuality: load.punctuality(),
             thread: thread.and_then(|then| Some(ThreadTime::of_this_thread().ok()?.since(then))),
             streams,
         })
     }
 
-    fn mechanism(&self, pace: Pace, params: &RunParams) -> Box<dyn Mechanism + '_> {
-        let feeds = |lane| {
-            let streams = self.streams.iter();
-            streams
-                .map(|stream| stream.feed(lane, params.trial, params.frame_bytes))
-                .collect()
-        };
-        let main = feeds(Lane::Main);
+    /// What every stream can use, and what at least one cannot.
+    pub(crate) fn fitness(&self) -> OpenReply {
+        let refusal = |&name: &Name| self.streams.iter().find_map(|stream| stream.refusal(name));
+        let usable = |name: &Name| refusal(name).is_none();
+        OpenReply {
+            mechanisms: Name::ALL.into_iter().filter(usable).collect(),
+            refused: Name::ALL.iter().filter_map(refusal).cloned().collect(),
+        }
+    }
+
+    fn load(&mut self, pace: Pace, params: &RunParams) -> Box<dyn Load + '_> {
+        let streams = self.streams.iter_mut();
+        let (main, probes) = streams
+            .map(|stream| stream.feeds(params.mechanism, params.trial, params.frame_bytes))
+            .unzip();
         match pace {
             Pace::Intended { fps } => Box::new(Paced::new(main, fps, params.probe_fps)),
-            Pace::Unlimited => Box::new(Flood::new(main, feeds(Lane::Probes), params.probe_fps)),
+            Pace::Unlimited => Box::new(Flood::new(main, probes, params.probe_fps)),
         }
     }
 }

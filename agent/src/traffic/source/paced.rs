@@ -1,16 +1,19 @@
 //! # Paced: every frame at its time
 //!
 //! One busy-waiting thread serves all streams from one schedule. Frames go one by one. A stream that is behind its schedule
-//! catches up in batches.
+//! catches up in short bursts, whose length is counted: a rate at which frames are due faster than the interface takes them one by
+//! one is sent so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::feed::Feed;
-use super::mechanism::{Lag, LagHistogram, Mechanism, Tally, Window};
+use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
 use super::schedule::{Schedule, probe_interval};
-use super::socket::BATCH;
 use crate::Error;
 use crate::traffic::clock::now_ns;
+
+/// Most frames sent at once.
+const BURST: usize = 4;
 
 pub(super) struct Paced<'a> {
     feeds: Vec<Feed<'a>>,
@@ -18,7 +21,8 @@ pub(super) struct Paced<'a> {
     intended_fps: f64,
     /// One frame in so many is a probe.
     probe_interval: u64,
-    lags: LagHistogram,
+    lags: TimeHistogram,
+    gap_errors: TimeHistogram,
 }
 
 impl<'a> Paced<'a> {
@@ -27,15 +31,18 @@ impl<'a> Paced<'a> {
             feeds,
             intended_fps,
             probe_interval: probe_interval(intended_fps, probe_fps),
-            lags: LagHistogram::new(),
+            lags: TimeHistogram::new(),
+            gap_errors: TimeHistogram::new(),
         }
     }
 }
 
-impl Mechanism for Paced<'_> {
+impl Load for Paced<'_> {
     fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
         let schedule = Schedule::new(window.start_ns, self.intended_fps, self.feeds.len());
         self.lags.reset();
+        self.gap_errors.reset();
+        let mut departed_ns = vec![None; self.feeds.len()];
         for feed in &mut self.feeds {
             feed.begin(window.phase);
         }
@@ -51,18 +58,25 @@ impl Mechanism for Paced<'_> {
                 }
                 let first = feed.next();
                 let count = stamp_due(feed, now, window.end_ns, self.probe_interval, due_ns);
-                let done = feed.send(count);
+                let done = feed.send(count)?;
                 for slot in 0..done {
-                    self.lags
-                        .record(feed.time_ns(slot) - due_ns(first + slot as u64));
+                    let departed = feed.time_ns(slot);
+                    self.lags.record(departed - due_ns(first + slot as u64));
+                    if let Some(before) = departed_ns[stream].replace(departed) {
+                        self.gap_errors
+                            .record(schedule.gap_error_ns(departed - before));
+                    }
                 }
             }
         }
-        Ok(self.feeds.iter().map(Feed::tally).collect())
+        Ok(self.feeds.iter_mut().map(Feed::end).collect())
     }
 
-    fn lag(&self) -> Option<Lag> {
-        Some(self.lags.lag())
+    fn punctuality(&self) -> Option<Punctuality> {
+        Some(Punctuality {
+            lag_ns: self.lags.quantiles(),
+            gap_error_ns: self.gap_errors.quantiles(),
+        })
     }
 }
 
@@ -85,7 +99,7 @@ fn stamp_due(
         return 1;
     }
     let mut count = 1;
-    while count < BATCH && due_ns(first + count as u64) <= now {
+    while count < BURST.min(feed.slots()) && due_ns(first + count as u64) <= now {
         let number = first + count as u64;
         now = now_ns();
         if number % probe_interval == 0 || now >= end_ns {

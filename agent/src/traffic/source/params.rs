@@ -12,10 +12,11 @@ use crate::mac::MacAddress;
 use crate::traffic::frame::{
     Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
 };
+use crate::traffic::mechanism::Name;
 
 const MOST_STREAMS: usize = 8;
 const MOST_PHASES: usize = 16;
-const GREATEST_FPS: f64 = 1e7;
+pub(super) const GREATEST_FPS: f64 = 1e7;
 const LONGEST_PHASE_S: f64 = 3600.0;
 
 /// `source.open`: one thread on `cpu` is to send these streams.
@@ -74,26 +75,20 @@ impl StreamParams {
 pub(crate) struct RunParams {
     pub(super) trial: u32,
     pub(super) frame_bytes: usize,
-    mechanism: MechanismName,
+    /// One of those that `source.open` named.
+    pub(super) mechanism: Name,
     /// Of each stream. Null for a flood.
-    intended_fps: Option<f64>,
+    pub(super) intended_fps: Option<f64>,
     /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
     pub(super) probe_fps: f64,
     pub(super) phases: Vec<PhaseParams>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum MechanismName {
-    Paced,
-    Flood,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PhaseParams {
     pub(super) phase: Phase,
-    duration_s: f64,
+    pub(super) duration_s: f64,
 }
 
 impl PhaseParams {
@@ -128,18 +123,12 @@ impl RunParams {
                 LONGEST_PHASE_S,
             )?;
         }
-        match (self.mechanism, self.intended_fps) {
-            (MechanismName::Paced, Some(fps)) => {
+        match self.intended_fps {
+            Some(fps) => {
                 self.check_rate(fps)?;
                 Ok(Pace::Intended { fps })
             }
-            (MechanismName::Flood, None) => Ok(Pace::Unlimited),
-            (MechanismName::Paced, None) => {
-                Err(Error::params("intended_fps", "a paced load needs one"))
-            }
-            (MechanismName::Flood, Some(_)) => {
-                Err(Error::params("intended_fps", "must be null for a flood"))
-            }
+            None => Ok(Pace::Unlimited),
         }
     }
 
@@ -192,7 +181,7 @@ mod tests {
     /// What is wrong with a run whose params are valid but for `changes`.
     fn problem(changes: Value) -> String {
         let mut params = json!({
-            "trial": 1, "frame_bytes": 64, "mechanism": "paced", "intended_fps": 1000.0, "probe_fps": 1000.0,
+            "trial": 1, "frame_bytes": 64, "mechanism": "raw", "intended_fps": 1000.0, "probe_fps": 1000.0,
             "phases": [{"phase": "measure", "duration_s": 1.0}],
         });
         for (key, value) in changes.as_object().unwrap() {
@@ -212,7 +201,7 @@ mod tests {
             "none"
         );
         assert_eq!(
-            problem(json!({"mechanism": "flood", "intended_fps": null})),
+            problem(json!({"mechanism": "af_xdp", "intended_fps": null})),
             "none"
         );
     }
@@ -222,10 +211,8 @@ mod tests {
         for (changes, field) in [
             (json!({"frame_bytes": 63}), "frame_bytes: 63"),
             (json!({"frame_bytes": 9015}), "frame_bytes: 9015"),
-            (json!({"intended_fps": null}), "intended_fps:"),
             (json!({"intended_fps": 0.0}), "intended_fps: 0"),
             (json!({"intended_fps": 1e8}), "intended_fps:"),
-            (json!({"mechanism": "flood"}), "intended_fps:"),
             (json!({"probe_fps": -1.0}), "probe_fps: -1"),
             (json!({"phases": []}), "phases:"),
             (

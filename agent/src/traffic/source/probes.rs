@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::feed::Feed;
-use super::mechanism::{Tally, Window};
+use super::load::{Tally, Window};
 use super::schedule::Schedule;
 use crate::Error;
 use crate::cpu::preempt_ordinary_threads;
@@ -46,11 +46,11 @@ impl<'a> ProbeLane<'a> {
             for (stream, feed) in self.feeds.iter_mut().enumerate() {
                 let now = now_ns();
                 if now >= window.end_ns || ended.load(Ordering::Relaxed) {
-                    return Ok(self.feeds.iter().map(Feed::tally).collect());
+                    return Ok(self.feeds.iter_mut().map(Feed::end).collect());
                 }
                 if schedule.due_ns(stream, feed.next()) <= now {
                     feed.stamp(0, true, now, now);
-                    feed.send(1);
+                    feed.send(1)?;
                 }
                 next_ns = next_ns.min(schedule.due_ns(stream, feed.next()));
             }

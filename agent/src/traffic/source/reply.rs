@@ -1,11 +1,27 @@
-//! # What `source.run` replies
+//! # What the `source.*` methods reply
 
 use serde::Serialize;
 
-use super::mechanism::{Lag, Tally};
+use super::load::{Punctuality, Tally};
 use super::stream::Stream;
 use crate::cpu::ThreadTime;
 use crate::traffic::frame::Phase;
+use crate::traffic::mechanism::Name;
+
+/// `source.open`: what the interfaces are fit for.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct OpenReply {
+    /// Mechanisms that every stream can use.
+    pub(super) mechanisms: Vec<Name>,
+    pub(super) refused: Vec<Refusal>,
+}
+
+/// Why a mechanism is not used, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Refusal {
+    pub(super) mechanism: Name,
+    pub(super) reason: String,
+}
 
 /// What was sent. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize)]
@@ -15,8 +31,10 @@ pub(crate) struct RunReply {
     /// Whether the CPUs were kept out of deep sleep.
     pub(super) cpu_latency_held: bool,
     pub(super) aborted: bool,
-    /// Of the last phase; null for a flood.
-    pub(super) lag_ns: Option<Lag>,
+    pub(super) mechanism: Name,
+    /// Of the last phase; absent for a flood.
+    #[serde(flatten)]
+    pub(super) punctuality: Option<Punctuality>,
     /// Of the sending thread, without the probe lane's. Null where the kernel does not account for it.
     pub(super) thread: Option<ThreadTime>,
     pub(super) streams: Vec<StreamReply>,

@@ -28,6 +28,12 @@ impl Schedule {
         let after_ns = number as f64 * self.gap_ns + stream as f64 * self.offset_ns;
         self.start_ns + after_ns as u64
     }
+
+    /// How far the time between two departures of a stream is from what was intended.
+    #[inline]
+    pub(super) fn gap_error_ns(&self, gap_ns: u64) -> u64 {
+        (gap_ns as f64 - self.gap_ns).abs() as u64
+    }
 }
 
 /// One frame in how many is a probe, so that about `probe_fps` of `fps` are.
@@ -56,6 +62,13 @@ mod tests {
         let schedule = Schedule::new(0, 1e9 / 704.0, 1);
         let frames = 3_600_000_000_000 / 704;
         assert!(schedule.due_ns(0, frames).abs_diff(frames * 704) <= 1);
+    }
+
+    #[test]
+    fn a_gap_errs_both_ways() {
+        let schedule = Schedule::new(0, 1e6, 4);
+        let errors = [0, 990, 1000, 1500].map(|gap_ns| schedule.gap_error_ns(gap_ns));
+        assert_eq!(errors, [1000, 10, 0, 500]);
     }
 
     #[test]

@@ -1,53 +1,77 @@
-//! # A stream and its way out
+//! # A stream and its ways out
 
 use std::io;
 
 use anyhow::{Context, anyhow};
-use nix::net::if_::if_nametoindex;
 
 use super::feed::Feed;
 use super::params::StreamParams;
-use super::socket::{PacketSocket, Queueing};
+use super::reply::Refusal;
 use crate::traffic::frame::{self, BEYOND_MTU_BYTES, Lane};
+use crate::traffic::interface::Interface;
+use crate::traffic::mechanism::{self, Fitness, Mechanism, Name};
 use crate::{Error, netdevice};
 
 #[derive(Debug)]
 pub(super) struct Stream {
     params: StreamParams,
-    main: PacketSocket,
-    probes: PacketSocket,
+    mechanisms: Vec<(Name, Box<dyn Mechanism>)>,
+    refused: Vec<Refusal>,
+    probes: Box<dyn Mechanism>,
 }
 
 impl Stream {
-    /// Opens the stream's sockets; `field` is where the params describe it.
-    pub(super) fn open(field: &str, params: &StreamParams) -> Result<Self, Error> {
-        let interface = params.interface.as_str();
-        let index = if_nametoindex(interface).map_err(|errno| {
-            let problem = format!(
-                "no `{interface}` in the agent's network namespace ({})",
-                errno.desc()
-            );
-            Error::params(format!("{field}.interface"), problem)
-        })?;
-        let socket = |queueing| {
-            PacketSocket::open(index, queueing).with_context(|| {
-                format!("cannot open a packet socket on {interface}; grant CAP_NET_RAW")
-            })
-        };
-        Ok(Self {
+    /// Opens every mechanism that the stream's interface is fit for, `raw` at least; `field` is where the params describe the
+    /// stream. An XDP socket has its interface for itself, so that none is opened on a shared one.
+    pub(super) fn open(field: &str, params: &StreamParams, shared: bool) -> Result<Self, Error> {
+        let interface = Interface::find(&format!("{field}.interface"), &params.interface)?;
+        let fitness = Fitness::of(&interface)?;
+        let mut stream = Self {
             params: params.clone(),
-            main: socket(Queueing::Qdisc)?,
-            probes: socket(Queueing::Bypass)?,
-        })
+            mechanisms: vec![(Name::Raw, mechanism::open(Name::Raw, &interface)?)],
+            refused: Vec::new(),
+            probes: mechanism::open_bypass(&interface)?,
+        };
+        for name in Name::ALL.into_iter().filter(|&name| name != Name::Raw) {
+            let refusal = match name {
+                Name::AfXdp if shared => Some(format!("{} serves several streams", interface.name)),
+                _ => fitness.refusal(name),
+            };
+            let opened = match refusal {
+                None => mechanism::open(name, &interface).map_err(|error| format!("{error:#}")),
+                Some(reason) => Err(reason),
+            };
+            match opened {
+                Ok(mechanism) => stream.mechanisms.push((name, mechanism)),
+                Err(reason) => stream.refused.push(Refusal {
+                    mechanism: name,
+                    reason,
+                }),
+            }
+        }
+        Ok(stream)
     }
 
     pub(super) fn number(&self) -> u8 {
         self.params.stream
     }
 
-    /// Whether the interface is up and takes frames of this length.
-    pub(super) fn check_frame_bytes(&self, frame_bytes: usize) -> Result<(), Error> {
+    /// Why the stream does not use the mechanism; None where it can.
+    pub(super) fn refusal(&self, name: Name) -> Option<&Refusal> {
+        self.refused
+            .iter()
+            .find(|refusal| refusal.mechanism == name)
+    }
+
+    /// Whether the stream can send such frames now: the mechanism is not refused, and the interface is up and takes them.
+    pub(super) fn check(&self, name: Name, frame_bytes: usize) -> Result<(), Error> {
         let interface = self.params.interface.as_str();
+        if let Some(Refusal { reason, .. }) = self.refusal(name) {
+            return Err(Error::params(
+                "mechanism",
+                format!("{name} is refused: {reason}"),
+            ));
+        }
         let ask =
             || -> io::Result<_> { Ok((netdevice::is_up(interface)?, netdevice::mtu(interface)?)) };
         let (is_up, mtu) =
@@ -60,16 +84,38 @@ impl Stream {
             let problem = format!("{interface} with MTU {mtu} takes frames up to {greatest} bytes");
             return Err(Error::params("frame_bytes", problem));
         }
+        let mechanisms = self.mechanisms.iter();
+        let greatest = mechanisms
+            .filter(|(other, _)| *other == name)
+            .map(|(_, mechanism)| mechanism.greatest_frame_bytes())
+            .sum();
+        if frame_bytes > greatest {
+            let problem = format!("{name} takes frames up to {greatest} bytes");
+            return Err(Error::params("frame_bytes", problem));
+        }
         Ok(())
     }
 
-    /// The stream's frames for one trial.
-    pub(super) fn feed(&self, lane: Lane, trial: u32, frame_bytes: usize) -> Feed<'_> {
+    /// The stream's frames for one trial, by a mechanism that was checked, and the probes besides.
+    pub(super) fn feeds(
+        &mut self,
+        name: Name,
+        trial: u32,
+        frame_bytes: usize,
+    ) -> (Feed<'_>, Feed<'_>) {
         let endpoints = self.params.endpoints();
-        let frame = frame::build(&endpoints, trial, self.number(), lane, frame_bytes);
-        match lane {
-            Lane::Main => Feed::new(&self.main, &frame),
-            Lane::Probes => Feed::new(&self.probes, &frame),
-        }
+        let number = self.params.stream;
+        let frame = |lane| frame::build(&endpoints, trial, number, lane, frame_bytes);
+        let interface = self.params.interface.as_str();
+        let mechanisms = self.mechanisms.iter_mut();
+        let main = mechanisms
+            .filter(|(other, _)| *other == name)
+            .map(|(_, mechanism)| mechanism.as_mut())
+            .next()
+            .expect("a checked mechanism is open");
+        (
+            Feed::new(main, interface, &frame(Lane::Main)),
+            Feed::new(self.probes.as_mut(), interface, &frame(Lane::Probes)),
+        )
     }
 }

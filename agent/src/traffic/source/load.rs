@@ -1,4 +1,4 @@
-//! # Mechanisms: ways to send a phase
+//! # Loads: when frames are sent in a phase
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::frame::Phase;
 
-/// One way to send frames: at a given rate, or as fast as they go.
-pub(super) trait Mechanism {
+/// Frames at a given rate, or as fast as they go.
+pub(super) trait Load {
     /// Sends one phase and returns what each stream sent, in their order. A frame is sent only within the window.
     fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error>;
 
-    /// How late frames departed in the last phase; None where no time was intended.
-    fn lag(&self) -> Option<Lag>;
+    /// How well departures in the last phase met their times; None where none were intended.
+    fn punctuality(&self) -> Option<Punctuality>;
 }
 
 /// A phase in time.
@@ -46,28 +46,40 @@ pub(super) struct Tally {
     pub(super) frames_sent: u64,
     /// Frames of the probe lane, which are not among `frames_sent`.
     pub(super) probes_sent: u64,
-    /// Frames that the interface dropped.
-    pub(super) send_errors: u64,
-    /// How often a full socket did not take a frame. The frame was sent later, unless the phase ended.
+    /// How often frames were handed over, one or a burst of them.
+    pub(super) sends: u64,
+    /// Most frames of one send.
+    pub(super) longest_burst: u64,
+    /// Frames that the interface dropped; null where the mechanism cannot tell.
+    pub(super) send_errors: Option<u64>,
+    /// How often there was no room for a frame. The frame was sent later, unless the phase ended.
     pub(super) blocked: u64,
     /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was.
     pub(super) first_ns: Option<u64>,
     pub(super) last_ns: Option<u64>,
 }
 
-/// Departures' actual minus intended times.
+/// How well departures met their times.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Lag {
+pub(super) struct Punctuality {
+    /// Departures' actual minus intended times.
+    pub(super) lag_ns: Quantiles,
+    /// How far the time from one departure of a stream to its next was from the intended gap.
+    pub(super) gap_error_ns: Quantiles,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Quantiles {
     p50: u64,
     p99: u64,
     max: u64,
 }
 
-/// Collects lags, without allocating.
+/// Collects times, without allocating.
 #[derive(Debug)]
-pub(super) struct LagHistogram(Histogram<u64>);
+pub(super) struct TimeHistogram(Histogram<u64>);
 
-impl LagHistogram {
+impl TimeHistogram {
     /// Two digits: coarse enough to stay in the first-level cache where most values lie.
     pub(super) fn new() -> Self {
         let minute_ns = 60_000_000_000;
@@ -80,12 +92,12 @@ impl LagHistogram {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, lag_ns: u64) {
-        self.0.saturating_record(lag_ns);
+    pub(super) fn record(&mut self, time_ns: u64) {
+        self.0.saturating_record(time_ns);
     }
 
-    pub(super) fn lag(&self) -> Lag {
-        Lag {
+    pub(super) fn quantiles(&self) -> Quantiles {
+        Quantiles {
             p50: self.0.value_at_quantile(0.50),
             p99: self.0.value_at_quantile(0.99),
             max: self.0.max(),

@@ -8,7 +8,10 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
+use anyhow::Context;
 use nix::errno::Errno;
+
+use crate::traffic::interface::Interface;
 
 /// Most frames in one system call.
 pub(super) const BATCH: usize = 32;
@@ -20,7 +23,7 @@ const SEND_BUFFER_BYTES: c_int = 106_496;
 
 /// Whether frames pass the interface's queueing discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Queueing {
+pub(in crate::traffic) enum Queueing {
     Qdisc,
     /// Straight to the driver. A full driver drops the frame, and the send fails with ENOBUFS.
     Bypass,
@@ -30,8 +33,15 @@ pub(super) enum Queueing {
 pub(super) struct PacketSocket(OwnedFd);
 
 impl PacketSocket {
-    /// A socket on the interface with this index.
-    pub(super) fn open(index: u32, queueing: Queueing) -> io::Result<Self> {
+    /// A socket on the interface.
+    pub(super) fn open(interface: &Interface, queueing: Queueing) -> anyhow::Result<Self> {
+        Self::bound(interface.index, queueing).with_context(|| {
+            let name = &interface.name;
+            format!("cannot open a packet socket on {name}; grant CAP_NET_RAW")
+        })
+    }
+
+    fn bound(index: i32, queueing: Queueing) -> io::Result<Self> {
         // Protocol 0: the socket receives nothing.
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: a plain system call.
@@ -79,19 +89,19 @@ impl PacketSocket {
         Errno::result(sent).map(|sent| sent as usize)
     }
 
-    fn bind(&self, index: u32) -> io::Result<()> {
+    fn bind(&self, index: i32) -> io::Result<()> {
         // SAFETY: zeros are a valid address; the address outlives the call.
         unsafe {
             let mut address: libc::sockaddr_ll = zeroed();
             address.sll_family = libc::AF_PACKET as u16;
-            address.sll_ifindex = index as i32;
+            address.sll_ifindex = index;
             let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
             let bound = libc::bind(self.0.as_raw_fd(), (&raw const address).cast(), length);
             Ok(Errno::result(bound).map(drop)?)
         }
     }
 
-    fn set_option(&self, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
+    pub(super) fn set_option(&self, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
         let length = size_of::<c_int>() as libc::socklen_t;
         // SAFETY: `value` outlives the call.
         let set = unsafe {

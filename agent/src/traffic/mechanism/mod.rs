@@ -1,0 +1,115 @@
+//! # Mechanisms: ways to put frames into an interface
+//!
+//! One file each, behind one trait. An interface may refuse one; then the reason is said and another is used.
+
+mod af_xdp;
+mod fitness;
+mod gso;
+mod raw;
+mod rings;
+mod socket;
+
+use std::fmt::{Debug, Display, Formatter};
+use std::os::fd::BorrowedFd;
+
+use nix::errno::Errno;
+use serde::{Deserialize, Serialize};
+
+use af_xdp::AfXdp;
+pub(super) use fitness::Fitness;
+use gso::Gso;
+use raw::Raw;
+pub(super) use socket::Queueing;
+
+use super::interface::Interface;
+
+/// A way to send frames: as scenarios, replies and results name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Name {
+    /// Frames one by one through a packet socket.
+    Raw,
+    /// Trains of frames through a packet socket, which the kernel cuts apart.
+    Gso,
+    /// Frames in memory shared with the kernel, straight to the driver.
+    AfXdp,
+}
+
+impl Name {
+    pub(super) const ALL: [Self; 3] = [Self::Raw, Self::Gso, Self::AfXdp];
+}
+
+impl Display for Name {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Raw => "raw",
+            Self::Gso => "gso",
+            Self::AfXdp => "af_xdp",
+        })
+    }
+}
+
+/// Slots in which frames wait, and a way to send them.
+pub(super) trait Mechanism: Debug + Send {
+    /// Makes the frame in every slot one like `frame`, which is no longer than [`Self::greatest_frame_bytes`].
+    fn load(&mut self, frame: &[u8]);
+
+    /// Longest frame that it takes; the interface may take less.
+    fn greatest_frame_bytes(&self) -> usize;
+
+    /// Number of slots: the most frames of one send.
+    fn slots(&self) -> usize;
+
+    /// The frame in `slot` from its test fields on.
+    fn fields(&mut self, slot: usize) -> &mut [u8];
+
+    /// Offers the frames in the first `count` slots to the interface.
+    ///
+    /// An error means that the kernel refuses such frames altogether.
+    fn send(&mut self, count: usize) -> Result<Sent, Errno>;
+
+    /// Waits until everything taken was given to the interface.
+    fn flush(&mut self) {}
+
+    /// Whether [`Sent::dropped`] is known.
+    fn sees_drops(&self) -> bool {
+        true
+    }
+
+    /// What to wait on while there is no room.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+}
+
+/// What became of the frames that were offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// The first so many are done with; none where there is no room.
+    pub(super) taken: usize,
+    /// Of them, dropped by the interface.
+    pub(super) dropped: usize,
+}
+
+impl Sent {
+    const NO_ROOM: Self = Self {
+        taken: 0,
+        dropped: 0,
+    };
+
+    fn all(taken: usize) -> Self {
+        Self { taken, dropped: 0 }
+    }
+}
+
+/// Opens a mechanism on an interface that is fit for it.
+pub(super) fn open(name: Name, interface: &Interface) -> anyhow::Result<Box<dyn Mechanism>> {
+    Ok(match name {
+        Name::Raw => Box::new(Raw::open(interface, Queueing::Qdisc)?),
+        Name::Gso => Box::new(Gso::open(interface)?),
+        Name::AfXdp => Box::new(AfXdp::open(interface)?),
+    })
+}
+
+/// A way past the interface's queue, for few frames that must not wait in it.
+pub(super) fn open_bypass(interface: &Interface) -> anyhow::Result<Box<dyn Mechanism>> {
+    Ok(Box::new(Raw::open(interface, Queueing::Bypass)?))
+}

@@ -1,0 +1,144 @@
+//! # Calibration: how fast each mechanism is on these very interfaces
+//!
+//! Short floods, or paced loads beyond reach, of all mechanisms in turn, so that what disturbs the machine disturbs all alike. What
+//! lies behind the link is to be out of the way: see `ingress.drop`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+
+use super::Source;
+use super::params::{GREATEST_FPS, PhaseParams, RunParams};
+use super::reply::{OpenReply, Refusal, RunReply};
+use crate::Error;
+use crate::traffic::frame::Phase;
+use crate::traffic::mechanism::Name;
+
+const ROUNDS: usize = 3;
+const WARMUP_S: f64 = 0.05;
+const MEASURE_S: f64 = 0.25;
+/// Marks the frames as none of a trial's.
+const NO_TRIAL: u32 = 0;
+const PROBE_FPS: f64 = 200.0;
+
+/// `source.calibrate`: the ceilings of one kind of load, all streams together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CalibrateParams {
+    frame_bytes: usize,
+    load: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    /// Frame by frame, in short bursts where that is too slow.
+    Paced,
+    Flood,
+}
+
+/// Ceilings, the highest first, and why the other mechanisms are not used.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CalibrateReply {
+    ceilings: Vec<Ceiling>,
+    refused: Vec<Refusal>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Ceiling {
+    mechanism: Name,
+    /// Frames a second of all streams, the median of the rounds.
+    ceiling_fps: f64,
+}
+
+impl Source {
+    pub(crate) fn calibrate(
+        &mut self,
+        params: &CalibrateParams,
+        abort: &AtomicBool,
+    ) -> Result<CalibrateReply, Error> {
+        let OpenReply {
+            mut mechanisms,
+            mut refused,
+        } = self.fitness();
+        let mut rates: Vec<(Name, f64)> = Vec::new();
+        for _ in 0..ROUNDS {
+            for mechanism in mechanisms.clone() {
+                match self.run(&params.run(mechanism), abort) {
+                    Ok(reply) => rates.push((mechanism, reply.last_phase_fps())),
+                    // Every interface takes raw frames: what it refuses is wrong with the call.
+                    Err(error) if mechanism == Name::Raw => return Err(error),
+                    Err(error) => {
+                        mechanisms.retain(|&other| other != mechanism);
+                        refused.push(Refusal {
+                            mechanism,
+                            reason: error.to_string(),
+                        });
+                    }
+                }
+                if abort.load(Ordering::Relaxed) {
+                    return Err(anyhow!("the calibration was aborted").into());
+                }
+            }
+        }
+        let ceiling = |&mechanism: &Name| {
+            let of_it = rates.iter().filter(|(other, _)| *other == mechanism);
+            Ceiling {
+                mechanism,
+                ceiling_fps: median(of_it.map(|(_, fps)| *fps).collect()),
+            }
+        };
+        let mut ceilings: Vec<_> = mechanisms.iter().map(ceiling).collect();
+        ceilings.sort_by(|one, other| other.ceiling_fps.total_cmp(&one.ceiling_fps));
+        Ok(CalibrateReply { ceilings, refused })
+    }
+}
+
+impl CalibrateParams {
+    fn run(&self, mechanism: Name) -> RunParams {
+        let phase = |phase, duration_s| PhaseParams { phase, duration_s };
+        RunParams {
+            trial: NO_TRIAL,
+            frame_bytes: self.frame_bytes,
+            mechanism,
+            intended_fps: (self.load == Kind::Paced).then_some(GREATEST_FPS),
+            probe_fps: PROBE_FPS,
+            phases: vec![
+                phase(Phase::Warmup, WARMUP_S),
+                phase(Phase::Measure, MEASURE_S),
+            ],
+        }
+    }
+}
+
+impl RunReply {
+    /// Frames a second of all streams together.
+    fn last_phase_fps(&self) -> f64 {
+        let last = self
+            .streams
+            .iter()
+            .filter_map(|stream| stream.phases.last());
+        last.map(|phase| {
+            let window_s = (phase.end_ns - phase.start_ns) as f64 / 1e9;
+            phase.tally.frames_sent as f64 / window_s
+        })
+        .sum()
+    }
+}
+
+/// Of an odd number of values.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_disturbed_round_does_not_move_the_median() {
+        assert_eq!(median(vec![3.0, 900.0, 2.0]), 3.0);
+    }
+}

@@ -1,0 +1,130 @@
+//! # A source's link: a veth pair between two namespaces, and what arrives at its end
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
+use serde_json::{Value, json};
+
+use crate::network::Namespace;
+use crate::process::Agent;
+
+pub const SOURCE_MAC: &str = "02:76:74:00:00:01";
+pub const SINK_MAC: &str = "02:76:74:00:00:02";
+
+/// A source's namespace with `src0`, a sink's with `snk0`, and an agent at the source.
+pub struct Link {
+    pub source: Namespace,
+    pub sink: Namespace,
+    pub agent: Agent,
+}
+
+impl Link {
+    pub fn make() -> Self {
+        let (source, sink) = (Namespace::make(), Namespace::make());
+        source.join("src0", SOURCE_MAC, &sink, "snk0", SINK_MAC);
+        let agent = Agent::start(&["--netns", &source.path()]);
+        Self {
+            source,
+            sink,
+            agent,
+        }
+    }
+
+    /// A link whose source cuts trains and sums frames in its kernel, as a wire's far end would see them, and an agent with so
+    /// many streams open on it.
+    pub fn without_offloads(streams: u8) -> Self {
+        let mut link = Self::make();
+        link.source.switch_checksums_off("src0");
+        link.agent.call("source.open", open(streams, "src0"));
+        link
+    }
+
+    /// A link with so many streams open on it.
+    pub fn with_streams(streams: u8) -> Self {
+        let mut link = Self::make();
+        link.agent.call("source.open", open(streams, "src0"));
+        link
+    }
+
+    pub fn received(&self) -> u64 {
+        self.sink.rx_packets("snk0")
+    }
+
+    /// Waits until the sink has received `frames`.
+    pub fn await_frames(&self, frames: u64) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.received() < frames {
+            assert!(
+                Instant::now() < deadline,
+                "{} of {frames} frames arrived",
+                self.received()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+pub fn open(streams: u8, interface: &str) -> Value {
+    let stream = |number| {
+        json!({
+            "stream": number, "interface": interface,
+            "source_mac": SOURCE_MAC, "destination_mac": SINK_MAC,
+            "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2",
+            "source_port": 4096, "destination_port": 4097,
+        })
+    };
+    json!({"cpu": 0, "streams": (0..streams).map(stream).collect::<Vec<_>>()})
+}
+
+pub fn run(
+    mechanism: &str,
+    intended_fps: Option<f64>,
+    probe_fps: f64,
+    phases: &[(&str, f64)],
+) -> Value {
+    let phase =
+        |&(phase, duration_s): &(&str, f64)| json!({"phase": phase, "duration_s": duration_s});
+    json!({
+        "trial": 7, "frame_bytes": 64, "mechanism": mechanism, "intended_fps": intended_fps, "probe_fps": probe_fps,
+        "phases": phases.iter().map(phase).collect::<Vec<_>>(),
+    })
+}
+
+/// Most frames of one send in a run of one stream.
+pub fn longest_burst(reply: &Value) -> u64 {
+    let phases = reply["streams"][0]["phases"].as_array().unwrap();
+    let bursts = phases
+        .iter()
+        .map(|phase| phase["longest_burst"].as_u64().unwrap());
+    bursts.max().unwrap()
+}
+
+/// Sum of a field over all streams and phases of a run's reply.
+pub fn total(reply: &Value, field: &str) -> u64 {
+    let streams = reply["streams"].as_array().unwrap();
+    let phases = streams
+        .iter()
+        .flat_map(|stream| stream["phases"].as_array().unwrap());
+    phases.map(|phase| phase[field].as_u64().unwrap()).sum()
+}
+
+/// A socket for all frames that arrive in its namespace, whose reads wait no longer than ten seconds.
+pub fn receiver() -> OwnedFd {
+    let (family, kind, flags) = (AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC);
+    let socket = socket(family, kind, flags, SockProtocol::EthAll).unwrap();
+    setsockopt(&socket, sockopt::RcvBufForce, &(64 << 20)).unwrap();
+    setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(10)).unwrap();
+    socket
+}
+
+pub fn receive(socket: &OwnedFd) -> Vec<u8> {
+    let mut frame = vec![0; 9100];
+    let length =
+        recv(socket.as_raw_fd(), &mut frame, MsgFlags::empty()).expect("a frame is missing");
+    frame.truncate(length);
+    frame
+}

@@ -1,0 +1,86 @@
+"""Which mechanism sends a load, by what calibration found."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vtax.campaign.calibrate import AMPLE, Ceilings, MechanismRefused
+from vtax.scenario import Workload
+from vtax.testbed.local import LocalSettings
+from vtax.units import fps
+
+REASON = "the queue `tbf` of src0 would take a train for one frame"
+
+
+def ceilings(**fps_by_mechanism: float) -> Ceilings:
+    """What a calibration found for one stream of 64 bytes, the same for both loads."""
+    ranked = sorted(fps_by_mechanism.items(), key=lambda found: -found[1])
+    found = Ceilings()
+    for load in ("paced", "flood"):
+        reply = {
+            "ceilings": [{"mechanism": name, "ceiling_fps": rate} for name, rate in ranked],
+            "refused": [
+                {"mechanism": name, "reason": REASON}
+                for name in ("gso", "af_xdp")
+                if name not in fps_by_mechanism
+            ],
+        }
+        found.add(load, 1, 64, reply)
+    return found
+
+
+def workload(intended_mbps: float | str, mechanism: str = "auto") -> Workload:
+    keys = {"kind": "forwarding", "frame_bytes": 64, "intended_mbps": intended_mbps, "mechanism": mechanism}
+    return Workload.model_validate(keys)
+
+
+def test_a_flood_goes_by_the_fastest() -> None:
+    found = ceilings(raw=1e6, gso=3e6, af_xdp=2e6)
+    assert found.choose(workload("max")).mechanism == "gso"
+    assert found.choose(workload("max")).load == "flood"
+
+
+@given(st.floats(1e4, 1e7), st.floats(1e4, 1e7), st.floats(1, 1000))
+def test_a_paced_load_is_sent_plainly_where_that_reaches_it_with_ease(
+    raw: float, gso: float, intended_mbps: float
+) -> None:
+    chosen = ceilings(raw=raw, gso=gso).choose(workload(intended_mbps))
+    if raw >= AMPLE * fps(intended_mbps, 64):
+        assert chosen.mechanism == "raw"
+    else:
+        assert chosen.ceiling_fps == max(raw, gso)
+
+
+def test_a_named_mechanism_is_used_however_slow() -> None:
+    found = ceilings(raw=1e6, gso=3e6, af_xdp=2e6)
+    for mechanism in ("raw", "gso", "af_xdp"):
+        assert found.choose(workload("max", mechanism)).mechanism == mechanism
+        assert found.choose(workload(10.0, mechanism)).mechanism == mechanism
+
+
+def test_a_named_mechanism_that_was_refused_is_refused_with_the_reason() -> None:
+    with pytest.raises(MechanismRefused, match="gso is refused here: the queue `tbf` of src0"):
+        ceilings(raw=1e6).choose(workload("max", "gso"))
+    assert ceilings(raw=1e6).choose(workload("max")).mechanism == "raw"
+
+
+def test_every_ceiling_is_listed_for_the_result() -> None:
+    listed = ceilings(raw=1e6, gso=3e6).as_json()
+    assert {(entry["load"], entry["mechanism"]) for entry in listed} == {
+        ("paced", "raw"),
+        ("paced", "gso"),
+        ("flood", "raw"),
+        ("flood", "gso"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("link_mbps", "flow_control", "refused"),
+    [(None, False, []), (None, True, ["af_xdp"]), (1000.0, True, ["gso", "af_xdp"])],
+)
+def test_links_refuse_what_their_queue_would_not_see(
+    link_mbps: float | None, flow_control: bool, refused: list[str]
+) -> None:
+    settings = LocalSettings(link_mbps, flow_control, 1500, {})
+    names = ("auto", "raw", "gso", "af_xdp")
+    assert [name for name in names if settings.refusal(name) is not None] == refused
