@@ -14,6 +14,7 @@ from vtax.campaign.guest import is_broken
 from vtax.campaign.judge import judge
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Verdict
+from vtax.machine.cpu import TICK_S
 from vtax.units import fps
 
 CEILING = 900_000.0
@@ -98,6 +99,17 @@ def _steal(measured: Measured, share: float) -> None:
 
 def _refuse(kind: str, count: int) -> Callable[[Measured], None]:
     return lambda measured: measured.sink["streams"][0]["refused"].update({kind: count})
+
+
+def test_one_tick_of_the_steal_counter_is_no_theft_of_a_short_trial() -> None:
+    """The tick may have begun long before the trial: 10 ms of a window of 0.4 s would be 2.5%."""
+    measured = make_measured(make_cell())
+    before, after = measured.cpu  # type: ignore[misc]
+    after["at_s"] = before["at_s"] + 0.4
+    after["steal_s"] = {cpu: stolen_s + TICK_S for cpu, stolen_s in before["steal_s"].items()}
+    assert judge(measured, CEILING, 1000).verdict is Verdict.VALID
+    after["steal_s"] = {cpu: stolen_s + 2 * TICK_S for cpu, stolen_s in before["steal_s"].items()}
+    assert judge(measured, CEILING, 1000).verdict is Verdict.SUSPECT
 
 
 CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
