@@ -18,14 +18,15 @@ FAMILIES = 200
 QUANTITIES = ("received_mbps", "latency_p50_ns", "cpu_percent")
 
 TEXT = f"""
-A campaign on a machine that does nothing else: every platform family, two frame sizes, two paced loads and a flood, half
-a second each. **False verdicts**: nothing disturbs the trials, so that whatever is said against one is said wrongly,
-unless the machine below disturbed it.
+A campaign on a machine that does nothing else: every platform family, two frame sizes, two paced loads and a flood,
+half a second each. **False verdicts**: nothing disturbs the trials, so that whatever is said against one is said
+wrongly, unless the machine below disturbed it.
 
-**A against A**: the trials of a cell are split at random into two halves, which are then compared as two platforms would
-be, in received load, median delay and CPU of the UUT (Welch's test of the logarithms). {COMPARISONS} such comparisons are
-one family, corrected together (Benjamini and Hochberg 1995). As no difference is true, all discoveries of a family that
-has any are false: the share of such families is the false discovery rate, here over {FAMILIES} draws of the whole family.
+**A against A**: the trials of a cell are split at random into two halves, which are then compared as two platforms
+would be, in received load, median delay and CPU of the UUT (Welch's test of the logarithms). {COMPARISONS} such
+comparisons are one family, corrected together (Benjamini and Hochberg 1995). As no difference is true, all
+discoveries of a family that has any are false: the share of such families is the false discovery rate, here over
+{FAMILIES} draws of the whole family.
 """
 
 
