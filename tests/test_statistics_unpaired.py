@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from vtax.statistics import compare, discoveries
 
@@ -19,6 +20,19 @@ def test_the_textbook_value() -> None:
     assert np.log([found.ratio.low, found.ratio.high]) == pytest.approx([-6.8884, 0.8884], abs=1e-3)
     assert found.p_value == pytest.approx(0.1075, abs=1e-3)
     assert found.ratio.n == 10
+
+
+@given(
+    st.lists(st.floats(1, 100), min_size=2, max_size=10), st.lists(st.floats(1, 100), min_size=2, max_size=10)
+)
+def test_it_is_the_librarys_test(a: list[float], b: list[float]) -> None:
+    assume(min(np.std(np.log(a)), np.std(np.log(b))) > 1e-3)  # else the library warns of cancellation
+    expected = stats.ttest_ind(np.log(a), np.log(b), equal_var=False)
+    found = compare(a, b)
+    assert found.p_value == pytest.approx(expected.pvalue, abs=1e-9)
+    assert np.log([found.ratio.low, found.ratio.high]) == pytest.approx(
+        list(expected.confidence_interval(0.95))
+    )
 
 
 @given(TRIALS, TRIALS)
