@@ -39,7 +39,9 @@ class Netem:
         if self.jitter_ns > self.delay_ns:
             raise ValueError("netem: a jitter beyond the delay; allowed: at most the delay")
         if self.reorder_ratio and not self.delay_ns:
-            raise ValueError("netem: reorder without delay reorders nothing; allowed: delay TIME reorder PERCENT")
+            raise ValueError(
+                "netem: reorder without delay reorders nothing; allowed: delay TIME reorder PERCENT"
+            )
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ OPTIONS: dict[str, dict[str, tuple[_Value, ...]]] = {
         "reorder": (_share("reorder_ratio"),),
     },
     "tbf": {
-        "rate": (_Value("rate_bps", "a rate as in 50mbit (bit, kbit, mbit, gbit)", _number(RATES), 8, 10**12),),
+        "rate": (
+            _Value("rate_bps", "a rate as in 50mbit (bit, kbit, mbit, gbit)", _number(RATES), 8, 10**12),
+        ),
         "burst": (_size("burst_bytes", 1514),),
         "limit": (_size("limit_bytes", 1),),
         "overhead": (_Value("overhead_bytes", "a number of bytes", _count, 0, 1000),),
@@ -137,7 +141,9 @@ def parse_qdisc(text: str) -> Qdisc | None:
     if kind == DEFAULT and not words:
         return None
     if kind not in OPTIONS:
-        raise ValueError(f"{text!r} is no queueing discipline; allowed: {DEFAULT}, netem ..., tbf ..., as in {EXAMPLES}")
+        raise ValueError(
+            f"{text!r} is no queueing discipline; allowed: {DEFAULT}, netem ..., tbf ..., as in {EXAMPLES}"
+        )
     found: dict[str, Any] = {}
     given: set[str] = set()
     while words:
@@ -145,7 +151,9 @@ def parse_qdisc(text: str) -> Qdisc | None:
         values = OPTIONS[kind].get(option)
         if values is None or option in given:
             problem = "twice" if option in given else "unknown"
-            raise ValueError(f"{kind}: {option!r} is {problem}; allowed, once each: {', '.join(OPTIONS[kind])}")
+            raise ValueError(
+                f"{kind}: {option!r} is {problem}; allowed, once each: {', '.join(OPTIONS[kind])}"
+            )
         given.add(option)
         for value in values:
             if value.optional and (not words or words[0] in OPTIONS[kind]):

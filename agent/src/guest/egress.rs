@@ -337,8 +337,9 @@ mod tests {
     fn tc_shows_the_bucket_that_was_set() {
         in_namespace(|| {
             set_on_source(tbf()).unwrap();
+            // The limit as tc tells it: what it holds beyond the burst, in time.
             let shown = tc(&["-s", "qdisc", "show", "dev", SOURCE, "root"]);
-            for expected in ["tbf", "rate 50Mbit", "limit 64Kb", "overhead 24"] {
+            for expected in ["tbf", "rate 50Mbit", "lat 9.17ms", "overhead 24"] {
                 assert!(shown.contains(expected), "{shown}");
             }
             let burst = tc(&["-d", "-j", "qdisc", "show", "dev", SOURCE, "root"]);
