@@ -342,7 +342,7 @@ mod tests {
             for expected in ["tbf", "rate 50Mbit", "lat 9.17ms", "overhead 24"] {
                 assert!(shown.contains(expected), "{shown}");
             }
-            let burst = tc(&["-d", "-j", "qdisc", "show", "dev", SOURCE, "root"]);
+            let burst = tc(&["-j", "qdisc", "show", "dev", SOURCE, "root"]);
             let burst: Value = serde_json::from_str(&burst).unwrap();
             let burst = burst[0]["options"]["burst"].as_u64().unwrap();
             assert!((8100..=8300).contains(&burst), "{shown}");
