@@ -100,6 +100,25 @@ def test_the_counter_that_saw_it_is_the_reason(hop: str, reason: str | None) -> 
     assert (found.name, found.reason) == (hop, reason)
 
 
+def test_a_discipline_that_was_asked_for_is_named() -> None:
+    measured = lossy({"guest egress": 7})
+    measured.cell.platform_overrides["egress_qdisc"] = "netem loss 1%"
+    (found,) = (each for each in hops(measured) if each.dropped)
+    assert found.reason == "dropped by netem loss 1% (dropped_queue of the guest's eth1)"
+
+
+def test_duplicates_of_the_guests_queue_hide_no_loss_behind_it() -> None:
+    measured = lossy({"guest egress": 7, "sink": 5})
+    assert measured.interfaces is not None and measured.guest is not None
+    (out,) = (nic for nic in measured.guest[1]["interfaces"] if nic["interface"] == "eth1")
+    out["sent"] += 100
+    after = measured.interfaces[1]
+    after["uut/guestp1"]["received"] += 100
+    after["uut/out0"]["sent"] += 100
+    after["sink/snk0"]["received"] += 100
+    assert drops(hops(measured)) == {"guest egress": 7, "sink": 5}
+
+
 def test_a_guest_that_no_longer_tells_is_one_hop() -> None:
     measured = lossy({"guest ring": 3, "guest egress": 4})
     assert measured.guest is not None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.campaign.trial import Measured
+from vtax.platforms.egress_qdisc import DEFAULT
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.local import GUEST
 
@@ -41,15 +42,22 @@ def hops(measured: Measured) -> list[Hop]:
     host = {name: _growth(before[name], after[name]) for name in after if name in before}
     guest = _guest_growth(measured)
     has_guest = f"uut/{GUEST}p0" in before
+    asked = str(measured.cell.platform_overrides.get("egress_qdisc", DEFAULT))
+    discipline = None if asked == DEFAULT else asked
     return [
         hop
         for stream in measured.source["streams"]
-        for hop in _way(stream["stream"], measured.departed(stream), host, guest, has_guest)
+        for hop in _way(stream["stream"], measured.departed(stream), host, guest, has_guest, discipline)
     ]
 
 
 def _way(
-    stream: int, departed: int, host: dict[str, Counters], guest: dict[str, Counters], has_guest: bool
+    stream: int,
+    departed: int,
+    host: dict[str, Counters],
+    guest: dict[str, Counters],
+    has_guest: bool,
+    discipline: str | None,
 ) -> Iterator[Hop]:
     source, entry = host[f"source/src{stream}"], host[f"uut/in{stream}"]
     leave, sink = host[f"uut/out{stream}"], host[f"sink/snk{stream}"]
@@ -65,7 +73,7 @@ def _way(
         yield Hop(stream, name, entry["received"], _offered(leave))
         yield from _egress(stream, "UUT egress", leave, _offered(leave), leave["sent"] + leave["dropped_out"])
     else:
-        yield from _through_guest(stream, entry, (there, back), leave, guest)
+        yield from _through_guest(stream, entry, (there, back), leave, guest, discipline)
     yield Hop(
         stream,
         "sink",
@@ -81,6 +89,7 @@ def _through_guest(
     ports: tuple[Counters, Counters],
     leave: Counters,
     guest: dict[str, Counters],
+    discipline: str | None,
 ) -> Iterator[Hop]:
     there, back = ports
     yield Hop(stream, "bridge port in", entry["received"], _offered(there))
@@ -97,14 +106,22 @@ def _through_guest(
         lost_inside = _named(inside, "dropped_in", "no room in the ring")
         yield Hop(stream, "guest ring", given, inside["received"], ring_full or lost_inside)
         yield Hop(stream, "guest forwarding", inside["received"], _offered(out))
-        yield from _egress(stream, "guest egress", out, _offered(out), back["received"])
+        yield from _egress(stream, "guest egress", out, _offered(out), back["received"], discipline)
     yield Hop(stream, "bridge port out", back["received"], _offered(leave))
     yield from _egress(stream, "UUT egress", leave, _offered(leave), leave["sent"] + leave["dropped_out"])
 
 
-def _egress(stream: int, name: str, interface: Counters, received: int, forwarded: int) -> Iterator[Hop]:
-    """An interface's queue and driver."""
-    queue = _named(interface, "dropped_queue", "queue full")
+def _egress(
+    stream: int,
+    name: str,
+    interface: Counters,
+    received: int,
+    forwarded: int,
+    discipline: str | None = None,
+) -> Iterator[Hop]:
+    """An interface's queue, with a `discipline` that was asked for, and its driver."""
+    meaning = f"dropped by {discipline}" if discipline else "queue full"
+    queue = _named(interface, "dropped_queue", meaning)
     yield Hop(stream, name, received, forwarded, queue or _named(interface, "dropped_out", "no room"))
 
 

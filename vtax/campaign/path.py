@@ -65,6 +65,7 @@ class Path:
             )
             self.use_streams(len(self.testbed.streams))
             self._wait_ready()
+            self._set_egress()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{uut.last_words(GUEST)}".strip()) from None
         ready_s = guest["hello_s"] + uut.counters([])["at_s"] - begun
@@ -106,6 +107,12 @@ class Path:
         self._opened_streams = 0
         self.facts = None
         self.testbed.close()
+
+    def _set_egress(self) -> None:
+        """Have the guest send through the queueing discipline that was asked for; readiness is found without it."""
+        if (qdisc := self._config.egress) is not None:
+            macs = self.testbed.guest_egress_macs()
+            self.testbed.uut.call(GUEST, "guest.set_egress_qdisc", {"macs": macs, "qdisc": qdisc})
 
     def _wait_ready(self) -> None:
         """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""

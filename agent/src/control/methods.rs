@@ -64,6 +64,11 @@ impl Agent {
                 let params = read_params(params)?;
                 self.later(method, move |abort| guest::configure(&params, abort))
             }
+            "guest.set_egress_qdisc" => {
+                let params = read_params(params)?;
+                guest::egress::set(&params)?;
+                now(Nothing {})
+            }
             "guest.state" => {
                 let Nothing {} = read_params(params)?;
                 now(guest::state()?)

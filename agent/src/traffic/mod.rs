@@ -9,7 +9,7 @@ mod interface;
 pub mod sink;
 pub(crate) mod source;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod xdp_link;
 
 pub use crate::error::Error;

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 
-pub(super) const SOURCE: &str = "src0";
+pub(crate) const SOURCE: &str = "src0";
 pub(super) const SINK: &str = "snk0";
 
 /// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
 ///
 /// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens
 /// to the test.
-pub(super) fn in_namespace(test: impl FnOnce() + Send) {
+pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)
@@ -46,12 +46,12 @@ pub(super) fn wait_until(condition: impl Fn() -> bool) {
 }
 
 /// Runs ip(8) in this thread's namespace and gives its output.
-pub(super) fn ip(arguments: &[&str]) -> String {
+pub(crate) fn ip(arguments: &[&str]) -> String {
     run("ip", arguments)
 }
 
 /// Runs tc(8) in this thread's namespace and gives its output.
-pub(super) fn tc(arguments: &[&str]) -> String {
+pub(crate) fn tc(arguments: &[&str]) -> String {
     run("tc", arguments)
 }
 
