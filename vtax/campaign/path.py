@@ -12,6 +12,8 @@ READY_FRAMES = 200
 READY_FPS = 1000
 READY_LIMIT_S = 10.0
 SMALLEST_FRAME = 64
+DROP_PLACES = 256
+"""How many interfaces and reasons the drop meter tells apart."""
 READY_TRIAL = 0xFFFFFFFF
 """Trial number that readiness frames carry; trials count from 1."""
 
@@ -28,6 +30,8 @@ class PathFacts:
     ready_s: float
     sink_attached: str
     sink_cost_ns: float
+    no_drop_reasons: str | None
+    """Why the kernel does not say why it drops frames; None where it does."""
 
 
 class Path:
@@ -45,6 +49,7 @@ class Path:
         self._config = config
         self.testbed = LocalTestbed(settings, streams, record)
         self._opened_streams = 0
+        self._metered: dict[int, str] = {}
         self.facts: PathFacts | None = None
         """What opening it showed; None while it is down."""
 
@@ -63,13 +68,16 @@ class Path:
             sink = self.testbed.sink.call(
                 "sink", "sink.open", {"streams": self.testbed.sink_streams(), "attach": "auto"}
             )
+            no_drop_reasons = self._open_drop_meter()
             self.use_streams(len(self.testbed.streams))
             self._wait_ready()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{uut.last_words(GUEST)}".strip()) from None
         ready_s = guest["hello_s"] + uut.counters([])["at_s"] - begun
         attached = sorted({stream["attached"] for stream in sink["streams"]})
-        self.facts = PathFacts(guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"])
+        self.facts = PathFacts(
+            guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"], no_drop_reasons
+        )
         return self.facts
 
     def use_streams(self, count: int) -> None:
@@ -91,6 +99,20 @@ class Path:
         """What else goes on on the UUT's host; see Host.surroundings."""
         return self.testbed.uut.surroundings()
 
+    def dropped(self) -> dict[str, Any] | None:
+        """Test frames that the kernel dropped since the path was opened; None where it does not tell.
+
+        {"places": [{"interface" (host/name), "arrived", "reason", "frames"}], "lost_events"}
+        """
+        if not self._metered:
+            return None
+        told = self.testbed.sink.call("sink", "drops.read", {})
+        places = [
+            {**place, "interface": f"{self._metered[place['netns']]}/{place['interface']}"}
+            for place in told["places"]
+        ]
+        return {"places": places, "lost_events": told["lost_events"]}
+
     @property
     def uut_cpus(self) -> list[int]:
         """The CPUs of host and guests."""
@@ -104,8 +126,21 @@ class Path:
     def close(self) -> None:
         """Take everything down."""
         self._opened_streams = 0
+        self._metered = {}
         self.facts = None
         self.testbed.close()
+
+    def _open_drop_meter(self) -> str | None:
+        """Have this kernel's drops counted in all namespaces of the path; returns why not where that cannot be."""
+        metered = {inode: name for host in self.testbed.hosts for name, inode in host.namespaces().items()}
+        parameters = {"namespaces": list(metered), "places": DROP_PLACES}
+        try:
+            self.testbed.sink.call("sink", "drops.open", parameters)
+        except AgentError as error:
+            self._metered = {}
+            return str(error)
+        self._metered = metered
+        return None
 
     def _wait_ready(self) -> None:
         """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""
