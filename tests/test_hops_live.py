@@ -25,7 +25,7 @@ HELPER = "static unsigned int (*const bpf_get_prandom_u32)(void) = (void *)7;"
 
 
 def measure(path: Path, out: Path, *options: str) -> tuple[list[dict[str, Any]], int]:
-    """Run one cell without a warm-up; returns its first trial's hops, and how many frames and probes the sink misses."""
+    """Run one cell without a warm-up; returns the first trial's hops and how many frames and probes its sink lacks."""
     cell = ["--repetitions", "1", "--set", "workload.warmup_s=0", "--duration", "1", *options]
     main(["run", str(path), *cell, "--out", str(out)])
     result = Result.open(out)
