@@ -150,6 +150,11 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         Verdict.SUSPECT,
         "the host's clock was stepped by -5.000 s",
     ),
+    "lost events": (
+        lambda m: m.drops[1].update(lost_events=7),
+        Verdict.SUSPECT,
+        "drop events were lost: 7 dropped frames have no reason",
+    ),
     "drain": (lambda m: m.sink.update(ended="limit"), Verdict.SUSPECT, "drain"),
     "broken": (
         lambda m: setattr(m, "failure", "source: gone"),

@@ -1,6 +1,6 @@
 //! # Traffic: what sends, receives and drops test frames
 
-mod bpf;
+pub(crate) mod bpf;
 mod clock;
 mod clsact;
 mod frame;

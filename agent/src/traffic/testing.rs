@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 
+use super::sink::frame::TestFrame;
+
 pub(crate) const SOURCE: &str = "src0";
-pub(super) const SINK: &str = "snk0";
+pub(crate) const SINK: &str = "snk0";
 
 /// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
 ///
@@ -37,7 +39,7 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
 }
 
 /// Waits for what happens soon; fails the test when it does not.
-pub(super) fn wait_until(condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
         assert!(Instant::now() < deadline, "waited ten seconds in vain");
@@ -68,8 +70,20 @@ fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A test frame of 64 bytes.
+pub(crate) fn test_frame(sequence: u32) -> Vec<u8> {
+    TestFrame {
+        trial: 1,
+        phase: 3,
+        stream: 0,
+        sequence,
+        time_ns: 1,
+    }
+    .to_bytes(64)
+}
+
 /// A raw packet socket on `SOURCE`.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     socket: OwnedFd,
     address: libc::sockaddr_ll,
 }

@@ -49,6 +49,7 @@ impl Mechanism for Flood<'_> {
         })?;
         let tallies = feeds.iter().zip(probes).map(|(feed, probes)| Tally {
             probes_sent: probes.frames_sent,
+            probes_refused: probes.send_errors,
             ..feed.tally()
         });
         Ok(tallies.collect())

@@ -46,6 +46,8 @@ pub(super) struct Tally {
     pub(super) frames_sent: u64,
     /// Frames of the probe lane, which are not among `frames_sent`.
     pub(super) probes_sent: u64,
+    /// Of those, the ones that the interface dropped.
+    pub(super) probes_refused: u64,
     /// Frames that the interface dropped.
     pub(super) send_errors: u64,
     /// How often a full socket did not take a frame. The frame was sent later, unless the phase ended.
