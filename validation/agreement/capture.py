@@ -1,4 +1,4 @@
-"""A trial as tcpdump captured it and tshark reads it: counts, rate and delay, by nothing of vtax but its frames' fields."""
+"""A trial as tcpdump captured it and tshark reads it: counts, rate, delay, by nothing of vtax but its frames."""
 
 import contextlib
 import math
@@ -24,7 +24,9 @@ FIELDS = ("frame.time_epoch", "frame.len", "udp.payload")
 HEADER = struct.Struct(">4sIBBIQ")
 """Magic, trial, phase, stream, sequence, send time: the test frame's own fields, behind UDP."""
 MAGIC = b"vtax"
-COUNTS = re.compile(r"(\d+) packets captured, (\d+) packets received by filter, (\d+) packets dropped by kernel")
+COUNTS = re.compile(
+    r"(\d+) packets captured, (\d+) packets received by filter, (\d+) packets dropped by kernel"
+)
 """As tcpdump tells them when it is asked by SIGUSR1."""
 MEASURE, PROBE = 3, 0x80
 

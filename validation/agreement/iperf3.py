@@ -25,7 +25,15 @@ def measure(ground: Ground, frame_bytes: int, fps: float, duration_s: float, dir
     near, far = ground.near, ground.far
     payload_bytes = frame_bytes - HEADER_BYTES
     server = ["iperf3", "-s", "-1", "--forceflush", "-B", far.ip, "-p", str(PORT)]
-    load = ["-u", "-l", str(payload_bytes), "-b", str(round(fps * payload_bytes * 8)), "-t", f"{duration_s:g}"]
+    load = [
+        "-u",
+        "-l",
+        str(payload_bytes),
+        "-b",
+        str(round(fps * payload_bytes * 8)),
+        "-t",
+        f"{duration_s:g}",
+    ]
     with started(far.host, ground.record, ground.cpu, "Server listening", directory / "iperf3.log", *server):
         told = run(near.host, ground.cpu, "iperf3", "-c", far.ip, "-p", str(PORT), *load, "-J")
     return parse(told, frame_bytes)

@@ -39,7 +39,9 @@ def planted(namespace: Namespace, what: Planted, frame_bytes: int, directory: Pa
     }
     options = [f"-D{name}={value}" for name, value in constants.items()]
     options.append(f"-I/usr/include/{platform.machine()}-linux-gnu")  # asm/types.h
-    _run("clang", "-target", "bpf", "-O2", "-Wall", "-Werror", *options, "-c", str(SOURCE), "-o", str(program))
+    _run(
+        "clang", "-target", "bpf", "-O2", "-Wall", "-Werror", *options, "-c", str(SOURCE), "-o", str(program)
+    )
     bucket = ["tbf", "rate", "1mbit", "burst", str(frame_bytes), "limit", "100kb"]
     try:
         _tc(namespace, "qdisc", "add", "dev", DETOUR, "root", *bucket)

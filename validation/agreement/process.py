@@ -9,6 +9,7 @@ from vtax.machine.ownership import OwnershipRecord, process_start, stop_process
 from vtax.testbed.host import Host
 
 TIMEOUT_S = 30.0
+LOOK_S = 0.01
 
 
 class ToolFailed(Exception):  # noqa: N818 - it states what the tool did
@@ -46,15 +47,14 @@ def started(
 
 def wait_until_said(process: "subprocess.Popen[bytes]", log: Path, words: str) -> str:
     """Wait until a tool's log holds `words`; returns the log. Raises ToolFailed."""
-    patience = 500
-    for _ in range(patience):
+    for _ in range(round(TIMEOUT_S / LOOK_S)):
         said = log.read_text(errors="replace")
         if words in said:
             return said
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.01)
+            process.wait(LOOK_S)
             break
-    raise ToolFailed(f"{process.args}: never said {words!r}: {log.read_text(errors='replace')}")
+    raise ToolFailed(f"{log.stem} never said {words!r}: {log.read_text(errors='replace')}")
 
 
 def _within(host: Host, cpu: int, command: tuple[str, ...]) -> list[str]:

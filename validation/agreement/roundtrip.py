@@ -11,7 +11,9 @@ from vtax.units import HEADER_BYTES
 PORT = 11111
 
 
-def sockperf_p50_ns(ground: Ground, frame_bytes: int, rps: float, duration_s: float, directory: Path) -> float:
+def sockperf_p50_ns(
+    ground: Ground, frame_bytes: int, rps: float, duration_s: float, directory: Path
+) -> float:
     """Median round trip of sockperf's ping-pong, `rps` of them a second."""
     where = ["-i", ground.far.ip, "-p", str(PORT)]
     message = ["-m", str(frame_bytes - HEADER_BYTES)]

@@ -1,6 +1,7 @@
 """vtax's own trials on a ground: whole ones as a campaign has them, and plain one-way delay in either direction."""
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,24 @@ from vtax.units import mbps
 ATTEMPTS = 3
 """As a campaign repeats invalid trials."""
 WARMUP_S = 0.2
+COUNTS = ("sent", "received", "lost", "duplicated", "reordered")
 
 
 class NoTrial(Exception):  # noqa: N818 - it states what vtax did
     """vtax has no usable trial to compare with: why."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What vtax records of a trial's flow; delay is NaN where it gives none."""
+
+    sent: int
+    received: int
+    lost: int
+    duplicated: int
+    reordered: int
+    received_mbps: float
+    delay_p50_ns: float
 
 
 @dataclass
@@ -32,7 +47,7 @@ class Trials:
 
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
-    def whole(self, path: TestPath, cell: Cell, *, emulated: bool) -> tuple[int, dict[str, Any]]:
+    def whole(self, path: TestPath, cell: Cell, *, emulated: bool) -> tuple[int, Flow]:
         """A trial as a campaign measures, judges and records it: its number, and its row of `flows`."""
         reasons: tuple[str, ...] = ()
         for _ in range(ATTEMPTS):
@@ -40,11 +55,18 @@ class Trials:
             measured = measure(path, cell, number, path.guest_state(), emulated=emulated)
             judgement = judge(measured, 0.0, cell.testbed.link_mbps)
             if judgement.verdict is not Verdict.INVALID:
-                return number, record(measured, judgement, {}, 0.0, {}).flows[0]
+                (row,) = record(measured, judgement, {}, 0.0, {}).flows
+                return number, Flow(
+                    **{name: row[f"frames_{name}"] for name in COUNTS},
+                    received_mbps=row["received_mbps"],
+                    delay_p50_ns=math.nan if row["latency_p50_ns"] is None else row["latency_p50_ns"],
+                )
             reasons = judgement.reasons
         raise NoTrial(f"{cell.platform}: {'; '.join(reasons)}")
 
-    def delay_p50_ns(self, ground: Ground, *, there: bool, frame_bytes: int, fps: float, duration_s: float) -> float:
+    def delay_p50_ns(
+        self, ground: Ground, *, there: bool, frame_bytes: int, fps: float, duration_s: float
+    ) -> float:
         """Median one-way delay from one end to the other, every frame a probe."""
         sender, receiver = (ground.near, ground.far) if there else (ground.far, ground.near)
         for _ in range(ATTEMPTS):
@@ -69,7 +91,9 @@ class Trials:
             if sent["thread"]["run_delay_ns"] <= WAIT_INVALID * (sent["end_ns"] - sent["start_ns"]):
                 found = decode(latency["histogram"]).quantile(0.5)
                 if found is None:
-                    raise NoTrial(f"{latency['count']} frames came from {sender.interface} to {receiver.interface}")
+                    raise NoTrial(
+                        f"{latency['count']} frames came from {sender.interface} to {receiver.interface}"
+                    )
                 return found
         raise NoTrial(f"the source at {sender.interface} was kept waiting for its CPU")
 
@@ -79,7 +103,9 @@ def _collected(ground: Ground, receiver: End, sent: dict[str, Any]) -> dict[str,
     quiet_ms = QUIET_EMULATED_MS if ground.emulated else QUIET_MS
     expected = [{"stream": STREAM.stream, "frames": frames}]
     collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
-    latency: dict[str, Any] = receiver.host.call(receiver.receiver, "sink.collect", collect)["streams"][0]["latency"]
+    latency: dict[str, Any] = receiver.host.call(receiver.receiver, "sink.collect", collect)["streams"][0][
+        "latency"
+    ]
     return latency
 
 

@@ -1,0 +1,119 @@
+"""What must hold between vtax and another tool: a row for each platform, quantity and tool."""
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+
+from validation.agreement.iperf3 import Sent
+from validation.agreement.samples import PER_10000, RoundTrips, Samples
+from validation.agreement.trials import COUNTS, Flow
+from validation.section import Check
+
+Z_999 = 3.29
+"""A normal variable lies within so many standard deviations 999 times in 1000."""
+CAPTURE_RATE = 0.001
+"""A window's edges: the first and last frame of some thousands, each delayed by its own time."""
+LAST_LINK_NS = 10_000
+"""From where frames leave the UUT, and tcpdump sees them, over the last link to the sink."""
+BUCKET = 0.001
+"""A value of vtax's histogram is the highest of its bucket."""
+ROUND_TRIP_NS = 10_000
+ROUND_TRIP_SHARE = 0.15
+"""Either is enough."""
+IPERF3_RATE = 0.01
+"""As much as is planted to be lost; iperf3 sends by a timer of its own, a millisecond's frames at a time."""
+
+
+def platform_checks(name: str, samples: Samples, wire: RoundTrips) -> Iterator[Check]:
+    """All of one platform's."""
+    yield from _capture(name, samples)
+    yield from _iperf3(name, samples.loads)
+    for tool in ("sockperf", "ping"):
+        yield _round_trip(name, tool, samples.round_trips, wire)
+
+
+def _capture(name: str, samples: Samples) -> Iterator[Check]:
+    flow, seen = samples.flow, samples.seen
+    for quantity in COUNTS:
+        ours, theirs = getattr(flow, quantity), getattr(seen, quantity)
+        measured = f"vtax {ours:,}, tshark {theirs:,}: {ours - theirs:+,}"
+        yield Check(f"{name}: frames {quantity}, tshark", measured, "equal", ours == theirs)
+    for quantity in ("lost", "duplicated"):
+        share, tolerance = getattr(flow, quantity) / flow.sent, _share_tolerance(flow.sent)
+        bound = f"{PER_10000 / 10_000:.0%} ± {tolerance:.2%} (99.9% of samples of this size)"
+        yield Check(
+            f"{name}: frames {quantity}, as planted",
+            f"vtax {share:.2%}",
+            bound,
+            abs(share - PER_10000 / 10_000) <= tolerance,
+        )
+    yield _rate(
+        f"{name}: throughput, tshark", "tshark", [flow.received_mbps], [seen.received_mbps], CAPTURE_RATE
+    )
+    bound_ns = LAST_LINK_NS + BUCKET * seen.delay_p50_ns
+    difference_ns = flow.delay_p50_ns - seen.delay_p50_ns
+    yield Check(
+        f"{name}: delay p50, tshark",
+        f"vtax {_us(flow.delay_p50_ns)}, tshark {_us(seen.delay_p50_ns)}: {difference_ns / 1e3:+.1f} µs",
+        f"0 to +{_us(bound_ns)}",
+        0 <= difference_ns <= bound_ns,
+    )
+
+
+def _iperf3(name: str, loads: Sequence[tuple[Flow, Sent]]) -> Iterator[Check]:
+    ours, theirs = ([load[side].received_mbps for load in loads] for side in (0, 1))
+    yield _rate(f"{name}: throughput, iperf3", "iperf3", ours, theirs, IPERF3_RATE)
+    sent = [sum(flow.sent for flow, _ in loads), sum(other.frames_sent for _, other in loads)]
+    lost = [sum(flow.lost for flow, _ in loads), sum(other.frames_lost for _, other in loads)]
+    shares = [part / whole for part, whole in zip(lost, sent, strict=True)]
+    pooled = sum(lost) / sum(sent)
+    tolerance = Z_999 * math.sqrt(pooled * (1 - pooled) * sum(1 / whole for whole in sent))
+    yield Check(
+        f"{name}: loss, iperf3",
+        f"vtax {shares[0]:.2%} of {sent[0]:,}, iperf3 {shares[1]:.2%} of {sent[1]:,}: {shares[0] - shares[1]:+.2%}",
+        f"within ±{tolerance:.2%} (99.9% of pairs of samples of this size)",
+        abs(shares[0] - shares[1]) <= tolerance,
+    )
+
+
+def _round_trip(name: str, tool: str, path: RoundTrips, wire: RoundTrips) -> Check:
+    """What the UUT adds to a round trip: over the path, less over the first link alone."""
+    ours = statistics.median(path.vtax) - statistics.median(wire.vtax)
+    theirs = statistics.median(getattr(path, tool)) - statistics.median(getattr(wire, tool))
+    bound_ns = max(ROUND_TRIP_NS, ROUND_TRIP_SHARE * ours)
+    return Check(
+        f"{name}: added to a round trip, {tool}",
+        f"vtax {_us(ours)} ({_spread(path.vtax)} less {_spread(wire.vtax)}), {tool} {_us(theirs)} "
+        f"({_spread(getattr(path, tool))} less {_spread(getattr(wire, tool))}), n = {len(path.vtax)} each",
+        f"within ±{_us(bound_ns)}",
+        abs(ours - theirs) <= bound_ns,
+    )
+
+
+def _rate(what: str, tool: str, ours: Sequence[float], theirs: Sequence[float], share: float) -> Check:
+    medians = [statistics.median(values) for values in (ours, theirs)]
+    difference = medians[0] / medians[1] - 1
+    shown = [f"{values[0]:.4f}" if len(values) == 1 else _median(values) for values in (ours, theirs)]
+    return Check(
+        what,
+        f"vtax {shown[0]}, {tool} {shown[1]} Mbit/s: {difference:+.3%}",
+        f"within ±{share:.1%}",
+        abs(difference) <= share,
+    )
+
+
+def _share_tolerance(frames: int) -> float:
+    share = PER_10000 / 10_000
+    return Z_999 * math.sqrt(share * (1 - share) / frames)
+
+
+def _median(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f}, n = {len(values)})"
+
+
+def _spread(values_ns: Sequence[float]) -> str:
+    return f"{min(values_ns) / 1e3:.1f} to {max(values_ns) / 1e3:.1f}"
+
+
+def _us(value_ns: float) -> str:
+    return f"{value_ns / 1e3:.1f} µs"
