@@ -34,9 +34,9 @@ frames' sequence numbers. Its delay ends where the frame leaves the unit under t
 *iperf3* (`-u`) alternates with vtax's trials, {REPEATS} of each, 1% planted to be lost.
 
 *sockperf* and *ping* see round trips, {ROUND_TRIPS_PER_S:,} a second, and with them the end hosts: sockets, wake-ups,
-the far end's answer. vtax's round trip is its median delay there plus that of the way back. Each is measured too over
-the path's first link alone; what is compared is how much longer a round trip takes through the unit under test.
-Repetitions alternate; spreads are of {REPEATS} medians, in microseconds.
+the far end's answer. vtax's round trip is its median delay there plus that of the way back. What a tool's has beyond
+that is the end hosts', measured by the same three over the path's first link alone; the last figure is how much more
+it is on the path. {REPEATS} repetitions alternate; figures are medians of their medians, with the least and greatest.
 """
 
 

@@ -36,6 +36,7 @@ SOCKPERF_S = 1.0
 class RoundTrips:
     """Medians of round trips, one of each repetition, in nanoseconds; vtax's is the way there plus the way back."""
 
+    emulated: bool = False
     vtax: list[float] = field(default_factory=list)
     sockperf: list[float] = field(default_factory=list)
     ping: list[float] = field(default_factory=list)
@@ -93,7 +94,7 @@ def on_the_wire(
 
 
 def _round_trips(ground: Ground, trials: Trials, directory: Path) -> RoundTrips:
-    found = RoundTrips()
+    found = RoundTrips(ground.emulated)
     for _ in range(REPEATS):
         ways = [
             trials.delay_p50_ns(
