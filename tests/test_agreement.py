@@ -104,12 +104,12 @@ def test_a_lost_probes_delay_is_beyond_every_other() -> None:
     assert capture.seen(left, came, trial=1, clock_offset_ns=0).delay_p50_ns == math.inf
 
 
-WIRE = RoundTrips(vtax=[4e3] * 3, sockperf=[11e3] * 3, ping=[7e3] * 3)
+WIRE = RoundTrips(there=[2e3] * 3, back=[2e3] * 3, sockperf=[11e3] * 3, ping=[7e3] * 3)
 AGREED = Samples(
     flow=Flow(10_000, 9_900, 100, 105, 93, 6.0192, 5_000),
     seen=Seen(10_000, 9_900, 100, 105, 93, 6.0190, 4_000),
     loads=[(Flow(10_000, 9_905, 95, 0, 0, 6.02, 5_000), Sent(9_992, 104, 6.01))] * 3,
-    round_trips=RoundTrips(vtax=[9e3] * 3, sockperf=[18e3] * 3, ping=[11e3] * 3),
+    round_trips=RoundTrips(there=[5e3] * 3, back=[4e3] * 3, sockperf=[18e3] * 3, ping=[11e3] * 3),
 )
 
 
@@ -154,3 +154,15 @@ def test_the_cell_is_one_that_a_campaign_could_have() -> None:
     asked = cell("raw", 128, 5000, 2)
     assert asked.workload.intended_mbps == pytest.approx(6.08)
     assert (asked.workload.streams, asked.testbed.link_mbps) == (1, 1000)
+
+
+def test_an_answer_may_find_an_emulated_guest_awake() -> None:
+    trips = RoundTrips(
+        emulated=True, there=[300e3] * 3, back=[200e3] * 3, sockperf=[400e3] * 3, ping=[200e3] * 3
+    )
+    assert missed(replace(AGREED, round_trips=trips)) == ["raw: round trip, ping"]
+    native = replace(trips, emulated=False)
+    assert missed(replace(AGREED, round_trips=native)) == [
+        "raw: round trip, sockperf",
+        "raw: round trip, ping",
+    ]

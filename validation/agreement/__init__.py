@@ -34,9 +34,10 @@ frames' sequence numbers. Its delay ends where the frame leaves the unit under t
 *iperf3* (`-u`) alternates with vtax's trials, {REPEATS} of each, 1% planted to be lost.
 
 *sockperf* and *ping* see round trips, {ROUND_TRIPS_PER_S:,} a second, and with them the end hosts: sockets, wake-ups,
-the far end's answer. vtax's round trip is its median delay there plus that of the way back. What a tool's has beyond
-that is the end hosts', measured by the same three over the path's first link alone; the last figure is how much more
-it is on the path. {REPEATS} repetitions alternate; figures are medians of their medians, with the least and greatest.
+the far end's answer. vtax measures the way there and the way back, one after the other. What a tool has beyond their
+sum over the path's first link alone is taken for the end hosts' and subtracted on the path. An emulated guest is awake
+when the answer comes back to it, and asleep for vtax's frames in either direction: there the round trip lies between
+vtax's way there and the sum. {REPEATS} repetitions alternate; figures are medians of their medians, least and greatest.
 """
 
 

@@ -34,10 +34,11 @@ SOCKPERF_S = 1.0
 
 @dataclass
 class RoundTrips:
-    """Medians of round trips, one of each repetition, in nanoseconds; vtax's is the way there plus the way back."""
+    """Medians of each repetition, in nanoseconds: vtax's of either way, the tools' of both together."""
 
     emulated: bool = False
-    vtax: list[float] = field(default_factory=list)
+    there: list[float] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)
     sockperf: list[float] = field(default_factory=list)
     ping: list[float] = field(default_factory=list)
 
@@ -96,13 +97,16 @@ def on_the_wire(
 def _round_trips(ground: Ground, trials: Trials, directory: Path) -> RoundTrips:
     found = RoundTrips(ground.emulated)
     for _ in range(REPEATS):
-        ways = [
-            trials.delay_p50_ns(
-                ground, there=there, frame_bytes=FRAME_BYTES, fps=ROUND_TRIPS_PER_S, duration_s=ROUND_TRIPS_S
+        for ways, there in ((found.there, True), (found.back, False)):
+            ways.append(
+                trials.delay_p50_ns(
+                    ground,
+                    there=there,
+                    frame_bytes=FRAME_BYTES,
+                    fps=ROUND_TRIPS_PER_S,
+                    duration_s=ROUND_TRIPS_S,
+                )
             )
-            for there in (True, False)
-        ]
-        found.vtax.append(sum(ways))
         with _awake():
             found.sockperf.append(
                 roundtrip.sockperf_p50_ns(ground, FRAME_BYTES, ROUND_TRIPS_PER_S, SOCKPERF_S, directory)
