@@ -39,7 +39,7 @@ def _capture(name: str, samples: Samples) -> Iterator[Check]:
         ours, theirs = getattr(flow, quantity), getattr(seen, quantity)
         measured = f"vtax {ours:,}, tshark {theirs:,}: {ours - theirs:+,}"
         yield Check(f"{name}: frames {quantity}, tshark", measured, "equal", ours == theirs)
-    for quantity in ("lost", "duplicated"):
+    for quantity in ("lost", "duplicated", "reordered"):
         share, tolerance = getattr(flow, quantity) / flow.sent, _share_tolerance(flow.sent)
         bound = f"{PER_10000 / 10_000:.0%} ± {tolerance:.2%} (99.9% of samples of this size)"
         yield Check(
