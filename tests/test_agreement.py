@@ -156,12 +156,12 @@ def test_the_cell_is_one_that_a_campaign_could_have() -> None:
     assert (asked.workload.streams, asked.testbed.link_mbps) == (1, 1000)
 
 
-def test_an_answer_may_find_an_emulated_guest_awake() -> None:
+def test_an_answer_may_find_a_guest_awake() -> None:
     trips = RoundTrips(
-        emulated=True, there=[300e3] * 3, back=[200e3] * 3, sockperf=[400e3] * 3, ping=[200e3] * 3
+        sleeps=True, there=[300e3] * 3, back=[200e3] * 3, sockperf=[400e3] * 3, ping=[200e3] * 3
     )
     assert missed(replace(AGREED, round_trips=trips)) == ["raw: round trip, ping"]
-    native = replace(trips, emulated=False)
+    native = replace(trips, sleeps=False)
     assert missed(replace(AGREED, round_trips=native)) == [
         "raw: round trip, sockperf",
         "raw: round trip, ping",

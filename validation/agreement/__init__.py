@@ -35,9 +35,10 @@ frames' sequence numbers. Its delay ends where the frame leaves the unit under t
 
 *sockperf* and *ping* see round trips, {ROUND_TRIPS_PER_S:,} a second, and with them the end hosts: sockets, wake-ups,
 the far end's answer. vtax measures the way there and the way back, one after the other. What a tool has beyond their
-sum over the path's first link alone is taken for the end hosts' and subtracted on the path. An emulated guest is awake
-when the answer comes back to it, and asleep for vtax's frames in either direction: there the round trip lies between
-vtax's way there and the sum. {REPEATS} repetitions alternate; figures are medians of their medians, least and greatest.
+sum over the path's first link alone is taken for the end hosts' and subtracted on the path. A guest with a kernel of
+its own is awake when the answer comes back to it, and asleep for vtax's frames in either direction: there the round
+trip lies between vtax's way there and the sum. While tools run, a loop of idle priority keeps the ends' CPU awake, as
+vtax's source does. {REPEATS} repetitions alternate; figures are medians of their medians, least and greatest.
 """
 
 

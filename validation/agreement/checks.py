@@ -19,7 +19,7 @@ LAST_LINK_NS = 10_000
 BUCKET = 0.001
 """A value of vtax's histogram is the highest of its bucket."""
 ROUND_TRIP_NS = 10_000
-ROUND_TRIP_SHARE, ROUND_TRIP_SHARE_EMULATED = 0.10, 0.15
+ROUND_TRIP_SHARE, ROUND_TRIP_SHARE_ASLEEP = 0.10, 0.15
 """The greater of the two: a round trip wakes idle CPUs, which takes its time and is not the same from run to run."""
 IPERF3_RATE = 0.01
 """As much as is planted to be lost; iperf3 sends by a timer of its own, a millisecond's frames at a time."""
@@ -80,16 +80,16 @@ def _iperf3(name: str, loads: Sequence[tuple[Flow, Sent]]) -> Iterator[Check]:
 def _round_trip(name: str, tool: str, path: RoundTrips, wire: RoundTrips) -> Check:
     """A tool's round trip less the end hosts' time, which is what it has beyond vtax's over the first link alone.
 
-    An emulated guest, and the CPU under it, is still awake when the answer comes to it. vtax's way back by itself wakes
-    both, so that its sum is the most a round trip may take, and its way there the least.
+    A guest that sleeps, and the CPU under it, is still awake when the answer comes to it. vtax's way back by itself
+    wakes both, so that its sum is the most a round trip may take, and its way there the least.
     """
     tools = getattr(path, tool)
     end_hosts = statistics.median(map(operator.sub, getattr(wire, tool), _sums(wire)))
     through = statistics.median(tools) - end_hosts
     there, both = statistics.median(path.there), statistics.median(_sums(path))
-    share = ROUND_TRIP_SHARE_EMULATED if path.emulated else ROUND_TRIP_SHARE
+    share = ROUND_TRIP_SHARE_ASLEEP if path.sleeps else ROUND_TRIP_SHARE
     tolerance = max(ROUND_TRIP_NS, share * both)
-    least, most = (there if path.emulated else both) - tolerance, both + tolerance
+    least, most = (there if path.sleeps else both) - tolerance, both + tolerance
     return Check(
         f"{name}: round trip, {tool}",
         f"vtax there {_median_us(path.there)} and back {_median_us(path.back)}, "

@@ -17,7 +17,7 @@ from vtax.machine.namespace import index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.host import Host
-from vtax.testbed.local import LocalSettings, LocalTestbed
+from vtax.testbed.local import GUEST, LocalSettings, LocalTestbed
 
 STREAM = StreamAddresses(0)
 
@@ -51,18 +51,23 @@ class End:
 
 @dataclass(frozen=True)
 class Ground:
-    """Both ends, the CPU that tools at the ends run on, and whether a guest's CPU is emulated between them."""
+    """Both ends, the CPU that tools at the ends run on, and what is between them.
+
+    `emulated` is said of a guest's CPU; a guest that `sleeps` has a kernel of its own, whose threads this host wakes.
+    """
 
     near: End
     far: End
     record: OwnershipRecord
     cpu: int
-    emulated: bool
+    emulated: bool = False
+    sleeps: bool = False
 
 
 def path_ground(path: Path, record: OwnershipRecord, *, emulated: bool) -> Ground:
     """The ends of a ready path, source and sink."""
     testbed = path.testbed
+    sleeps = any(thread.startswith(GUEST) for thread in testbed.uut.counters([])["threads"])
     near = _near(testbed.source)
     far = End(
         testbed.sink,
@@ -74,7 +79,7 @@ def path_ground(path: Path, record: OwnershipRecord, *, emulated: bool) -> Groun
         "back-source",
         "sink",
     )
-    return _ready(Ground(near, far, record, testbed.settings.cpus["agents"][0], emulated))
+    return _ready(Ground(near, far, record, testbed.settings.cpus["agents"][0], emulated, sleeps))
 
 
 @contextmanager
@@ -94,7 +99,7 @@ def wire_ground(settings: LocalSettings, record: OwnershipRecord) -> Iterator[Gr
             "back-source",
             "sink",
         )
-        ground = Ground(near, far, record, settings.cpus["agents"][0], emulated=False)
+        ground = Ground(near, far, record, settings.cpus["agents"][0])
         far.host.start_agent(far.receiver, "agents")
         _open_sink(far)
         _open_source(near, far, ground.cpu)

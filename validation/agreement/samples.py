@@ -1,6 +1,7 @@
 """What vtax and the other tools measured on one path, in the order they did."""
 
 import contextlib
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,8 @@ SOCKPERF_S = 1.0
 class RoundTrips:
     """Medians of each repetition, in nanoseconds: vtax's of either way, the tools' of both together."""
 
-    emulated: bool = False
+    sleeps: bool = False
+    """Whether a guest with a kernel of its own is between the ends, whose CPU sleeps while nothing comes."""
     there: list[float] = field(default_factory=list)
     back: list[float] = field(default_factory=list)
     sockperf: list[float] = field(default_factory=list)
@@ -95,7 +97,7 @@ def on_the_wire(
 
 
 def _round_trips(ground: Ground, trials: Trials, directory: Path) -> RoundTrips:
-    found = RoundTrips(ground.emulated)
+    found = RoundTrips(ground.sleeps)
     for _ in range(REPEATS):
         for ways, there in ((found.there, True), (found.back, False)):
             ways.append(
@@ -107,7 +109,7 @@ def _round_trips(ground: Ground, trials: Trials, directory: Path) -> RoundTrips:
                     duration_s=ROUND_TRIPS_S,
                 )
             )
-        with _awake():
+        with _awake(ground):
             found.sockperf.append(
                 roundtrip.sockperf_p50_ns(ground, FRAME_BYTES, ROUND_TRIPS_PER_S, SOCKPERF_S, directory)
             )
@@ -116,8 +118,18 @@ def _round_trips(ground: Ground, trials: Trials, directory: Path) -> RoundTrips:
 
 
 @contextlib.contextmanager
-def _awake() -> Iterator[None]:
-    """Keep CPUs out of deep sleep, as vtax's source does while it sends."""
+def _awake(ground: Ground) -> Iterator[None]:
+    """Keep the ends' CPU awake while tools use it, as vtax's source does by waiting busily.
+
+    A loop of idle priority gives way to whoever wakes up.
+    """
+    loop = ["chrt", "--idle", "0", "taskset", "-c", str(ground.cpu), "sh", "-c", "while :; do :; done"]
     with LATENCY.open("wb", buffering=0) as request:
         request.write(bytes(4))
-        yield
+        process = subprocess.Popen(loop, process_group=0)
+        ground.record.add_process(process.pid, "idle loop")
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
