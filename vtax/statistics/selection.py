@@ -84,16 +84,21 @@ def ratio_of_maxima(
     own, others = _logarithms(one[2]), _logarithms(other[2])
     if own is None or others is None:
         return without_bounds
-    own, others = _complete(own, others)
-    n = len(own)
+    best, other_best = (int(np.nanmean(side, axis=0).argmax()) for side in (own, others))
+    rows = np.isfinite(own[:, best]) & np.isfinite(others[:, other_best])
+    n = int(rows.sum())
     if n < 2:
         return without_bounds
+    own, others = _of_load(own[rows], best), _of_load(others[rows], other_best)
     low, high = (math.exp(bound) for bound in difference_bounds(own, others, confidence))
     return Interval(plain.mean, min(low, plain.mean), max(high, plain.mean), n)
 
 
 def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
-    """Each block's mean value over the loads that halves of the blocks without it pick."""
+    """Each block's mean value over the loads that halves of the blocks without it pick.
+
+    Where no block has a load that others have too, the values of the best load as they are.
+    """
     if len(blocks) == 1:
         return {blocks[0]: float(np.nanmax(values))}
     found = {}
@@ -108,7 +113,10 @@ def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
         usable = np.isfinite(means.max(axis=1))
         if usable.any():
             found[block] = float(values[row, picked[usable]].mean())
-    return found
+    if found:
+        return found
+    best = values[:, int(np.nanmean(values, axis=0).argmax())]
+    return {block: float(value) for block, value in zip(blocks, best, strict=True) if np.isfinite(value)}
 
 
 @lru_cache(maxsize=256)
@@ -157,14 +165,7 @@ def _of_load(values: Values, best: int) -> Values:
 
 def _logarithms(values: Values) -> Values | None:
     """Of the loads that carried something in every block; None where the best one did not."""
-    positive = ~(values <= 0).any(axis=0)
-    if not positive[int(np.nanmean(values, axis=0).argmax())]:
+    positive = np.asarray(~(values <= 0).any(axis=0))
+    if (values[:, int(np.nanmean(values, axis=0).argmax())] <= 0).any():
         return None
     return np.asarray(np.log(values[:, positive]))
-
-
-def _complete(first: Values, second: Values) -> tuple[Values, Values]:
-    """Both restricted to the blocks that the best loads of both have."""
-    best = [int(np.nanmean(values, axis=0).argmax()) for values in (first, second)]
-    rows = np.isfinite(first[:, best[0]]) & np.isfinite(second[:, best[1]])
-    return _of_load(first[rows], best[0]), _of_load(second[rows], best[1])

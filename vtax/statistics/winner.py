@@ -22,8 +22,8 @@ from scipy import special
 
 Values = NDArray[np.float64]
 
-CLOSE: Final = 2.5
-"""Standard errors of a difference within which a load may be as good as the best: of eight equal ones, nearly
+CLOSE: Final = 3.0
+"""Standard errors of a difference within which a load may be as good as the best: of eight equal ones nearly
 all are."""
 
 _STEPS: Final = 48
@@ -50,29 +50,41 @@ class Contest:
 def contest(values: Values) -> Contest:
     """Weigh the loads of `values` (blocks by loads, NaN where a trial is missing, none at the best load).
 
-    A load's weight is the p value of its paired difference from the best, so that a variance of a few blocks
-    becomes one of many trials where many loads are as good, and stays the best load's own where it is alone.
+    A load's weight is the p value of its difference from the best, so that a variance of a few blocks becomes
+    one of many trials where many loads are as good, and stays the best load's own where it is alone. It is taken
+    twice: by each difference's own variance, and then by the one that results, because loads that happened to
+    vary much would weigh too much.
     """
     means = np.nanmean(values, axis=0)
     best = int(means.argmax())
     covariance = covariances(values, values)
     own = np.diag(covariance)
     blocks = np.isfinite(values).sum(axis=0)
-    differing = np.sqrt(np.maximum(own + own[best] - 2 * covariance[best], 0) / blocks)
     gaps = means[best] - means
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = 2 * special.stdtr(blocks - 1, -gaps / differing)
-    p_values[(differing == 0) & (gaps > 0)] = 0  # no noise at all: it is not the best
-    p_values[gaps == 0] = 1
-    weights = p_values / p_values.sum()
-    concentration = float(weights @ weights)
-    variance = float(weights @ own)
-    shared = 0.0
-    if concentration < 1 - 1e-9:
-        shared = float(weights @ covariance @ weights - weights**2 @ own) / (1 - concentration)
-    noise = variance - min(max(shared, 0.0), variance)
+    weights = _weights(gaps, own + own[best] - 2 * covariance[best], blocks)
+    _, noise = _components(weights, covariance)
+    weights = _weights(gaps, np.full(len(own), 2 * noise), blocks)
+    variance, noise = _components(weights, covariance)
     close = int((gaps <= CLOSE * math.sqrt(2 * noise / blocks[best])).sum()) if noise else 1
-    return Contest(float(means[best]), variance, noise, concentration, close, weights)
+    return Contest(float(means[best]), variance, noise, float(weights @ weights), close, weights)
+
+
+def _weights(gaps: Values, variances: Values, blocks: NDArray[np.int64]) -> Values:
+    """Each load's p value for being the best, given the variances of its differences; 1 in all."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_values = 2 * special.stdtr(blocks - 1, -gaps / np.sqrt(np.maximum(variances, 0) / blocks))
+    p_values[gaps == 0] = 1
+    return np.asarray(p_values / p_values.sum())
+
+
+def _components(weights: Values, covariance: Values) -> tuple[float, float]:
+    """The variance of a value, and of it the part that loads do not share within a block."""
+    own = np.diag(covariance)
+    variance, concentration = float(weights @ own), float(weights @ weights)
+    if concentration > 1 - 1e-9:
+        return variance, variance
+    shared = float(weights @ covariance @ weights - weights**2 @ own) / (1 - concentration)
+    return variance, variance - min(max(shared, 0.0), variance)
 
 
 def covariances(first: Values, second: Values) -> Values:
@@ -132,11 +144,14 @@ def _degrees_of_freedom(blocks: int, variance: float, one: Contest, other: Conte
 
 
 def _overshoot(loads: int, common: float, df: float, confidence: float) -> float:
-    """By what the Student quantile is multiplied below the largest of `loads` equal means; rounded to be kept."""
+    """By what the Student quantile is multiplied below the largest of `loads` equal means.
+
+    `common` and `df` are rounded so that the integral is kept for the next; less in common is more overshoot.
+    """
     if loads == 1:
         return 1.0
     rounded_df = round(1.1 ** round(math.log(min(df, 500), 1.1)), 3)
-    return _studentised_maximum(loads, round(max(common, 0.0), 1), rounded_df, confidence)
+    return _studentised_maximum(loads, math.floor(10 * max(common, 0.0)) / 10, rounded_df, confidence)
 
 
 @lru_cache(maxsize=4096)
