@@ -33,7 +33,8 @@ MBPS = 900.0
 TEXT = """
 Campaigns are drawn with a known truth, and go through the very functions that tables, figures and sentences use.
 A 95% interval must hold the truth in 94 to 96% of them. Values vary with a coefficient of variation (CV) from
-repetition to repetition, and blocks by as much again where it says so.
+repetition to repetition, and blocks by as much again where it says so. Shapes are in standard deviations of a
+value, so that they stand for every CV.
 
 A maximum is the largest of eight loads' true means. On a plateau several loads are as good; loads apart by less
 than the noise of a mean cannot be told from such a plateau, so no interval is exact in both cases: one that holds
@@ -53,6 +54,12 @@ class Shape:
     noise: tuple[float, ...] = (1.0,) * LOADS
     at_most: float = 96
     nearly_equal: bool = False
+    heavy_tails: bool = False
+
+
+HEAVY_TAILS = Shape(
+    "a plateau of eight, tails of Student's t with 5 degrees", (0.0,) * LOADS, heavy_tails=True
+)
 
 
 def shapes(n: int) -> list[Shape]:
@@ -107,7 +114,7 @@ Case = Callable[[np.random.Generator], list[Check]]
 def run(directory: Path) -> Section:
     """Simulate all families on two CPUs; nothing is kept in `directory`, a seed gives the same campaigns."""
     cases = range(len(all_cases()))
-    with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+    with ProcessPoolExecutor(min(2, len(os.sched_getaffinity(0)))) as pool:
         checks = [check for found in pool.map(carry_out, cases) for check in found]
     return Section("Simulated campaigns", TEXT, tuple(checks))
 
@@ -126,6 +133,7 @@ def all_cases() -> list[Case]:
         *(partial(quantiles, n, q, cv) for q in (0.5, 0.99) for cv in (0.0, 0.05) for n in (3, 10)),
         *(partial(maxima, n, shape, False) for n in repetitions for shape in shapes(n)),
         *(partial(maxima, n, shapes(n)[0], True) for n in repetitions),
+        *(partial(maxima, n, HEAVY_TAILS, False) for n in repetitions),
         *(partial(ratios_of_maxima, 3, one, other) for one, other in ((1, 1), (0, 1), (1, 0), (0, 0))),
     ]
 
@@ -222,7 +230,9 @@ def _campaigns(
     n: int, shape: Shape, deviation: float, drifting: bool, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     means = MBPS * (1 - np.array(shape.below) * deviation / MBPS)
-    noise = rng.standard_normal((CAMPAIGNS, n, LOADS)) * np.array(shape.noise)
+    size = (CAMPAIGNS, n, LOADS)
+    drawn = rng.standard_t(5, size) / (5 / 3) ** 0.5 if shape.heavy_tails else rng.standard_normal(size)
+    noise = drawn * np.array(shape.noise)
     blocks = rng.standard_normal((CAMPAIGNS, n, 1)) * drifting
     return np.asarray(np.maximum(means + deviation * (noise + blocks), 1.0))
 

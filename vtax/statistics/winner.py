@@ -26,7 +26,7 @@ CLOSE: Final = 3.0
 """Standard errors of a difference within which a load may be as good as the best: of eight equal ones nearly
 all are."""
 
-_STEPS: Final = 48
+_STEPS: Final = 32
 _MIDDLES: Final = (np.arange(_STEPS) + 0.5) / _STEPS
 
 
@@ -166,7 +166,7 @@ def _studentised_maximum(loads: int, common: float, df: float, confidence: float
 
     def quantile(miss: float, many: int) -> float:
         low, high = 0.0, 200.0
-        for _ in range(40):
+        for _ in range(30):
             middle = (low + high) / 2
             low, high = (middle, high) if 1 - largest_below(middle, many) > miss else (low, middle)
         return (low + high) / 2
