@@ -7,7 +7,7 @@ maximum over loads, `quantiles` of merged delay histograms. Each function names 
 from vtax.statistics.interval import Interval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
-from vtax.statistics.selection import Selection, select_maximum
+from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "paired_ratio",
     "proportion_interval",
     "quantile_interval",
+    "ratio_of_maxima",
     "samples_needed",
     "select_maximum",
 ]
