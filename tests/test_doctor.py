@@ -36,12 +36,15 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
         "platforms",
     ]
     links = of_group(checks, "links")
-    assert set(links) == {"rate", "ingress thread", "bridge port", "flow control", "native XDP"}
+    assert list(links) == [
+        *("rate", "ingress thread", "bridge port", "flow control", "native XDP", "drop reasons")
+    ]
     for check in checks:
         assert check.detail
         assert check.usable or check.remedy or "needs " in check.detail
         assert "\n" not in f"{check.detail}{check.remedy}"
     assert "xdp-native in less than" in links["native XDP"].detail
+    assert links["drop reasons"].usable == Path("/sys/kernel/btf/vmlinux").exists()
     assert os.listdir(tmp_path) == ["lock"]  # noqa: PTH208
 
 

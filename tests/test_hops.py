@@ -100,6 +100,88 @@ def test_the_counter_that_saw_it_is_the_reason(hop: str, reason: str | None) -> 
     assert (found.name, found.reason) == (hop, reason)
 
 
+def test_a_discipline_that_was_asked_for_is_named() -> None:
+    measured = lossy({"guest egress": 7})
+    measured.cell.platform_overrides["egress_qdisc"] = "netem loss 1%"
+    (found,) = (each for each in hops(measured) if each.dropped)
+    assert found.reason == "dropped by netem loss 1% (dropped_queue of the guest's eth1)"
+
+
+def test_duplicates_of_the_guests_queue_hide_no_loss_behind_it() -> None:
+    measured = lossy({"guest egress": 7, "sink": 5})
+    assert measured.interfaces is not None and measured.guest is not None
+    (out,) = (nic for nic in measured.guest[1]["interfaces"] if nic["interface"] == "eth1")
+    out["sent"] += 100
+    after = measured.interfaces[1]
+    after["uut/guestp1"]["received"] += 100
+    after["uut/out0"]["sent"] += 100
+    after["sink/snk0"]["received"] += 100
+    assert drops(hops(measured)) == {"guest egress": 7, "sink": 5}
+
+
+def told(measured: Measured, place: tuple[str, bool], reason: str, frames: int) -> None:
+    """Have the kernel say that it dropped frames in the trial."""
+    assert measured.drops is not None
+    interface, arrived = place
+    told = {"interface": interface, "arrived": arrived, "reason": reason, "frames": frames}
+    measured.drops[1]["places"].append(told)
+
+
+@pytest.mark.parametrize(
+    ("hop", "place", "reason"),
+    [
+        ("link", ("source/src0", False), "TC_EGRESS (kfree_skb at src0)"),
+        ("bridge port in", ("uut/in0", True), "TC_INGRESS (kfree_skb at in0)"),
+        ("guest forwarding", ("guest/eth0", True), "IP_INNOROUTES (kfree_skb at the guest's eth0)"),
+        ("bridge port out", ("uut/guestp1", True), "TC_INGRESS (kfree_skb at guestp1)"),
+    ],
+)
+def test_the_kernels_reason_stands_where_no_counter_saw_it(
+    hop: str, place: tuple[str, bool], reason: str
+) -> None:
+    measured = lossy({hop: 70})
+    if hop == "link":
+        measured.interfaces[1]["source/src0"]["dropped_queue"] = 3  # type: ignore[index]
+    told(measured, place, reason.partition(" ")[0], 70)
+    told(measured, place, "NOT_SPECIFIED", 5)
+    (found,) = (each for each in hops(measured) if each.dropped)
+    assert (found.name, found.reason) == (hop, reason)
+
+
+def test_a_queue_that_was_being_replaced_is_not_the_far_rings_fault() -> None:
+    measured = lossy({})
+    for interface in ("source/src0", "uut/out0"):
+        measured.interfaces[1][interface] |= {"dropped_out": 150, "sent": SENT - 150}  # type: ignore[index]
+        told(measured, (interface, False), "QDISC_DROP", 150)
+    measured.interfaces[1]["uut/in0"]["received"] = SENT - 150  # type: ignore[index]
+    measured.interfaces[1]["sink/snk0"]["received"] = SENT - 150  # type: ignore[index]
+    found = {hop.name: hop for hop in hops(measured)}
+    assert found["link"].dropped == 150
+    assert found["link"].reason == "QDISC_DROP (kfree_skb at src0)"
+    assert found["UUT ingress"].dropped == found["sink"].dropped == 0
+
+
+def test_a_frame_that_is_offered_again_is_lost_once() -> None:
+    measured = lossy({"UUT ingress": 100})
+    measured.interfaces[1]["source/src0"]["dropped_out"] = 130  # type: ignore[index]
+    assert drops(hops(measured)) == {"UUT ingress": 100}
+
+
+def test_probes_that_a_stopped_queue_refuses_found_the_ring_full() -> None:
+    measured = lossy({"UUT ingress": 100})
+    measured.interfaces[1]["source/src0"]["dropped_out"] = 0  # type: ignore[index]
+    measured.source["streams"][0]["phases"][0]["probes_refused"] = 100
+    (found,) = (hop for hop in hops(measured) if hop.dropped)
+    assert (found.name, found.reason) == ("UUT ingress", "ring full (refused probes of src0)")
+
+
+def test_a_kernel_that_tells_nothing_is_no_kernel_without_drops() -> None:
+    measured = lossy({"guest forwarding": 7})
+    measured.drops, measured.no_drop_reasons = None, "this kernel does not tell"
+    (found,) = (hop for hop in hops(measured) if hop.dropped)
+    assert found.reason == "unknown: this kernel does not tell"
+
+
 def test_a_guest_that_no_longer_tells_is_one_hop() -> None:
     measured = lossy({"guest ring": 3, "guest egress": 4})
     assert measured.guest is not None

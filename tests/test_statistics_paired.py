@@ -1,11 +1,11 @@
-"""Comparisons within blocks, and the maximum over loads."""
+"""Comparisons within blocks."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtax.statistics import Interval, mean_interval, paired_difference, paired_ratio, select_maximum
+from vtax.statistics import Interval, mean_interval, paired_difference, paired_ratio
 
 POSITIVE = st.floats(1e-3, 1e9)
 BLOCKS = st.dictionaries(st.integers(0, 20), POSITIVE, max_size=12)
@@ -78,21 +78,3 @@ def test_paired_intervals_cover_and_are_narrower_than_unpaired_ones() -> None:
         unpaired_width.append(alone.high - alone.low)
     assert abs(np.mean(covered) - 0.95) < 4 * (0.95 * 0.05 / 1000) ** 0.5
     assert np.mean(paired_width) < np.mean(unpaired_width) / 3
-
-
-def test_the_maximum_is_the_load_with_the_largest_mean() -> None:
-    found = select_maximum(
-        {100.0: {0: 100.0, 1: 100.0}, 800.0: {0: 620.0, 2: 640.0}, None: {0: 500.0, 1: 700.0}, 900.0: {}}
-    )
-    assert found is not None
-    assert found.load == 800.0
-    assert found.by_block == {0: 620.0, 2: 640.0}
-    assert found.interval == mean_interval([620.0, 640.0])
-    assert found.selection_corrected is False
-
-
-def test_of_equal_means_the_first_counts_and_of_none_none() -> None:
-    found = select_maximum({400.0: {0: 5.0}, None: {0: 5.0}})
-    assert found is not None
-    assert found.load == 400.0
-    assert select_maximum({400.0: {}}) is None

@@ -13,6 +13,8 @@ import pytest
 
 from tests.disturb import Act, bpf_program, within
 from vtax.cli import main
+from vtax.machine.ingress import set_offload
+from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 from vtax.testbed.host import Host
@@ -86,5 +88,70 @@ def test_frames_of_another_length_are_noticed(
     )
     in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
     trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=20", "--set", "frame_bytes=200")
+    assert trial["verdict"] == "invalid"
+    assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])
+
+
+def test_a_source_at_its_own_ceiling_is_marked(
+    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+) -> None:
+    drops_all = bpf_program(tmp_path / "drop.o", "tc", "return 2;")  # a UUT that holds nobody back
+    attach = f"tc qdisc add dev in0 clsact; tc filter add dev in0 ingress bpf direct-action object-file {drops_all}"
+    in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
+    trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=1000")
+    if any(reason.startswith("source kept waiting for its CPU") for reason in trial["reasons"]):
+        pytest.skip("others took the source's CPU, so that its ceiling was out of reach")
+    assert trial["marks"] == ["generator-limited"]
+    assert trial["loss_ratio"] > 0.5
+
+
+CHECKSUM = """
+typedef unsigned int u32;
+static long (*const load)(void *, u32, void *, u32) = (void *)26;
+static long (*const store)(void *, u32, const void *, u32, unsigned long) = (void *)9;
+static long (*const difference)(u32 *, u32, u32 *, u32, u32) = (void *)28;
+"""
+"""Helpers of linux/bpf.h: bpf_skb_load_bytes, bpf_skb_store_bytes, bpf_csum_diff."""
+CHECKSUMS_UDP = """
+u32 words[10] = {}; /* addresses, then UDP header and payload of a 64-byte frame, then the rest of the pseudo-header */
+if (load(context, 26, words, 38)) return 0;
+((unsigned char *)words)[39] = 17;
+long sum = difference(0, 0, words, 40, 30 << 8);
+sum = (sum & 0xffff) + ((unsigned)sum >> 16);
+sum = (sum & 0xffff) + (sum >> 16);
+unsigned short checksum = ~sum;
+store(context, 40, &checksum, 2, 0);
+return 0;
+"""
+"""Test frames have no UDP checksum, and the kernel merges none that have not."""
+
+
+def test_frames_that_gro_merged_are_noticed(
+    in_the_trial: Callable[[Act], None],
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = Host.call
+
+    def by_tc(self: Host, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
+        # A link that ends in XDP takes merged frames apart again.
+        return call(
+            self, agent, method, {**params, "attach": "tc"} if method == "sink.open" else params, timeout_s
+        )
+
+    monkeypatch.setattr(Host, "call", by_tc)
+    program = bpf_program(tmp_path / "checksum.o", "tc", CHECKSUMS_UDP, CHECKSUM)
+    attach = (
+        f"tc qdisc add dev src0 clsact; tc filter add dev src0 egress bpf direct-action object-file {program}"
+    )
+
+    def merge(run: str) -> None:
+        set_offload(Namespace(f"{run}-uut"), "in0", "rx-udp-gro-forwarding", True)
+        set_offload(Namespace(f"{run}-uut"), "out0", "tx-udp-segmentation", True)
+        within(f"{run}-source", f"{attach} section tc")
+
+    in_the_trial(merge)
+    trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=max")
     assert trial["verdict"] == "invalid"
     assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])

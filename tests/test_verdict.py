@@ -14,6 +14,7 @@ from vtax.campaign.guest import is_broken
 from vtax.campaign.judge import judge
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Verdict
+from vtax.machine.cpu import TICK_S
 from vtax.units import fps
 
 CEILING = 900_000.0
@@ -100,6 +101,17 @@ def _refuse(kind: str, count: int) -> Callable[[Measured], None]:
     return lambda measured: measured.sink["streams"][0]["refused"].update({kind: count})
 
 
+def test_one_tick_of_the_steal_counter_is_no_theft_of_a_short_trial() -> None:
+    """The tick may have begun long before the trial: 10 ms of a window of 0.4 s would be 2.5%."""
+    measured = make_measured(make_cell())
+    before, after = measured.cpu  # type: ignore[misc]
+    after["at_s"] = before["at_s"] + 0.4
+    after["steal_s"] = {cpu: stolen_s + TICK_S for cpu, stolen_s in before["steal_s"].items()}
+    assert judge(measured, CEILING, 1000).verdict is Verdict.VALID
+    after["steal_s"] = {cpu: stolen_s + 2 * TICK_S for cpu, stolen_s in before["steal_s"].items()}
+    assert judge(measured, CEILING, 1000).verdict is Verdict.SUSPECT
+
+
 CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "source preempted": (lambda m: _wait(m, 0.07), Verdict.SUSPECT, "source kept waiting"),
     "source starved": (lambda m: _wait(m, 0.2), Verdict.INVALID, "source kept waiting"),
@@ -137,6 +149,11 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         lambda m: m.surroundings[1].update(clock_offset_ns=10**18 - 5 * SECOND_NS),
         Verdict.SUSPECT,
         "the host's clock was stepped by -5.000 s",
+    ),
+    "lost events": (
+        lambda m: m.drops[1].update(lost_events=7),
+        Verdict.SUSPECT,
+        "drop events were lost: 7 dropped frames have no reason",
     ),
     "drain": (lambda m: m.sink.update(ended="limit"), Verdict.SUSPECT, "drain"),
     "broken": (

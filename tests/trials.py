@@ -81,6 +81,7 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         {name: _frames(name, 0, 0) for name, _ in ways},
         {name: _frames(name, *taken) for name, taken in ways},
     )
+    measured.drops = ({"places": [], "lost_events": 0}, {"places": [], "lost_events": 0})
     measured.surroundings = (_surroundings(0.0), _surroundings(1.5))
     measured.guest = (_guest(), _guest())
     measured.wall_s = 1.5
@@ -110,6 +111,7 @@ def _phase(sent: int) -> dict[str, Any]:
         "phase": "measure",
         "frames_sent": sent,
         "probes_sent": 0,
+        "probes_refused": 0,
         "send_errors": 0,
         "blocked": 0,
         "sends": sent,

@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
@@ -184,16 +185,30 @@ def _received(end: LinkEnd) -> int:
     return int(link.get_attr("IFLA_STATS64")["rx_packets"])
 
 
-def _native_xdp(bench: Bench) -> str:
+def _asked(bench: Bench, method: str, parameters: dict[str, object]) -> dict[str, Any]:
+    """What an agent at the far end answers."""
     log = bench.record.scratch / "agent.log"
     agent = start_agent("doctor's agent", netns=bench.far.namespace.path, cpus=[bench.cpu], log=log)
     try:
         bench.record.add_process(agent.process.pid, "agent")
         agent.wait_hello(2.0)
-        streams = [{"stream": 0, "interface": bench.far.interface}]
-        reply = agent.call("sink.open", {"streams": streams, "attach": "auto"}, 2.0)
+        return dict(agent.call(method, parameters, 2.0))
     finally:
         agent.close()
+
+
+def _drop_reasons(bench: Bench) -> str:
+    namespace = bench.far.namespace.path.stat().st_ino
+    try:
+        _asked(bench, "drops.open", {"namespaces": [namespace], "places": 1})
+    except AgentError as error:
+        raise OSError(f"not available: {str(error).splitlines()[0]}") from error
+    return "the kernel says why it drops frames"
+
+
+def _native_xdp(bench: Bench) -> str:
+    streams = [{"stream": 0, "interface": bench.far.interface}]
+    reply = _asked(bench, "sink.open", {"streams": streams, "attach": "auto"})
     attached = reply["streams"][0]["attached"]
     if attached != "xdp-native":
         raise OSError(f"frames are counted by {attached}, which costs more")
@@ -207,6 +222,7 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
     ("bridge port", _bridge, load_module("bridge")),
     ("flow control", _flow_control, "needs Linux 6.16 or later, or scenarios without flow_control"),
     ("native XDP", _native_xdp, "needs Linux 5.10 or later with CONFIG_BPF_SYSCALL"),
+    ("drop reasons", _drop_reasons, "needs Linux 5.17 or later with CONFIG_DEBUG_INFO_BTF, not locked down"),
 )
 """Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""
 
@@ -268,7 +284,9 @@ def _cpu_latency() -> Check:
 def _btf() -> Check:
     if Path("/sys/kernel/btf/vmlinux").exists():
         return Check("machine", "kernel BTF", True, "present")
-    detail = "frames are counted, delay stages are not; needs a kernel with CONFIG_DEBUG_INFO_BTF"
+    detail = (
+        "frames are counted, delay stages and drop reasons are not; needs a kernel with CONFIG_DEBUG_INFO_BTF"
+    )
     return Check("machine", "kernel BTF", False, detail)
 
 

@@ -8,6 +8,7 @@ mod cpu;
 mod error;
 mod guest;
 mod mac;
+mod meter;
 mod netdevice;
 mod offload;
 pub mod traffic;

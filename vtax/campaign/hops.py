@@ -5,10 +5,12 @@ before and after a trial; they take in all its phases, and whatever else went th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from vtax.campaign.drops import Drops, Place
 from vtax.campaign.trial import Measured
+from vtax.platforms.egress_qdisc import DEFAULT
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.local import GUEST
 
@@ -18,7 +20,7 @@ Counters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Hop:
-    """A place that frames pass. `reason` names the counter that saw them dropped, None where none did."""
+    """A place that frames pass. `reason` tells what saw them dropped and why, None where nothing did."""
 
     stream: int
     name: str
@@ -41,71 +43,122 @@ def hops(measured: Measured) -> list[Hop]:
     host = {name: _growth(before[name], after[name]) for name in after if name in before}
     guest = _guest_growth(measured)
     has_guest = f"uut/{GUEST}p0" in before
+    asked = str(measured.cell.platform_overrides.get("egress_qdisc", DEFAULT))
+    discipline = None if asked == DEFAULT else asked
     return [
         hop
         for stream in measured.source["streams"]
-        for hop in _way(stream["stream"], measured.departed(stream), host, guest, has_guest)
+        for hop in _Way(stream["stream"], Drops.of(measured), host, guest, discipline).hops(
+            measured.departed(stream), measured.refused(stream), has_guest
+        )
     ]
 
 
-def _way(
-    stream: int, departed: int, host: dict[str, Counters], guest: dict[str, Counters], has_guest: bool
-) -> Iterator[Hop]:
-    source, entry = host[f"source/src{stream}"], host[f"uut/in{stream}"]
-    leave, sink = host[f"uut/out{stream}"], host[f"sink/snk{stream}"]
-    on_link = _tried(source)
-    yield Hop(
-        stream, "link", departed, on_link, _named(source, "dropped_queue", "queue full"), source["held_back"]
-    )
-    yield Hop(stream, "UUT ingress", on_link, entry["received"], _named(source, "dropped_out", "ring full"))
-    there, back = (host.get(f"uut/{GUEST}p{2 * stream + side}") for side in (0, 1))
-    if there is None or back is None:
-        # The taps of a guest that died are gone with it.
-        name = "guest" if has_guest else "UUT forwarding"
-        yield Hop(stream, name, entry["received"], _offered(leave))
-        yield from _egress(stream, "UUT egress", leave, _offered(leave), leave["sent"] + leave["dropped_out"])
-    else:
-        yield from _through_guest(stream, entry, (there, back), leave, guest)
-    yield Hop(
-        stream,
-        "sink",
-        leave["sent"] + leave["dropped_out"],
-        sink["received"],
-        _named(leave, "dropped_out", "ring full"),
-    )
+@dataclass(frozen=True)
+class _Way:
+    """One stream's way, and what was counted on it."""
 
+    stream: int
+    drops: Drops
+    host: dict[str, Counters]
+    guest: dict[str, Counters]
+    discipline: str | None
+    """What the guest's queue was asked to do (`platform.egress_qdisc`)."""
 
-def _through_guest(
-    stream: int,
-    entry: Counters,
-    ports: tuple[Counters, Counters],
-    leave: Counters,
-    guest: dict[str, Counters],
-) -> Iterator[Hop]:
-    there, back = ports
-    yield Hop(stream, "bridge port in", entry["received"], _offered(there))
-    if there["kind"] == "tun":
-        yield from _egress(stream, "tap queue", there, _offered(there), there["sent"])
-        given, ring_full = there["sent"], None
-    else:
-        given, ring_full = _offered(there), _named(there, "dropped_out", "ring full")
-    addresses = StreamAddresses(stream)
-    inside, out = guest.get(addresses.uut_in_mac), guest.get(addresses.uut_out_mac)
-    if inside is None or out is None:
-        yield Hop(stream, "guest", given, back["received"])
-    else:
-        lost_inside = _named(inside, "dropped_in", "no room in the ring")
-        yield Hop(stream, "guest ring", given, inside["received"], ring_full or lost_inside)
-        yield Hop(stream, "guest forwarding", inside["received"], _offered(out))
-        yield from _egress(stream, "guest egress", out, _offered(out), back["received"])
-    yield Hop(stream, "bridge port out", back["received"], _offered(leave))
-    yield from _egress(stream, "UUT egress", leave, _offered(leave), leave["sent"] + leave["dropped_out"])
+    def hops(self, departed: int, refused: int, has_guest: bool) -> Iterator[Hop]:
+        """The hops of frames that departed; the link `refused` some of them."""
+        stream, host = self.stream, self.host
+        source, entry = host[f"source/src{stream}"], host[f"uut/in{stream}"]
+        leave, sink = host[f"uut/out{stream}"], host[f"sink/snk{stream}"]
+        enters, leaves = (f"uut/in{stream}", False), (f"uut/out{stream}", False)
+        ring = self._ring_full(source, f"source/src{stream}", departed, refused)
+        full = (
+            ring,
+            f"ring full ({'dropped_out' if source['dropped_out'] else 'refused probes'} of src{stream})",
+        )
+        there, back = (host.get(f"uut/{GUEST}p{2 * stream + side}") for side in (0, 1))
 
+        on_link = source["sent"] + ring
+        queue = _counted(source, "dropped_queue", "queue full")
+        link = self._hop("link", departed, on_link, [queue], (f"source/src{stream}", False))
+        yield replace(link, held_back=source["held_back"])
+        yield self._hop("UUT ingress", on_link, entry["received"], [full], enters)
+        arrived = (f"uut/in{stream}", True)
+        if there is None or back is None:
+            # The taps of a guest that died are gone with it.
+            name = "guest" if has_guest else "UUT forwarding"
+            yield self._hop(name, entry["received"], _offered(leave), [], arrived, leaves)
+        else:
+            yield from self._through_guest(arrived, entry, (there, back), leave)
+        ring = self._ring_full(leave, f"uut/out{stream}", _offered(leave), 0)
+        to_sink = leave["sent"] + ring
+        yield self._egress("UUT egress", leave, _offered(leave), to_sink, leaves)
+        lost = (ring, f"ring full (dropped_out of out{stream})")
+        yield self._hop("sink", to_sink, sink["received"], [lost], (f"sink/snk{stream}", False))
 
-def _egress(stream: int, name: str, interface: Counters, received: int, forwarded: int) -> Iterator[Hop]:
-    """An interface's queue and driver."""
-    queue = _named(interface, "dropped_queue", "queue full")
-    yield Hop(stream, name, received, forwarded, queue or _named(interface, "dropped_out", "no room"))
+    def _through_guest(
+        self, arrived: Place, entry: Counters, ports: tuple[Counters, Counters], leave: Counters
+    ) -> Iterator[Hop]:
+        (there, back), (into, out_of) = ports, (f"uut/{port['name']}" for port in ports)
+        yield self._hop("bridge port in", entry["received"], _offered(there), [], arrived, (into, False))
+        if there["kind"] == "tun":
+            yield self._egress("tap queue", there, _offered(there), there["sent"], (into, False))
+            given, ring_full = there["sent"], []
+        else:
+            given, ring_full = _offered(there), [_counted(there, "dropped_out", "ring full")]
+        addresses = StreamAddresses(self.stream)
+        inside, out = self.guest.get(addresses.uut_in_mac), self.guest.get(addresses.uut_out_mac)
+        if inside is None or out is None:
+            yield self._hop("guest", given, back["received"], [])
+        else:
+            eth_in, eth_out = (f"{GUEST}/{nic['interface']}" for nic in (inside, out))
+            no_room = _counted(inside, "dropped_in", "no room in the ring")
+            yield self._hop("guest ring", given, inside["received"], [*ring_full, no_room], (eth_in, False))
+            places = ((eth_in, True), (eth_out, False))
+            yield self._hop("guest forwarding", inside["received"], _offered(out), [], *places)
+            places = ((eth_out, False), (out_of, False))
+            asked = f"dropped by {self.discipline}" if self.discipline else "queue full"
+            yield self._egress("guest egress", out, _offered(out), back["received"], *places, queue=asked)
+        places = ((out_of, True), (f"uut/out{self.stream}", False))
+        yield self._hop("bridge port out", back["received"], _offered(leave), [], *places)
+
+    def _egress(
+        self,
+        name: str,
+        interface: Counters,
+        received: int,
+        forwarded: int,
+        *places: Place,
+        queue: str = "queue full",
+    ) -> Hop:
+        """An interface's queue and driver; `queue` is why it drops."""
+        counted = [
+            _counted(interface, "dropped_queue", queue),
+            _counted(interface, "dropped_out", "no room"),
+        ]
+        return self._hop(name, received, forwarded, counted, *places)
+
+    def _hop(
+        self, name: str, received: int, forwarded: int, counted: list[tuple[int, str]], *places: Place
+    ) -> Hop:
+        """A hop that lost frames gives the counter that saw most of them, or else what the kernel says there."""
+        hop = Hop(self.stream, name, received, forwarded)
+        if not hop.dropped:
+            return hop
+        frames, words = max(counted, default=(0, ""))
+        if 2 * frames >= hop.dropped:
+            return replace(hop, reason=words)
+        return replace(hop, reason=self.drops.reason(hop.dropped, places) or (words if frames else None))
+
+    def _ring_full(self, interface: Counters, name: str, given: int, refused: int) -> int:
+        """Frames that the far ring of a veth had no room for, those among them that its queue held back left out.
+
+        Frames that pass by a queue are `refused` while it is stopped, which no counter of the interface shows. A frame
+        that is refused amid a batch is offered again: no more are lost than did not go.
+        """
+        elsewhere = self.drops.by_no_queue(name, interface["dropped_queue"])
+        full = max(interface["dropped_out"] - elsewhere, refused)
+        return int(min(full, max(0, given - interface["sent"])))
 
 
 def _tried(interface: Counters) -> int:
@@ -118,8 +171,8 @@ def _offered(interface: Counters) -> int:
     return int(_tried(interface) + interface["dropped_queue"])
 
 
-def _named(interface: Counters, counter: str, meaning: str) -> str | None:
-    return f"{meaning} ({counter} of {interface['name']})" if interface[counter] else None
+def _counted(interface: Counters, counter: str, meaning: str) -> tuple[int, str]:
+    return interface[counter], f"{meaning} ({counter} of {interface['name']})"
 
 
 def _growth(before: Counters, after: Counters) -> Counters:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from vtax.campaign.drops import Drops, lost_events
 from vtax.campaign.limits import OFFERED_TOLERANCE, offered_fps
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Finding, Verdict, graded
@@ -18,6 +19,7 @@ def instrument_findings(measured: Measured) -> Iterator[Finding]:
     yield from _source(measured)
     yield from _sink(measured)
     yield from _links(measured)
+    yield from _meter(measured)
 
 
 def sink_is_lost(measured: Measured) -> bool:
@@ -78,9 +80,18 @@ def _links(measured: Measured) -> Iterator[Finding]:
         return
     before, after = measured.interfaces
     links = [name for name in after if name.startswith("source/")]
-    dropped = sum(after[name]["dropped_out"] - before[name]["dropped_out"] for name in links)
-    if dropped:
+    drops = Drops.of(measured)
+    dropped = 0
+    for name in links:
+        out, queue = (after[name][key] - before[name][key] for key in ("dropped_out", "dropped_queue"))
+        dropped += out - drops.by_no_queue(name, queue)
+    if dropped > 0:
         yield (
             Verdict.SUSPECT,
             f"no flow control on the source's links: {dropped} frames dropped at a full ring",
         )
+
+
+def _meter(measured: Measured) -> Iterator[Finding]:
+    if lost := lost_events(measured):
+        yield Verdict.SUSPECT, f"drop events were lost: {lost} dropped frames have no reason"

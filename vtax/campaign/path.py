@@ -12,6 +12,10 @@ READY_FRAMES = 200
 READY_FPS = 1000
 READY_LIMIT_S = 10.0
 SMALLEST_FRAME = 64
+DROP_PLACES = 256
+"""How many interfaces and reasons the drop meter tells apart."""
+DROPS_METERED_FPS = 100_000
+"""More frames a second are not metered: each that the sink takes costs 48 ns, 0.5% of a CPU at this rate."""
 READY_TRIAL = 0xFFFFFFFF
 """Trial number that readiness frames carry; trials count from 1."""
 
@@ -28,6 +32,8 @@ class PathFacts:
     ready_s: float
     sink_attached: str
     sink_cost_ns: float
+    no_drop_reasons: str | None
+    """Why the kernel does not say why it drops frames; None where it does."""
 
 
 class Path:
@@ -45,6 +51,8 @@ class Path:
         self._config = config
         self.testbed = LocalTestbed(settings, streams, record)
         self._opened_streams = 0
+        self._metered: dict[int, str] = {}
+        self._metering = False
         self.facts: PathFacts | None = None
         """What opening it showed; None while it is down."""
 
@@ -63,13 +71,17 @@ class Path:
             sink = self.testbed.sink.call(
                 "sink", "sink.open", {"streams": self.testbed.sink_streams(), "attach": "auto"}
             )
+            no_drop_reasons = self._try_drop_meter()
             self.use_streams(len(self.testbed.streams))
             self._wait_ready()
+            self._set_egress()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{uut.last_words(GUEST)}".strip()) from None
         ready_s = guest["hello_s"] + uut.counters([])["at_s"] - begun
         attached = sorted({stream["attached"] for stream in sink["streams"]})
-        self.facts = PathFacts(guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"])
+        self.facts = PathFacts(
+            guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"], no_drop_reasons
+        )
         return self.facts
 
     def use_streams(self, count: int) -> None:
@@ -91,6 +103,34 @@ class Path:
         """What else goes on on the UUT's host; see Host.surroundings."""
         return self.testbed.uut.surroundings()
 
+    def meter_drops(self, frames_per_s: float | None) -> None:
+        """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""
+        wanted = bool(self._metered) and frames_per_s is not None and frames_per_s <= DROPS_METERED_FPS
+        if wanted != self._metering:
+            self._open_drop_meter() if wanted else self._close_drop_meter()
+
+    def dropped(self) -> dict[str, Any] | None:
+        """Test frames that the kernel dropped since they are metered; None where they are not.
+
+        {"places": [{"interface" (host/name), "arrived", "reason", "frames"}], "lost_events"}
+        """
+        if not self._metering:
+            return None
+        told = self.testbed.sink.call("sink", "drops.read", {})
+        places = [
+            {**place, "interface": f"{self._metered[place['netns']]}/{place['interface']}"}
+            for place in told["places"]
+        ]
+        return {"places": places, "lost_events": told["lost_events"]}
+
+    def no_drop_reasons(self) -> str | None:
+        """Why nobody says why frames are dropped, in a few words; None where the kernel does."""
+        if self._metering:
+            return None
+        return (
+            f"not asked beyond {DROPS_METERED_FPS} frames/s" if self._metered else "this kernel does not tell"
+        )
+
     @property
     def uut_cpus(self) -> list[int]:
         """The CPUs of host and guests."""
@@ -104,8 +144,37 @@ class Path:
     def close(self) -> None:
         """Take everything down."""
         self._opened_streams = 0
+        self._metered = {}
+        self._metering = False
         self.facts = None
         self.testbed.close()
+
+    def _set_egress(self) -> None:
+        """Have the guest send through the queueing discipline that was asked for; readiness is found without it."""
+        if (qdisc := self._config.egress) is not None:
+            macs = self.testbed.guest_egress_macs()
+            self.testbed.uut.call(GUEST, "guest.set_egress_qdisc", {"macs": macs, "qdisc": qdisc})
+
+    def _try_drop_meter(self) -> str | None:
+        """Open the drop meter in all namespaces of the path; returns why not where that cannot be."""
+        self._metered = {
+            inode: name for host in self.testbed.hosts for name, inode in host.namespaces().items()
+        }
+        try:
+            self._open_drop_meter()
+        except AgentError as error:
+            self._metered = {}
+            return str(error)
+        return None
+
+    def _open_drop_meter(self) -> None:
+        parameters = {"namespaces": list(self._metered), "places": DROP_PLACES}
+        self.testbed.sink.call("sink", "drops.open", parameters)
+        self._metering = True
+
+    def _close_drop_meter(self) -> None:
+        self.testbed.sink.call("sink", "drops.close", {})
+        self._metering = False
 
     def _wait_ready(self) -> None:
         """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""

@@ -162,7 +162,10 @@ class Campaign:
         reason = ""
         for _ in range(STARTS):
             try:
-                return path.open()
+                facts = path.open()
+                if facts.no_drop_reasons is not None:
+                    self.progress.note(f"drop reasons are not available: {facts.no_drop_reasons}")
+                return facts
             except BUILD_FAILURES as error:
                 reason = str(error) or type(error).__name__
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")

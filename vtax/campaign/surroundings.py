@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Finding, Verdict, graded
+from vtax.machine import cpu
 
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
-"""Share of the UUT's CPU time that the machine below took."""
+"""Share of the UUT's CPU time that the machine below took for certain."""
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
 """Share of the UUT's CPU time that other processes took."""
 FOREIGN_SUSPECT, FOREIGN_INVALID = 0.001, 0.01
@@ -41,7 +42,11 @@ def _stolen(measured: Measured) -> Iterator[Finding]:
     if measured.cpu is None:
         return
     before, after = measured.cpu
-    stolen_s = sum(after["steal_s"][cpu] - before["steal_s"][cpu] for cpu in before["steal_s"])
+    # The first tick that a counter shows may have been stolen before the trial, all but a moment of it.
+    stolen_s = sum(
+        max(0.0, after["steal_s"][number] - stolen_before_s - cpu.TICK_S)
+        for number, stolen_before_s in before["steal_s"].items()
+    )
     share = stolen_s / ((after["at_s"] - before["at_s"]) * max(1, len(before["steal_s"])))
     yield from graded(
         share, STEAL_SUSPECT, STEAL_INVALID, "CPU time stolen from the UUT by the machine below"

@@ -37,6 +37,10 @@ class Measured:
     sink: dict[str, Any] = field(default_factory=dict)
     cpu: tuple[dict[str, Any], dict[str, Any]] | None = None
     interfaces: tuple[dict[str, Any], dict[str, Any]] | None = None
+    drops: tuple[dict[str, Any], dict[str, Any]] | None = None
+    """Frames that the kernel says it dropped, before and after (Path.dropped); None where it was not asked."""
+    no_drop_reasons: str | None = None
+    """Why it does not say why (Path.no_drop_reasons)."""
     surroundings: tuple[dict[str, Any], dict[str, Any]] | None = None
     """What else the UUT's host did, before and after (Host.surroundings)."""
     guest: tuple[dict[str, Any], dict[str, Any]] | None = None
@@ -54,6 +58,10 @@ class Measured:
             int(phase["frames_sent"]) + (int(phase["probes_sent"]) if beside else 0)
             for phase in stream["phases"]
         )
+
+    def refused(self, stream: dict[str, Any]) -> int:
+        """Probes of all phases that the link of a flooded stream had no room for."""
+        return sum(int(phase["probes_refused"]) for phase in stream["phases"])
 
     @property
     def window_s(self) -> float:
@@ -108,9 +116,10 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, testbed = cell.workload, path.testbed
     arm = {"trial": measured.trial, "phase": "measure", "frame_bytes": work.frame_bytes}
     testbed.sink.call("sink", "sink.arm", arm)
-    interfaces_before = _interfaces(path)
-
     intended = None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes)
+    path.meter_drops(None if intended is None else intended * work.streams)
+    measured.no_drop_reasons = path.no_drop_reasons()
+    interfaces_before, drops_before = _interfaces(path), path.dropped()
     ticket = testbed.source.begin(
         "source",
         "source.run",
@@ -140,6 +149,8 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
     measured.sink = testbed.sink.call("sink", "sink.collect", collect)
     measured.interfaces = (interfaces_before, _interfaces(path))
+    if drops_before is not None and (drops_after := path.dropped()) is not None:
+        measured.drops = (drops_before, drops_after)
 
 
 def _sleep_until(moment: float) -> None:

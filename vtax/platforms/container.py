@@ -11,7 +11,8 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
-from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.veth import add_veth, remove_veth
@@ -19,7 +20,7 @@ from vtax.platforms.veth import add_veth, remove_veth
 HELLO_TIMEOUT_S = 10.0
 
 
-class Config(PlatformConfig):
+class Config(GuestConfig):
     """Keys of containers."""
 
     runtime: str = Field("runc", pattern=r"^[a-z][a-z0-9-]*$", description="an OCI runtime's command name")

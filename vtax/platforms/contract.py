@@ -21,6 +21,11 @@ class PlatformConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @property
+    def egress(self) -> dict[str, Any] | None:
+        """The queueing discipline that guests shall send through, None for what their kernel sets up."""
+        return None
+
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""

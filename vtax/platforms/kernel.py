@@ -34,7 +34,9 @@ class Kernel:
         command = ["modprobe", "-d", str(self.root), "-S", self.version, "--show-depends", module]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
         if done.returncode != 0:
-            raise PlatformUnusable(f"kernel {self.version} has no module {module}", "needs another nic_model")
+            raise PlatformUnusable(
+                f"kernel {self.version} has no module {module}", f"needs a {self.package} with it"
+            )
         return [Path(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("insmod ")]
 
 

@@ -12,7 +12,8 @@ from vtax.machine import cgroups
 from vtax.machine.agent import Agent, AgentGone, agent_binary
 from vtax.machine.namespace import Namespace
 from vtax.platforms.container import ContainerGuest, tail, told_version
-from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.veth import add_veth, remove_veth
@@ -39,7 +40,7 @@ cd "$2" && rm -rf "$3" && rmdir --parents --ignore-fail-on-non-empty "${3%/*}"
 """Removes it. LXC leaves a cgroup when it ends and all when killed; they are busy until the last process has ended."""
 
 
-class Config(PlatformConfig):
+class Config(GuestConfig):
     """Keys of LXC containers."""
 
     memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")

@@ -18,7 +18,8 @@ from vtax.machine.remedy import install
 from vtax.platforms.accelerator import find_accelerator
 from vtax.platforms.console import last_words
 from vtax.platforms.container import tail, told_version
-from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.hello import await_hello
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import TOOLS, Kernel, fetch_kernel
@@ -35,7 +36,7 @@ DRIVERS = {"virtio-net-pci": "virtio_net", "rtl8139": "8139cp"}
 """The guest kernel's driver of a NIC model, where the two names differ."""
 
 
-class Config(PlatformConfig):
+class Config(GuestConfig):
     """Keys of QEMU guests."""
 
     nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(
@@ -51,6 +52,11 @@ class Config(PlatformConfig):
     def driver(self) -> str:
         """The module that drives the NICs in the guest."""
         return DRIVERS.get(self.nic_model, self.nic_model)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """All modules that the guest's network needs."""
+        return (self.driver, *self.qdisc_modules)
 
 
 @dataclass
@@ -103,7 +109,7 @@ class Kind:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
         self.check(config)
         kernel = fetch_kernel()
-        image = build_image(kernel, (config.driver,))
+        image = build_image(kernel, config.modules)
         version = _version()
         accelerator: str = config.accelerator
         if accelerator == "auto":
@@ -132,7 +138,7 @@ class Kind:
             command = [
                 *DIES_WITH_US,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *_command(kernel, build_image(kernel, (config.driver,)), probe.accelerator, console),
+                *_command(kernel, build_image(kernel, config.modules), probe.accelerator, console),
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
                 *devices,
             ]
@@ -152,7 +158,7 @@ class Kind:
                 os.close(tap)
         agent = Agent(plan.name, process)
         guest = QemuGuest(
-            agent, 0.0, [config.driver], process.pid, process_start(process.pid), console, errors
+            agent, 0.0, list(config.modules), process.pid, process_start(process.pid), console, errors
         )
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest

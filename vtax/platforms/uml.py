@@ -23,7 +23,8 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.remedy import build_agent
 from vtax.platforms.console import last_words
-from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.hello import await_hello
 from vtax.platforms.image import pack_image
 from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, told_by_lists
@@ -56,7 +57,7 @@ WINDOW_BYTES = 3072
 """A line that has 3968 bytes to read stops its driver, which never starts again (Linux 6.1)."""
 
 
-class Config(PlatformConfig):
+class Config(GuestConfig):
     """Keys of user-mode Linux guests."""
 
     memory_bytes: int = Field(128 << 20, ge=64 << 20, le=8 << 30)
@@ -128,7 +129,7 @@ class Kind:
                 f"mount -o remount,size=50% {MEMORY}",
             )
         tree = fetch_uml()
-        pack_image({"control": []})
+        _image(tree, config)
         (modules,) = (tree / "usr/lib/uml/modules").iterdir()
         version = tree.name.removeprefix(f"{PACKAGE}=")
         return Probe("none", {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"})
@@ -151,13 +152,14 @@ class Kind:
                 nic.port.attach(name, nic.mac)
                 # A tap takes and gives one frame a call: vec=0, no vectors.
                 nics.append(f"vec{number}:transport=fd,fd={taps[-1]},vec=0,mac={nic.mac},mtu={nic.mtu}")
+            tree = fetch_uml()
             command = [
                 *DIES_WITH_US,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,
-                *_command(fetch_uml() / BINARY, pack_image({"control": []}), config, directory),
+                *_command(tree / BINARY, _image(tree, config), config, directory),
                 *nics,
             ]
             begun = time.monotonic()
@@ -175,7 +177,7 @@ class Kind:
             for tap in taps:
                 os.close(tap)
         agent = Agent(plan.name, process, WINDOW_BYTES)
-        guest = UmlGuest(agent, 0.0, process.pid, console)
+        guest = UmlGuest(agent, 0.0, process.pid, console, list(config.qdisc_modules))
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
 
@@ -193,6 +195,18 @@ def _finish(tree: Path) -> None:
 
 
 PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
+
+
+def _image(tree: Path, config: Config) -> Path:
+    """The guest's initramfs. The drivers are built in; queueing disciplines are not, and need no other modules."""
+    return pack_image({"control": [], **{module: [_module(tree, module)] for module in config.qdisc_modules}})
+
+
+def _module(tree: Path, name: str) -> Path:
+    found = list(tree.glob(f"usr/lib/uml/modules/*/kernel/**/{name}.ko"))
+    if len(found) != 1:
+        raise PlatformUnusable(f"{tree.name} has no module {name}", f"needs a {PACKAGE} with it")
+    return found[0]
 
 
 def _require_open_to_nobody(path: Path) -> None:

@@ -183,7 +183,12 @@ HOPS: Final = Table(
         Column("forwarded", INT64, "frames", "came to the next one"),
         Column("dropped", INT64, "frames", "the difference, where it is a loss"),
         Column("held_back", INT64, "times", "its queue found the next hop full and waited"),
-        Column("reason", STRING, "", "the counter that saw the drops; null where none did"),
+        Column(
+            "reason",
+            STRING,
+            "",
+            "the counter that saw the drops, or the kernel's own reason; null where neither",
+        ),
     ),
 )
 

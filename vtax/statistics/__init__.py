@@ -1,25 +1,30 @@
 """Statistics of trust: no number without its interval and its n.
 
-`interval` means and proportions, `paired` comparisons within blocks, `selection` the maximum over loads,
-`quantiles` of merged delay histograms. Each function names its source.
+`interval` means and proportions, `paired` comparisons within blocks, `unpaired` ones without, `selection` the
+maximum over loads, `quantiles` of merged delay histograms. Each function names its source.
 """
 
 from vtax.statistics.interval import Interval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
-from vtax.statistics.selection import Selection, select_maximum
+from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
+from vtax.statistics.unpaired import Comparison, compare, discoveries
 
 __all__ = [
+    "Comparison",
     "Distribution",
     "Interval",
     "Selection",
+    "compare",
     "decode",
+    "discoveries",
     "mean_interval",
     "merge",
     "paired_difference",
     "paired_ratio",
     "proportion_interval",
     "quantile_interval",
+    "ratio_of_maxima",
     "samples_needed",
     "select_maximum",
 ]

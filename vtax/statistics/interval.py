@@ -1,11 +1,12 @@
 """Confidence intervals of a mean and of a proportion."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 CONFIDENCE: Final = 0.95
 
@@ -36,7 +37,8 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> In
     mean = float(sample.mean())
     if sample.size == 1:
         return Interval(mean, None, None, 1)
-    half_width = float(stats.t.ppf((1 + confidence) / 2, sample.size - 1) * stats.sem(sample))
+    standard_error = sample.std(ddof=1) / math.sqrt(sample.size)
+    half_width = float(special.stdtrit(sample.size - 1, (1 + confidence) / 2) * standard_error)
     return Interval(mean, mean - half_width, mean + half_width, int(sample.size))
 
 

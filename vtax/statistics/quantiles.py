@@ -1,7 +1,8 @@
-"""Quantiles of delay, from the HdrHistograms that a result holds, with bootstrap intervals over repetitions.
+"""Quantiles of delay, from the HdrHistograms that a result holds, with intervals over repetitions.
 
-Quantiles of several trials are taken from the merged histogram, never averaged. A quantile q is shown only
-with at least 10 / (1 - q) packets, so that ten or more lie beyond it.
+The samples of a repetition are not independent of each other, so a repetition is what is sampled: the interval
+is that of the quantile of a typical repetition, from one quantile each. A quantile q is taken only of at least
+10 / (1 - q) packets, so that ten or more lie beyond it.
 
 A lost packet's delay is undefined, informally infinite (RFC 7679, 3.4), and so beyond every measured one:
 quantiles are taken over received and lost together (RFC 7679, 5.1). Leaving the lost ones
@@ -13,15 +14,17 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
-from scipy import stats
 
-from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.interval import CONFIDENCE, Interval, mean_interval
+
+BUCKET_WIDTH: Final = 0.001
+"""Width of a histogram's bucket as a share of its value: results keep three significant digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,50 +105,47 @@ def merge(distributions: Sequence[Distribution]) -> Distribution:
 
 
 def quantile_interval(
-    repetitions: Sequence[Distribution],
-    q: float,
-    *,
-    confidence: float = CONFIDENCE,
-    resamples: int = 1000,
-    seed: int = 0,
+    repetitions: Sequence[Distribution], q: float, confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """Return quantile q of the merged `repetitions` with its bootstrap interval.
+    """Return quantile q of a typical repetition: the geometric mean of each one's, with its interval.
 
-    None where the merged distribution has none: too few packets, or too many of them lost.
+    The Student-t interval of the logarithms, transformed back, and below it the width of a histogram bucket:
+    a value is its bucket's highest, so equal ones still leave that much open. It holds where the logarithms of
+    the repetitions' quantiles are about normal, however few they are. Within a repetition the quantile lies
+    between the two values around rank q (packets + 1), below which a share q lies on average (Weibull's
+    position, type 6 of Hyndman and Fan, The American Statistician 50, 1996).
 
-    A percentile bootstrap that draws whole repetitions with replacement, because samples within one are not
-    independent (Davison and Hinkley, Bootstrap Methods and their Application, 1997, 3.8), with percentiles
-    moved outwards as Student's t moves bounds for few values ("expanded": Hesterberg, What Teachers Should
-    Know about the Bootstrap, The American Statistician 69, 2015). It never exceeds what the repetitions show,
-    so three of them hold a true median three times in four only, nine of them as often as they promise. One
-    repetition has no interval, nor have several where a bound would lie among the lost packets. The same
-    `seed` gives the same interval.
+    Where a repetition alone has too few packets or lost too many of them, or one took no time at all, the result
+    is the quantile of all of them merged, without bounds; None where they have none either. One repetition has
+    no interval.
     """
     used = [each for each in repetitions if each.sent]
-    pooled = merge(used)
-    estimate = pooled.quantile(q)
-    if estimate is None:
+    found = [_logarithm(each, q) for each in used]
+    known = [logarithm for logarithm in found if logarithm is not None]
+    if not used or len(known) < len(used):
+        estimate = merge(used).quantile(q)
+        return None if estimate is None else Interval(estimate, None, None, len(used))
+    typical = mean_interval(known, confidence)
+    estimate = math.exp(typical.mean)
+    if typical.low is None or typical.high is None:
+        return Interval(estimate, None, None, typical.n)
+    return Interval(estimate, math.exp(typical.low) * (1 - BUCKET_WIDTH), math.exp(typical.high), typical.n)
+
+
+def _logarithm(repetition: Distribution, q: float) -> float | None:
+    """The logarithm of a repetition's quantile; None where it has none that is finite."""
+    if repetition.sent < samples_needed(q):
         return None
-    n = len(used)
-    if n == 1:
-        return Interval(estimate, None, None, 1)
-    by_repetition = np.zeros((n, len(pooled.values)))
-    for row, each in zip(by_repetition, used, strict=True):
-        row[np.searchsorted(pooled.values, each.values)] = each.counts
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples)
-    drawn, place = np.unique(drawn, axis=0, return_inverse=True)  # few repetitions: the same draws come often
-    cumulated = drawn @ by_repetition.cumsum(axis=1)
-    sent = drawn @ np.array([each.sent for each in used])
-    ranks = np.array([_rank(q, int(packets)) for packets in sent])
-    shares = np.array([_share(q, int(packets)) for packets in sent])
-    found = pooled.values[np.argmax(cumulated >= ranks[:, np.newaxis], axis=1)]
-    estimates = np.where(cumulated[:, -1] > shares, found, np.inf)[place]
-    tail = stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf((1 + confidence) / 2, n - 1))
-    with np.errstate(invalid="ignore"):  # between two infinite ones numpy interpolates to NaN
-        low, high = np.quantile(estimates, [tail, 1 - tail])
-    if not np.isfinite([low, high]).all():
-        return Interval(estimate, None, None, n)
-    return Interval(estimate, float(low), float(high), n)
+    position = round(q * (repetition.sent + 1), 6)
+    lower = math.floor(position)
+    upper = math.ceil(position)
+    if upper > repetition.samples:
+        return None
+    values = repetition.values[np.searchsorted(repetition.counts.cumsum(), [lower, upper])]
+    if values[0] <= 0:
+        return None
+    below, above = np.log(values)
+    return float(below + (position - lower) * (above - below))
 
 
 def _rank(q: float, packets: int) -> int:

@@ -1,40 +1,171 @@
-"""The maximum over loads: the throughput that a platform reaches at the load that suits it best."""
+"""The maximum over loads: the throughput that a platform reaches at the load that suits it best.
 
-from collections.abc import Hashable, Mapping
+The load is picked for its mean, and the largest of several means is too high on average. So the estimate takes
+each block's value at the load that other blocks pick: half of all blocks, in every way to choose them
+(cross-validation by repeated halves; Stone, Journal of the Royal Statistical Society B 36, 1974). A block has no
+part in picking the load it is read at, and so nothing favours it: the estimate is free of bias for the true mean
+of the loads picked. That mean is the maximum itself where one load stands out, or several are equally good; in
+between it is below by the little that a wrong pick costs. No estimate is free of bias for the largest of unknown
+means in every case (Blumenthal and Cohen, Journal of the American Statistical Association 63, 1968).
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import lru_cache
+from itertools import combinations
+from typing import Final, Generic, TypeVar
 
-from vtax.statistics.interval import CONFIDENCE, Interval, mean_interval
+import numpy as np
+from numpy.typing import NDArray
+
+from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.paired import ByBlock, paired_ratio
+from vtax.statistics.winner import Values, difference_bounds, maximum_bounds
 
 Load = TypeVar("Load", bound=Hashable)
+
+HALVES_AT_MOST: Final = 252
+"""Ways to choose half of the blocks that are taken: all of them up to ten blocks, as many drawn of more."""
 
 
 @dataclass(frozen=True)
 class Selection(Generic[Load]):
-    """The load with the largest mean.
+    """The load with the largest mean, and the maximum itself.
 
-    `by_block` holds its value in each block, for pairing. `selection_corrected` is False: the interval is
-    that of the load as if it had been chosen beforehand. The largest of several means is biased upwards, by
-    less the further it stands out and the narrower the intervals are; views say so beside the number.
+    `interval` is of the largest of the loads' true means. `by_block` holds each block's value at the loads that
+    other blocks pick; their mean is the estimate. One block alone picks the load it is read at: its value is
+    too high on average, and has no interval.
     """
 
     load: Load
     interval: Interval
     by_block: Mapping[int, float]
-    selection_corrected: bool = False
 
 
-def select_maximum(
-    loads: Mapping[Load, Mapping[int, float]], confidence: float = CONFIDENCE
-) -> Selection[Load] | None:
-    """Return the load whose mean over its blocks is the largest (schlosser2011 3.3, Fig. 4).
+def select_maximum(loads: Mapping[Load, ByBlock], confidence: float = CONFIDENCE) -> Selection[Load] | None:
+    """Return the load whose mean over its blocks is the largest (schlosser2011 3.3, Fig. 4), and that maximum.
 
     `loads` maps each load to {block: value}. Of equal means the first one counts; loads without values are
     passed over; None where no load has any.
     """
-    candidates = [
-        Selection(load, mean_interval(list(by_block.values()), confidence), dict(by_block))
+    table = _table(loads)
+    if table is None:
+        return None
+    names, blocks, values = table
+    best = int(np.nanmean(values, axis=0).argmax())
+    by_block = _at_picked_loads(blocks, values)
+    estimate = float(np.mean(list(by_block.values())))
+    used = _of_load(values, best)
+    n = len(used)
+    if n == 1:
+        return Selection(names[best], Interval(estimate, None, None, 1), by_block)
+    low, high = maximum_bounds(used, confidence)
+    return Selection(names[best], Interval(estimate, min(low, estimate), max(high, estimate), n), by_block)
+
+
+def ratio_of_maxima(
+    measured: Mapping[Load, ByBlock], reference: Mapping[Load, ByBlock], confidence: float = CONFIDENCE
+) -> Interval | None:
+    """Return the ratio of two maxima over loads, paired within blocks; None where no block has both.
+
+    Logarithms as in `paired_ratio`, each block's values at the loads that other blocks pick, and bounds for
+    both selections. A side whose best load carried nothing in some block has no bounds.
+    """
+    both = _blocks(measured) & _blocks(reference)
+    one, other = (_table(_within(loads, both)) for loads in (measured, reference))
+    if one is None or other is None:
+        return None
+    first, second = (_at_picked_loads(blocks, values) for _, blocks, values in (one, other))
+    plain = paired_ratio(first, second, confidence)
+    if plain is None:
+        return None
+    without_bounds = Interval(plain.mean, None, None, plain.n)
+    own, others = _logarithms(one[2]), _logarithms(other[2])
+    if own is None or others is None:
+        return without_bounds
+    best, other_best = (int(np.nanmean(side, axis=0).argmax()) for side in (own, others))
+    rows = np.isfinite(own[:, best]) & np.isfinite(others[:, other_best])
+    n = int(rows.sum())
+    if n < 2:
+        return without_bounds
+    own, others = _of_load(own[rows], best), _of_load(others[rows], other_best)
+    low, high = (math.exp(bound) for bound in difference_bounds(own, others, confidence))
+    return Interval(plain.mean, min(low, plain.mean), max(high, plain.mean), n)
+
+
+def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
+    """Each block's mean value over the loads that halves of the blocks without it pick.
+
+    Where no block has a load that others have too, the values of the best load as they are.
+    """
+    if len(blocks) == 1:
+        return {blocks[0]: float(np.nanmax(values))}
+    found = {}
+    for row, block in enumerate(blocks):
+        halves = _halves(len(blocks), row)
+        known = np.isfinite(values)
+        counts = halves @ known
+        with np.errstate(invalid="ignore"):
+            means = halves @ np.where(known, values, 0.0) / counts
+        means[(counts == 0) | ~known[row]] = -np.inf
+        picked = means.argmax(axis=1)
+        usable = np.isfinite(means.max(axis=1))
+        if usable.any():
+            found[block] = float(values[row, picked[usable]].mean())
+    if found:
+        return found
+    best = values[:, int(np.nanmean(values, axis=0).argmax())]
+    return {block: float(value) for block, value in zip(blocks, best, strict=True) if np.isfinite(value)}
+
+
+@lru_cache(maxsize=256)
+def _halves(blocks: int, without: int) -> NDArray[np.float64]:
+    """Halves of the blocks, none with the block `without`, a row each with 1 for a block that is in it."""
+    others = [block for block in range(blocks) if block != without]
+    size = blocks - blocks // 2
+    if math.comb(len(others), size) <= HALVES_AT_MOST:
+        chosen = np.array(list(combinations(others, size)))
+    else:
+        rng = np.random.default_rng(without)
+        chosen = np.array([rng.choice(others, size, replace=False) for _ in range(HALVES_AT_MOST)])
+    rows = np.zeros((len(chosen), blocks))
+    np.put_along_axis(rows, chosen, 1.0, axis=1)
+    return rows
+
+
+def _table(loads: Mapping[Load, ByBlock]) -> tuple[list[Load], list[int], Values] | None:
+    """Loads with values, blocks, and the values: blocks by loads, NaN where a load has none."""
+    names = [load for load, by_block in loads.items() if by_block]
+    if not names:
+        return None
+    blocks = sorted(_blocks(loads))
+    values = np.array([[loads[name].get(block, math.nan) for name in names] for block in blocks])
+    return names, blocks, values
+
+
+def _blocks(loads: Mapping[Load, ByBlock]) -> set[int]:
+    return {block for by_block in loads.values() for block in by_block}
+
+
+def _within(loads: Mapping[Load, ByBlock], blocks: set[int]) -> dict[Load, dict[int, float]]:
+    return {
+        load: {block: value for block, value in by_block.items() if block in blocks}
         for load, by_block in loads.items()
-        if by_block
-    ]
-    return max(candidates, key=lambda candidate: candidate.interval.mean, default=None)
+    }
+
+
+def _of_load(values: Values, best: int) -> Values:
+    """The blocks that the best load has, and of the others those that share two of them and are no better there."""
+    used = values[np.isfinite(values[:, best])]
+    contending = np.isfinite(used).sum(axis=0) >= min(2, len(used))
+    means: Values = used.mean(axis=0, where=np.isfinite(used) | ~contending)
+    return np.asarray(used[:, contending & (means <= means[best])])
+
+
+def _logarithms(values: Values) -> Values | None:
+    """Of the loads that carried something in every block; None where the best one did not."""
+    positive = np.asarray(~(values <= 0).any(axis=0))
+    if (values[:, int(np.nanmean(values, axis=0).argmax())] <= 0).any():
+        return None
+    return np.asarray(np.log(values[:, positive]))

@@ -58,6 +58,12 @@ class Host:
         self._agents[name] = agent
         return agent.wait_hello(5.0)
 
+    def namespaces(self) -> dict[str, int]:
+        """Inode numbers of the network namespaces here: the host's own, and those of guests of this kernel, by name."""
+        names = {self.name: self.namespace}
+        names |= {guest: Namespace(f"{self._record.run}-{guest}") for guest in self._guests}
+        return {name: space.path.stat().st_ino for name, space in names.items() if space.path.exists()}
+
     def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
         """Ask an agent or a guest's agent and wait for the answer. Raises AgentError, AgentGone."""
         return self._agent(agent).call(method, params, timeout_s)

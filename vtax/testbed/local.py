@@ -105,6 +105,10 @@ class LocalTestbed:
             ]
         return {"modules": modules, "nics": nics, "forward": True}
 
+    def guest_egress_macs(self) -> list[str]:
+        """The NICs that each stream leaves the guest by."""
+        return [stream.uut_out_mac for stream in self.streams]
+
     def source_streams(self, count: int) -> list[dict[str, Any]]:
         """The first `count` streams, as `source.open` takes them."""
         return [

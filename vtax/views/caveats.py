@@ -52,9 +52,8 @@ def caveats(
         *_left_out(cells),
         *_environment(provenance),
         Caveat(
-            "Maxima and many comparisons",
-            "A maximum is the largest of several means, and that selection is not corrected. Nor are the "
-            "intervals for being many: about one in twenty misses its true value.",
+            "Many comparisons",
+            "The intervals are not corrected for being many: about one in twenty misses its true value.",
         ),
     ]
 

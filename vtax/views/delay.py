@@ -1,4 +1,4 @@
-"""One-way delay: quantiles of a cell's probes, merged over streams and repetitions."""
+"""One-way delay: quantiles of a cell's probes, merged over streams and compared over repetitions."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Delay:
 class DelayPercentile:
     """A quantile of one-way delay at one load; `label` is p50, p90 or p99.
 
-    `samples` and `lost` count the probes of all repetitions that arrived and that did not. The quantile is
-    taken over both, and `delay_ns` is None where it lies among the lost. Its interval comes from a bootstrap
-    over repetitions, which is too narrow where they are few.
+    `delay_ns` is the quantile of a typical repetition; where some repetition has none, that of all probes
+    merged, without an interval. `samples` and `lost` count the probes of all repetitions that arrived and that
+    did not. The quantile is taken over both, and `delay_ns` is None where it lies among the lost.
     """
 
     platform: str

@@ -119,7 +119,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
     return Figure(
         name="maximum-by-streams",
         title="Maximum accumulated throughput",
-        caption=f"{tables.SELECTION_NOT_CORRECTED} Whiskers are 95% intervals. Empty: generator-limited. "
+        caption=f"{tables.MAXIMUM_OVER_LOADS} Whiskers are 95% intervals. Empty: generator-limited. "
         "Hatched: emulated CPU, thinly where generator-limited. Each stream is at that same load.",
         panels=tuple(panels),
         platforms=_present(summary, rows),

@@ -30,7 +30,7 @@ FROM blocks GROUP BY ALL HAVING max(share) > 0 ORDER BY hop
 
 @dataclass(frozen=True)
 class Loss:
-    """Share of the frames sent that a hop lost at one load; `reason` is the counter that saw them dropped."""
+    """Share of the frames sent that a hop lost at one load; `reason` tells what saw them dropped."""
 
     platform: str
     setting: Setting

@@ -15,7 +15,7 @@ from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
-SELECTION_NOT_CORRECTED = "Largest mean over the loads; selection not corrected."
+MAXIMUM_OVER_LOADS = "Largest mean over the loads; estimate and interval allow for picking it."
 LEGEND = (
     "Brackets and ± are 95% intervals, n is repetitions, left out is the share of trials that is invalid, "
     f"≥ a lower bound: at most {CARRIED_IN_FULL_LOSS_RATIO:.1%} lost and nothing held back at "
@@ -80,7 +80,7 @@ def maximum_table(summary: Summary) -> Table:
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
-        note=SELECTION_NOT_CORRECTED,
+        note=MAXIMUM_OVER_LOADS,
         columns=(
             Column("platform"),
             Column("at load", "Mbit/s"),
@@ -182,8 +182,8 @@ def delay_table(summary: Summary) -> Table:
     return Table(
         name="delay",
         title="One-way delay",
-        note="Quantiles of all probes of a cell, merged over streams and repetitions, with bootstrap "
-        "intervals over repetitions (too narrow where they are few). Quantile q takes 10 / (1 − q) probes, "
+        note="Quantiles of a typical repetition's probes, merged over streams: the geometric mean over "
+        "repetitions, with Student intervals of the logarithms. Quantile q takes 10 / (1 − q) probes, "
         f"and lost ones count as beyond all others. {UNKNOWN} {_LOST}: more probes lost than that.",
         columns=(
             Column("platform"),

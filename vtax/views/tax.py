@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vtax.statistics import paired_difference, paired_ratio
+from vtax.statistics import paired_difference, ratio_of_maxima
 from vtax.views.cells import Cell, Setting, by_block, load_label
 from vtax.views.delay import Delay
 from vtax.views.estimate import Estimate, estimate
@@ -116,10 +116,7 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     change: Estimate | None = None
     problem: str | None = None
     if same:
-        ratio = paired_ratio(
-            by_block(maximum.cell.blocks, maximum.cell.received_mbps),
-            by_block(same[0].cell.blocks, same[0].cell.received_mbps),
-        )
+        ratio = ratio_of_maxima(maximum.by_load_mbps, same[0].by_load_mbps)
         if ratio:
             change = estimate(ratio, _left_out(maximum.cell, same[0].cell)).map(lambda each: (each - 1) * 100)
         else:

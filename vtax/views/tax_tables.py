@@ -10,7 +10,7 @@ from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, LOAD, SELECTION_NOT_CORRECTED, N
+from vtax.views.tables import LEFT_OUT, LOAD, MAXIMUM_OVER_LOADS, N
 from vtax.views.tax import EMULATED_LABEL, Bound, LoadCost, MaximumChange
 
 
@@ -20,7 +20,7 @@ def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
     return Table(
         name="tax-maximum-emulated" if emulated else "tax-maximum",
         title=f"Maximum throughput against {_reference(changes)}",
-        note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {SELECTION_NOT_CORRECTED}",
+        note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {MAXIMUM_OVER_LOADS}",
         columns=(
             Column("platform"),
             Column("change", "%", numeric=True),

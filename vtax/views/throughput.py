@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
 from vtax.statistics import select_maximum
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Cell, Limit, Setting, by_block
-from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.estimate import Estimate, estimate, mean_estimate
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Throughput:
 class Maximum:
     """The largest mean throughput over the loads, which need not be the one at the largest load.
 
-    The best of several noisy means is on average too high: the selection is not corrected for, and every view
-    says so. Unless the platform showed its own limit, at this load or a higher one, the maximum is only a
+    `received_mbps` is that of the maximum itself, freed of the bias and with bounds for having been picked; the
+    streams' means and the loss are of the load that was picked. `by_load_mbps` holds each load's {block: value},
+    for comparing maxima. Unless the platform showed its own limit, at this load or a higher one, the maximum is only a
     `lower_bound`, and `limit` is what bounded it. `generator_limited` is that of the cell that was selected.
     """
 
@@ -57,6 +58,7 @@ class Maximum:
     limit: Limit | None
     lower_bound: bool
     cell: Cell
+    by_load_mbps: Mapping[str, Mapping[int, float]]
 
 
 def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
@@ -99,20 +101,23 @@ def maxima(cells: Iterable[Cell]) -> list[Maximum]:
 def _maximum(cells: list[Cell]) -> Maximum:
     by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
     selected = select_maximum(by_load)
-    best = next(cell for cell in cells if selected and cell.key == selected.load)
+    if selected is None:
+        raise ValueError("a maximum needs a cell with a usable trial")
+    best = next(cell for cell in cells if cell.key == selected.load)
     limit = _limit(best, cells)
     return Maximum(
         platform=best.platform,
         setting=best.setting,
         intended_mbps=best.intended_mbps,
         uut_context=best.uut_context,
-        received_mbps=mean_estimate(best.received_mbps, best.left_out),
+        received_mbps=estimate(selected.interval, best.left_out),
         stream_received_mbps=_streams(best),
         loss_ratio=_loss(best),
         generator_limited=best.generator_limited,
         limit=limit,
         lower_bound=limit is not None,
         cell=best,
+        by_load_mbps=by_load,
     )
 
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
 use super::slot::Slot;
+use crate::meter::drops::Drops;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
 use crate::traffic::source::Source;
@@ -20,6 +21,7 @@ pub(super) struct Agent {
     source: Slot<Source>,
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
+    drops: Slot<Drops>,
 }
 
 /// How a request is answered.
@@ -47,6 +49,7 @@ impl Agent {
             source: Slot::new("source"),
             sink: Slot::new("sink"),
             ingress: Slot::new("ingress"),
+            drops: Slot::new("drops"),
         }
     }
 
@@ -63,6 +66,11 @@ impl Agent {
             "guest.configure" => {
                 let params = read_params(params)?;
                 self.later(method, move |abort| guest::configure(&params, abort))
+            }
+            "guest.set_egress_qdisc" => {
+                let params = read_params(params)?;
+                guest::egress::set(&params)?;
+                now(Nothing {})
             }
             "guest.state" => {
                 let Nothing {} = read_params(params)?;
@@ -124,6 +132,21 @@ impl Agent {
                     Error::from(anyhow!("nothing is dropped; call ingress.drop first"))
                 })?;
                 now(dropped.release()?)
+            }
+            "drops.open" => {
+                let params = read_params(params)?;
+                now(self
+                    .drops
+                    .open(|| Ok((Drops::open(&params)?, Nothing {})))?)
+            }
+            "drops.read" => {
+                let Nothing {} = read_params(params)?;
+                now(self.drops.lease()?.read()?)
+            }
+            "drops.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(self.drops.take()?);
+                now(Nothing {})
             }
             "abort" => {
                 let Nothing {} = read_params(params)?;

@@ -4,7 +4,11 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use anyhow::Context;
-use futures_util::TryStreamExt;
+use futures_util::{StreamExt, TryStreamExt};
+use rtnetlink::packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use rtnetlink::{Handle, LinkUnspec, new_connection};
@@ -112,6 +116,27 @@ impl Links {
         Ok(roots
             .map(|root| (root.header.index as u32, drops_of(root)))
             .collect())
+    }
+
+    /// Puts a queueing discipline in the place of the link's own; `attributes` are its kind and options.
+    pub(super) async fn replace_root_qdisc(
+        &self,
+        link: &Link,
+        attributes: Vec<TcAttribute>,
+    ) -> Result<(), rtnetlink::Error> {
+        let mut message = TcMessage::with_index(link.index as i32);
+        message.header.parent = TcHandle::ROOT;
+        message.attributes = attributes;
+        let message = RouteNetlinkMessage::NewQueueDiscipline(message);
+        let mut request = NetlinkMessage::from(message);
+        request.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+        let mut replies = self.0.clone().request(request)?;
+        while let Some(reply) = replies.next().await {
+            if let NetlinkPayload::Error(refused) = reply.payload {
+                return Err(rtnetlink::Error::NetlinkError(refused));
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn set_up(&self, link: &Link, mtu: u32) -> Result<(), Error> {

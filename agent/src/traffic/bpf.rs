@@ -18,7 +18,7 @@ thread_local! {
 
 /// Runs a libbpf operation; what libbpf had to say (the verifier's last lines above all) goes into
 /// the error.
-pub(super) fn with_libbpf_log<T>(
+pub(crate) fn with_libbpf_log<T>(
     what: &str,
     operation: impl FnOnce() -> libbpf_rs::Result<T>,
 ) -> anyhow::Result<T> {
@@ -43,7 +43,7 @@ pub(super) fn with_libbpf_log<T>(
 }
 
 /// The result of a libbpf call that returns a negative errno.
-pub(super) fn check(result: i32) -> libbpf_rs::Result<i32> {
+pub(crate) fn check(result: i32) -> libbpf_rs::Result<i32> {
     if result < 0 {
         Err(libbpf_rs::Error::from_raw_os_error(-result))
     } else {
@@ -55,11 +55,21 @@ pub(super) fn check(result: i32) -> libbpf_rs::Result<i32> {
 ///
 /// # Safety
 /// The type is `repr(C)` with integers only and no padding.
-pub(super) unsafe trait MapValue: Copy {}
+pub(crate) unsafe trait MapValue: Copy {
+    /// The value that these bytes of a map are.
+    fn of(bytes: &[u8]) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            bytes.len() >= size_of::<Self>(),
+            "a BPF map has a shorter value than it should"
+        );
+        // SAFETY: long enough, and any bytes make a MapValue.
+        Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
+    }
+}
 
 /// An array map with one entry.
 #[derive(Debug)]
-pub(super) struct Single<T> {
+pub(crate) struct Single<T> {
     map: MapHandle,
     flags: MapFlags,
     value: PhantomData<T>,
@@ -121,12 +131,7 @@ impl<T: MapValue> Single<T> {
     }
 
     fn value(&self, bytes: &[u8]) -> anyhow::Result<T> {
-        anyhow::ensure!(
-            bytes.len() >= size_of::<T>(),
-            self.failed("find a whole value in")
-        );
-        // SAFETY: long enough, and any bytes make a MapValue.
-        Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
+        T::of(bytes).with_context(|| self.failed("read"))
     }
 
     fn failed(&self, what: &str) -> String {

@@ -127,21 +127,9 @@ mod tests {
 
     use super::skeleton::types::__sk_buff;
     use super::*;
-    use crate::traffic::sink::frame::TestFrame;
-    use crate::traffic::testing::{SINK, Sender, in_namespace, tc, wait_until};
+    use crate::traffic::testing::{SINK, Sender, in_namespace, tc, test_frame, wait_until};
 
     const TC_ACT_SHOT: u32 = 2;
-
-    fn frame(sequence: u32) -> Vec<u8> {
-        TestFrame {
-            trial: 1,
-            phase: 3,
-            stream: 0,
-            sequence,
-            time_ns: 1,
-        }
-        .to_bytes(64)
-    }
 
     fn dropping() -> IngressDrop {
         IngressDrop::open(&DropParams {
@@ -156,7 +144,7 @@ mod tests {
             let sender = Sender::new();
             let ingress = dropping();
             sender.send(&[0xff; 64]);
-            (0..100).for_each(|sequence| sender.send(&frame(sequence)));
+            (0..100).for_each(|sequence| sender.send(&test_frame(sequence)));
             // The kernel may deliver them later, from its softirq thread.
             wait_until(|| {
                 dropped(SINK.into(), &ingress.interfaces[0].arrivals)
@@ -221,7 +209,7 @@ mod tests {
             let mut context = [0; size_of::<__sk_buff>()];
             context[offset_of!(__sk_buff, gso_segs)..][..4]
                 .copy_from_slice(&gso_segs.to_ne_bytes());
-            let bytes = frame(0);
+            let bytes = test_frame(0);
             let input = ProgramInput {
                 data_in: Some(&bytes),
                 context_in: Some(&mut context),

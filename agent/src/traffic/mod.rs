@@ -1,6 +1,6 @@
 //! # Traffic: what sends, receives and drops test frames
 
-mod bpf;
+pub(crate) mod bpf;
 mod clock;
 mod clsact;
 mod frame;
@@ -10,7 +10,7 @@ mod mechanism;
 pub mod sink;
 pub(crate) mod source;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod xdp_link;
 
 pub use crate::error::Error;

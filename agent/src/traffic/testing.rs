@@ -12,14 +12,16 @@ use std::time::{Duration, Instant};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 
-pub(super) const SOURCE: &str = "src0";
-pub(super) const SINK: &str = "snk0";
+use super::sink::frame::TestFrame;
+
+pub(crate) const SOURCE: &str = "src0";
+pub(crate) const SINK: &str = "snk0";
 
 /// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
 ///
 /// The namespace belongs to one thread and has no name: it ends with the thread, whatever happens
 /// to the test.
-pub(super) fn in_namespace(test: impl FnOnce() + Send) {
+pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)
@@ -37,7 +39,7 @@ pub(super) fn in_namespace(test: impl FnOnce() + Send) {
 }
 
 /// Waits for what happens soon; fails the test when it does not.
-pub(super) fn wait_until(condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
         assert!(Instant::now() < deadline, "waited ten seconds in vain");
@@ -46,12 +48,12 @@ pub(super) fn wait_until(condition: impl Fn() -> bool) {
 }
 
 /// Runs ip(8) in this thread's namespace and gives its output.
-pub(super) fn ip(arguments: &[&str]) -> String {
+pub(crate) fn ip(arguments: &[&str]) -> String {
     run("ip", arguments)
 }
 
 /// Runs tc(8) in this thread's namespace and gives its output.
-pub(super) fn tc(arguments: &[&str]) -> String {
+pub(crate) fn tc(arguments: &[&str]) -> String {
     run("tc", arguments)
 }
 
@@ -68,8 +70,20 @@ fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A test frame of 64 bytes.
+pub(crate) fn test_frame(sequence: u32) -> Vec<u8> {
+    TestFrame {
+        trial: 1,
+        phase: 3,
+        stream: 0,
+        sequence,
+        time_ns: 1,
+    }
+    .to_bytes(64)
+}
+
 /// A raw packet socket on `SOURCE`.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     socket: OwnedFd,
     address: libc::sockaddr_ll,
 }

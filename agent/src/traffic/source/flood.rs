@@ -47,6 +47,7 @@ impl Load for Flood<'_> {
         })?;
         let tallies = feeds.iter_mut().zip(probes).map(|(feed, probes)| Tally {
             probes_sent: probes.frames_sent,
+            probes_refused: probes.send_errors.unwrap_or_default(),
             ..feed.end()
         });
         Ok(tallies.collect())

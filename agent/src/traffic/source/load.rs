@@ -46,6 +46,8 @@ pub(super) struct Tally {
     pub(super) frames_sent: u64,
     /// Frames of the probe lane, which are not among `frames_sent`.
     pub(super) probes_sent: u64,
+    /// Of those, the ones that the interface dropped.
+    pub(super) probes_refused: u64,
     /// How often frames were handed over, one or a burst of them.
     pub(super) sends: u64,
     /// Most frames of one send.

@@ -1,0 +1,3 @@
+//! # Meters: what the kernel itself saw happen
+
+pub(crate) mod drops;

@@ -1,0 +1,168 @@
+"""What other tools print is read right, and a capture is counted as RFC 4737 and vtax's documents say."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from validation.agreement import capture, iperf3, roundtrip
+from validation.agreement.capture import Frame, Seen
+from validation.agreement.checks import platform_checks
+from validation.agreement.iperf3 import Sent
+from validation.agreement.process import ToolFailed
+from validation.agreement.samples import RoundTrips, Samples
+from validation.agreement.trials import Flow, cell
+
+SOCKPERF = """\
+sockperf: == version #3.7-no.git ==
+sockperf: [Valid Duration] RunTime=0.548 sec; SentMessages=549; ReceivedMessages=549
+sockperf: ====> avg-rtt=327.000 (std-dev=813.883)
+sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0
+sockperf: Summary: Round trip is 327.000 usec
+sockperf: Total 549 observations; each percentile contains 5.49 observations
+sockperf: ---> <MAX> observation = 5108.065
+sockperf: ---> percentile 75.000 =   64.760
+sockperf: ---> percentile 50.000 =   10.883
+sockperf: ---> <MIN> observation =    4.730
+"""
+PING = """\
+PING 198.18.0.1 (198.18.0.1) 86(114) bytes of data.
+94 bytes from 198.18.0.1: icmp_seq=1 ttl=64 time=0.252 ms
+94 bytes from 198.18.0.1: icmp_seq=2 ttl=64 time=0.007 ms
+94 bytes from 198.18.0.1: icmp_seq=3 ttl=64 time=0.019 ms
+
+--- 198.18.0.1 ping statistics ---
+3 packets transmitted, 3 received, 0% packet loss, time 2ms
+rtt min/avg/max/mdev = 0.007/0.092/0.252/0.112 ms
+"""
+PAYLOAD = "76746178000000070300000000050000000000002710" + 64 * "0"
+"""Trial 7, measured phase, stream 0, sequence 5, due at 10,000 ns."""
+
+
+def test_sockperf_prints_microseconds_of_a_round_trip() -> None:
+    assert roundtrip.parse_sockperf(SOCKPERF) == 10_883
+
+
+def test_half_a_round_trip_is_refused() -> None:
+    with pytest.raises(ToolFailed, match="no median of round trips"):
+        roundtrip.parse_sockperf(SOCKPERF.replace("Round trip is", "Latency is"))
+
+
+def test_ping_prints_milliseconds_of_each_round_trip() -> None:
+    assert roundtrip.parse_ping(PING) == 19_000
+    with pytest.raises(ToolFailed):
+        roundtrip.parse_ping(PING.replace("time=", "no answer"))
+
+
+def test_iperf3_counts_what_was_received_by_packets() -> None:
+    end = {"sum": {"packets": 5000, "lost_packets": 50}, "sum_received": {"seconds": 1.1, "bytes": 430_000}}
+    sent = iperf3.parse(json.dumps({"end": end}), 126)
+    assert (sent.frames_sent, sent.frames_lost) == (5000, 50)
+    assert sent.received_mbps == pytest.approx(4500 * 150 * 8 / 1e6)
+
+
+@pytest.mark.parametrize("told", ["", "{}", '{"error": "unable to connect", "end": {}}'])
+def test_iperf3_without_a_result_is_a_failure(told: str) -> None:
+    with pytest.raises(ToolFailed, match="no result"):
+        iperf3.parse(told, 128)
+
+
+def test_a_line_of_tshark_is_a_test_frame() -> None:
+    (frame,) = capture.parse(f"1795280706.000000123\t128\t{PAYLOAD}\n")
+    assert frame == Frame(1_795_280_706_000_000_123, 128, 7, 3, False, 5, 10_000)
+    (probe,) = capture.parse(f"1795280706.5\t128\t{PAYLOAD.replace('0703', '0783')}\n")
+    assert (probe.at_ns % 10**9, probe.phase, probe.is_probe) == (500_000_000, 3, True)
+
+
+def test_another_frame_on_the_way_is_a_failure() -> None:
+    with pytest.raises(ToolFailed, match="no test frame"):
+        capture.parse(f"1795280706.0\t128\t{PAYLOAD.replace('76', '77', 1)}\n")
+
+
+def frame(sequence: int, at_ns: int, phase: int = 3, trial: int = 1, is_probe: bool = True) -> Frame:
+    return Frame(at_ns, 101, trial, phase, is_probe, sequence, 1_000_000 * sequence)
+
+
+def test_counts_of_a_capture() -> None:
+    left = [frame(sequence, 0) for sequence in range(6)]
+    # 1 is lost, 2 comes twice, 3 after 4; the last is of another phase, and one is of another trial.
+    order = [(0, 10), (2, 12), (2, 13), (4, 14), (3, 15), (5, 20)]
+    came = [frame(sequence, 1000 + at * 1_000_000) for sequence, at in order]
+    stray = [frame(9, 5, phase=2), frame(9, 5, trial=2)]
+    seen = capture.seen(left, [*stray, *came], trial=1, clock_offset_ns=1000)
+    assert (seen.sent, seen.received, seen.lost, seen.duplicated, seen.reordered) == (6, 5, 1, 1, 1)
+    # Five frames are four gaps, in 10 ms: 400 a second of 125 bytes on the wire.
+    assert seen.received_mbps == pytest.approx(0.4)
+    # 10, 10, 10, 12, 15 ms and a lost one.
+    assert seen.delay_p50_ns == 10_000_000
+
+
+def test_a_lost_probes_delay_is_beyond_every_other() -> None:
+    left = [frame(sequence, 0) for sequence in range(5)]
+    came = [frame(sequence, sequence * 1_000_000 + 7) for sequence in (0, 4)]
+    assert capture.seen(left, came, trial=1, clock_offset_ns=0).delay_p50_ns == math.inf
+
+
+WIRE = RoundTrips(there=[2e3] * 3, back=[2e3] * 3, sockperf=[11e3] * 3, ping=[7e3] * 3)
+AGREED = Samples(
+    flow=Flow(10_000, 9_900, 100, 105, 93, 6.0192, 5_000),
+    seen=Seen(10_000, 9_900, 100, 105, 93, 6.0190, 4_000),
+    loads=[(Flow(10_000, 9_905, 95, 0, 0, 6.02, 5_000), Sent(9_992, 104, 6.01))] * 3,
+    round_trips=RoundTrips(there=[5e3] * 3, back=[4e3] * 3, sockperf=[18e3] * 3, ping=[11e3] * 3),
+)
+
+
+def missed(samples: Samples) -> list[str]:
+    return [check.what for check in platform_checks("raw", samples, WIRE) if not check.holds]
+
+
+def test_all_holds_where_all_agree() -> None:
+    assert missed(AGREED) == []
+
+
+@pytest.mark.parametrize("quantity", ["sent", "received", "lost", "duplicated", "reordered"])
+def test_one_frame_more_is_missed(quantity: str) -> None:
+    seen = replace(AGREED.seen, **{quantity: getattr(AGREED.seen, quantity) + 1})
+    assert missed(replace(AGREED, seen=seen)) == [f"raw: frames {quantity}, tshark"]
+
+
+def test_rates_and_delays_beyond_their_bounds_are_missed() -> None:
+    assert missed(replace(AGREED, seen=replace(AGREED.seen, received_mbps=6.03))) == [
+        "raw: throughput, tshark"
+    ]
+    # Nothing is seen after it was received.
+    assert missed(replace(AGREED, seen=replace(AGREED.seen, delay_p50_ns=5_100))) == [
+        "raw: delay p50, tshark"
+    ]
+    assert missed(replace(AGREED, flow=replace(AGREED.flow, delay_p50_ns=math.nan))) == [
+        "raw: delay p50, tshark"
+    ]
+
+
+def test_iperf3_that_loses_more_than_chance_is_missed() -> None:
+    loads = [(flow, replace(other, frames_lost=180, received_mbps=5.9)) for flow, other in AGREED.loads]
+    assert missed(replace(AGREED, loads=loads)) == ["raw: throughput, iperf3", "raw: loss, iperf3"]
+
+
+def test_a_tools_own_time_is_not_the_uuts() -> None:
+    slower = replace(AGREED.round_trips, ping=[23e3] * 3)
+    assert missed(replace(AGREED, round_trips=slower)) == ["raw: round trip, ping"]
+
+
+def test_the_cell_is_one_that_a_campaign_could_have() -> None:
+    asked = cell("raw", 128, 5000, 2)
+    assert asked.workload.intended_mbps == pytest.approx(6.08)
+    assert (asked.workload.streams, asked.testbed.link_mbps) == (1, 1000)
+
+
+def test_an_answer_may_find_a_guest_awake() -> None:
+    trips = RoundTrips(
+        sleeps=True, there=[300e3] * 3, back=[200e3] * 3, sockperf=[400e3] * 3, ping=[200e3] * 3
+    )
+    assert missed(replace(AGREED, round_trips=trips)) == ["raw: round trip, ping"]
+    native = replace(trips, sleeps=False)
+    assert missed(replace(AGREED, round_trips=native)) == [
+        "raw: round trip, sockperf",
+        "raw: round trip, ping",
+    ]

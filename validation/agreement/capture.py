@@ -1,0 +1,141 @@
+"""A trial as tcpdump captured it and tshark reads it: counts, rate, delay, by nothing of vtax but its frames."""
+
+import contextlib
+import math
+import os
+import re
+import signal
+import statistics
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from validation.agreement.process import TIMEOUT_S, ToolFailed, started
+from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.addressing import UDP_PORT
+from vtax.testbed.host import Host
+from vtax.units import mbps
+
+SNAP_BYTES = 96
+BUFFER_KIB = 32 * 1024
+FIELDS = ("frame.time_epoch", "frame.len", "udp.payload")
+HEADER = struct.Struct(">4sIBBIQ")
+"""Magic, trial, phase, stream, sequence, send time: the test frame's own fields, behind UDP."""
+MAGIC = b"vtax"
+COUNTS = re.compile(
+    r"(\d+) packets captured, (\d+) packets received by filter, (\d+) packets dropped by kernel"
+)
+"""As tcpdump tells them when it is asked by SIGUSR1."""
+MEASURE, PROBE = 3, 0x80
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A test frame in a capture. `at_ns` is the time of day, `due_ns` the source's clock."""
+
+    at_ns: int
+    frame_bytes: int
+    trial: int
+    phase: int
+    is_probe: bool
+    sequence: int
+    due_ns: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the captures tell of a trial's measured phase; delay to where frames leave the UUT."""
+
+    sent: int
+    received: int
+    lost: int
+    duplicated: int
+    reordered: int
+    received_mbps: float
+    delay_p50_ns: float
+
+
+@contextlib.contextmanager
+def captured(host: Host, record: OwnershipRecord, cpu: int, interface: str, file: Path) -> Iterator[None]:
+    """Capture test frames at an interface while the block lasts, every one of them; raises ToolFailed."""
+    log = file.with_suffix(".log")
+    options = [
+        *("--time-stamp-precision=nano", f"--snapshot-length={SNAP_BYTES}", f"--buffer-size={BUFFER_KIB}"),
+        *("-n", "-Z", "root", "-i", interface, "-w", str(file)),
+    ]
+    command = ["tcpdump", *options, "udp", "port", str(UDP_PORT)]
+    with started(host, record, cpu, "listening on", log, *command) as process:
+        yield
+        _await_the_last(process, log)
+
+
+def _await_the_last(process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Until tcpdump, asked for its counts, has written all that the kernel has for it, and missed nothing."""
+    told: list[tuple[str, str, str]] = []
+    for _ in range(100):
+        os.kill(process.pid, signal.SIGUSR1)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.1)
+        told = COUNTS.findall(log.read_text())
+        if told and told[-1][0] == told[-1][1]:
+            break
+    if not told or told[-1][0] != told[-1][1] or told[-1][2] != "0":
+        raise ToolFailed(f"tcpdump missed frames: {log.read_text()}")
+
+
+def frames(file: Path) -> list[Frame]:
+    """The test frames of a capture, in its order, as tshark decodes it."""
+    fields = [word for field in FIELDS for word in ("-e", field)]
+    command = ["tshark", "-r", str(file), "-n", "-T", "fields", *fields]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S)
+    if done.returncode != 0:
+        raise ToolFailed(f"{' '.join(command)}: {done.stderr.strip()}")
+    return parse(done.stdout)
+
+
+def parse(text: str) -> list[Frame]:
+    """Test frames out of tshark's fields, a frame a line."""
+    found = []
+    for line in text.splitlines():
+        epoch, length, payload = line.split("\t")
+        magic, trial, phase, _, sequence, due_ns = HEADER.unpack_from(bytes.fromhex(payload))
+        if magic != MAGIC:
+            raise ToolFailed(f"no test frame on the way: {line}")
+        seconds, _, fraction = epoch.partition(".")
+        at_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+        is_probe = bool(phase & PROBE)
+        found.append(Frame(at_ns, int(length), trial, phase & ~PROBE, is_probe, sequence, due_ns))
+    return found
+
+
+def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clock_offset_ns: int) -> Seen:
+    """Count a trial's measured phase out of what passed at the source and at the UUT's end."""
+    left = [frame for frame in departures if (frame.trial, frame.phase) == (trial, MEASURE)]
+    came = [frame for frame in arrivals if (frame.trial, frame.phase) == (trial, MEASURE)]
+    first: dict[int, Frame] = {}
+    duplicated = reordered = highest = 0
+    for frame in came:
+        if frame.sequence in first:
+            duplicated += 1
+            continue
+        first[frame.sequence] = frame
+        reordered += frame.sequence < highest
+        highest = max(highest, frame.sequence)
+    sent = {frame.sequence for frame in left}
+    span_s = (max(frame.at_ns for frame in came) - came[0].at_ns) / 1e9
+    delays = [
+        first[frame.sequence].at_ns - clock_offset_ns - frame.due_ns if frame.sequence in first else math.inf
+        for frame in left
+        if frame.is_probe
+    ]
+    return Seen(
+        sent=len(sent),
+        received=len(first),
+        lost=len(sent - first.keys()),
+        duplicated=duplicated,
+        reordered=reordered,
+        received_mbps=mbps((len(first) - 1) / span_s, came[0].frame_bytes),
+        delay_p50_ns=statistics.median_low(delays),
+    )

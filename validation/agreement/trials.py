@@ -1,0 +1,132 @@
+"""vtax's own trials on a ground: whole ones as a campaign has them, and plain one-way delay in either direction."""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from validation.agreement.ground import STREAM, End, Ground
+from vtax.campaign.instrument import WAIT_INVALID
+from vtax.campaign.judge import judge
+from vtax.campaign.path import Path as TestPath
+from vtax.campaign.rows import record
+from vtax.campaign.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
+from vtax.campaign.verdict import Verdict
+from vtax.inputs import Document
+from vtax.scenario import Cell, Scenario
+from vtax.statistics.quantiles import decode
+from vtax.units import mbps
+
+ATTEMPTS = 3
+"""As a campaign repeats invalid trials."""
+WARMUP_S = 0.2
+COUNTS = ("sent", "received", "lost", "duplicated", "reordered")
+
+
+class NoTrial(Exception):  # noqa: N818 - it states what vtax did
+    """vtax has no usable trial to compare with: why."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What vtax records of a trial's flow; delay is NaN where it gives none."""
+
+    sent: int
+    received: int
+    lost: int
+    duplicated: int
+    reordered: int
+    received_mbps: float
+    delay_p50_ns: float
+
+
+@dataclass
+class Trials:
+    """Trials of one run; their numbers tell their frames apart."""
+
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    def whole(self, path: TestPath, cell: Cell, *, emulated: bool) -> tuple[int, Flow]:
+        """A trial as a campaign measures, judges and records it: its number, and its row of `flows`."""
+        reasons: tuple[str, ...] = ()
+        for _ in range(ATTEMPTS):
+            number = next(self.numbers)
+            measured = measure(path, cell, number, path.guest_state(), mechanism="raw", emulated=emulated)
+            judgement = judge(measured, 0.0, cell.testbed.link_mbps)
+            if judgement.verdict is not Verdict.INVALID:
+                (row,) = record(measured, judgement, {}, 0.0, {}).flows
+                return number, Flow(
+                    **{name: row[f"frames_{name}"] for name in COUNTS},
+                    received_mbps=row["received_mbps"],
+                    delay_p50_ns=math.nan if row["latency_p50_ns"] is None else row["latency_p50_ns"],
+                )
+            reasons = judgement.reasons
+        raise NoTrial(f"{cell.platform}: {'; '.join(reasons)}")
+
+    def delay_p50_ns(
+        self, ground: Ground, *, there: bool, frame_bytes: int, fps: float, duration_s: float
+    ) -> float:
+        """Median one-way delay from one end to the other, every frame a probe."""
+        sender, receiver = (ground.near, ground.far) if there else (ground.far, ground.near)
+        for _ in range(ATTEMPTS):
+            arm = {"trial": next(self.numbers), "phase": "measure", "frame_bytes": frame_bytes}
+            receiver.host.call(receiver.receiver, "sink.arm", arm)
+            sent = sender.host.call(
+                sender.sender,
+                "source.run",
+                {
+                    "trial": arm["trial"],
+                    "frame_bytes": frame_bytes,
+                    "mechanism": "raw",
+                    "intended_fps": fps,
+                    "probe_fps": fps,
+                    "phases": [
+                        {"phase": "warmup", "duration_s": WARMUP_S},
+                        {"phase": "measure", "duration_s": duration_s},
+                    ],
+                },
+            )
+            latency = _collected(ground, receiver, sent)
+            if sent["thread"]["run_delay_ns"] <= WAIT_INVALID * (sent["end_ns"] - sent["start_ns"]):
+                found = decode(latency["histogram"]).quantile(0.5)
+                if found is None:
+                    raise NoTrial(
+                        f"{latency['count']} frames came from {sender.interface} to {receiver.interface}"
+                    )
+                return found
+        raise NoTrial(f"the source at {sender.interface} was kept waiting for its CPU")
+
+
+def _collected(ground: Ground, receiver: End, sent: dict[str, Any]) -> dict[str, Any]:
+    frames = sent["streams"][0]["phases"][-1]["frames_sent"]
+    quiet_ms = QUIET_EMULATED_MS if ground.emulated else QUIET_MS
+    expected = [{"stream": STREAM.stream, "frames": frames}]
+    collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
+    latency: dict[str, Any] = receiver.host.call(receiver.receiver, "sink.collect", collect)["streams"][0][
+        "latency"
+    ]
+    return latency
+
+
+def cell(platform: str, frame_bytes: int, fps: float, duration_s: float) -> Cell:
+    """The cell of one platform at one load, as a scenario file would name it."""
+    scenario = {
+        "name": "validation/agreement",
+        "title": "Agreement with other tools",
+        "question": "Do vtax and other tools measure the same?",
+        "workload": {
+            "kind": "forwarding",
+            "warmup_s": WARMUP_S,
+            "duration_s": duration_s,
+            "streams": 1,
+            "frame_bytes": frame_bytes,
+            "intended_mbps": mbps(fps, frame_bytes),
+        },
+        "testbed": {"link_mbps": 1000, "flow_control": True, "mtu": 1500},
+        "factors": {"platform": [platform]},
+        "repetitions": 1,
+        "figures": [],
+    }
+    (only,) = Scenario.from_document(Document(Path("validation/agreement"), scenario)).cells()
+    return only

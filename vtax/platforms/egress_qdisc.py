@@ -1,0 +1,196 @@
+"""The queueing discipline that a guest's kernel sends through, in the words of tc-netem(8) and tc-tbf(8).
+
+A tax of known size: what netem loses, delays or duplicates, and what a token bucket lets through, vtax has to find.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from vtax.platforms.contract import PlatformConfig
+
+DEFAULT = "default"
+EXAMPLES = f"{DEFAULT}, netem delay 1ms 200us loss 1%, tbf rate 50mbit burst 8kb limit 64kb overhead 24"
+
+TIMES = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+SIZES = {"b": 1, "kb": 1024, "mb": 1024**2}
+"""As tc has it: kb are kilobytes of 1024."""
+RATES = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+
+
+@dataclass(frozen=True)
+class Netem:
+    """`netem`: every packet lost, duplicated, delayed, or sent at once while the others are delayed."""
+
+    limit_packets: int = 1000
+    delay_ns: int = 0
+    jitter_ns: int = 0
+    loss_ratio: float = 0.0
+    duplicate_ratio: float = 0.0
+    reorder_ratio: float = 0.0
+    kind: str = field(default="netem", init=False)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what netem would understand in another way than it reads."""
+        if self.jitter_ns > self.delay_ns:
+            raise ValueError("netem: a jitter beyond the delay; allowed: at most the delay")
+        if self.reorder_ratio and not self.delay_ns:
+            raise ValueError(
+                "netem: reorder without delay reorders nothing; allowed: delay TIME reorder PERCENT"
+            )
+
+
+@dataclass(frozen=True)
+class Tbf:
+    """`tbf`: a token bucket. `overhead_bytes` count with every frame: 24 make the rate one of layer 1."""
+
+    rate_bps: int
+    burst_bytes: int
+    limit_bytes: int
+    overhead_bytes: int = 0
+    kind: str = field(default="tbf", init=False)
+
+
+Qdisc = Netem | Tbf
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value after an option's word: the field it sets, how it is written, its bounds."""
+
+    field: str
+    form: str
+    read: Callable[[str], Fraction | None]
+    low: int
+    high: int
+    optional: bool = False
+
+    def parse(self, word: str) -> int | float:
+        """The field's value; ValueError where `word` is none."""
+        number = self.read(word)
+        if number is None:
+            raise ValueError(f"{word!r} is not {self.form}")
+        if self.field.endswith("_ratio"):
+            if not 0 < number <= 1:
+                raise ValueError(f"{word!r} is out of bounds; allowed: more than 0%, at most 100%")
+            return float(number)
+        if number.denominator != 1 or not self.low <= number <= self.high:
+            unit = self.field.rpartition("_")[2]
+            raise ValueError(f"{word!r} is out of bounds; allowed: whole {unit}, {self.low} to {self.high}")
+        return int(number)
+
+
+def _number(units: dict[str, int]) -> Callable[[str], Fraction | None]:
+    """A reader of decimal numbers with one of `units` behind them."""
+
+    def read(word: str) -> Fraction | None:
+        found = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?)({'|'.join(units)})", word, re.ASCII)
+        return Fraction(found[1]) * units[found[2]] if found else None
+
+    return read
+
+
+def _percent(word: str) -> Fraction | None:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", word)
+    return Fraction(found[1]) / 100 if found else None
+
+
+def _count(word: str) -> Fraction | None:
+    return Fraction(word) if re.fullmatch("[0-9]+", word) else None
+
+
+def _time(name: str, optional: bool = False) -> _Value:
+    return _Value(name, "a time as in 1ms (s, ms, us, ns)", _number(TIMES), 0, TIMES["s"], optional)
+
+
+def _share(name: str) -> _Value:
+    return _Value(name, "a percentage as in 1%", _percent, 0, 1)
+
+
+def _size(name: str, low: int) -> _Value:
+    return _Value(name, "a size as in 8kb (b, kb, mb)", _number(SIZES), low, 2**30)
+
+
+OPTIONS: dict[str, dict[str, tuple[_Value, ...]]] = {
+    "netem": {
+        "limit": (_Value("limit_packets", "a number of packets", _count, 1, 10**6),),
+        "delay": (_time("delay_ns"), _time("jitter_ns", optional=True)),
+        "loss": (_share("loss_ratio"),),
+        "duplicate": (_share("duplicate_ratio"),),
+        "reorder": (_share("reorder_ratio"),),
+    },
+    "tbf": {
+        "rate": (
+            _Value("rate_bps", "a rate as in 50mbit (bit, kbit, mbit, gbit)", _number(RATES), 8, 10**12),
+        ),
+        "burst": (_size("burst_bytes", 1514),),
+        "limit": (_size("limit_bytes", 1),),
+        "overhead": (_Value("overhead_bytes", "a number of bytes", _count, 0, 1000),),
+    },
+}
+NEEDED = {"netem": (), "tbf": ("rate", "burst", "limit")}
+
+
+def parse_qdisc(text: str) -> Qdisc | None:
+    """The discipline that `text` describes, None for the kernel's own; ValueError says what is allowed."""
+    kind, *words = text.split() or [""]
+    if kind == DEFAULT and not words:
+        return None
+    if kind not in OPTIONS:
+        raise ValueError(
+            f"{text!r} is no queueing discipline; allowed: {DEFAULT}, netem ..., tbf ..., as in {EXAMPLES}"
+        )
+    found: dict[str, Any] = {}
+    given: set[str] = set()
+    while words:
+        option = words.pop(0)
+        values = OPTIONS[kind].get(option)
+        if values is None or option in given:
+            problem = "twice" if option in given else "unknown"
+            raise ValueError(
+                f"{kind}: {option!r} is {problem}; allowed, once each: {', '.join(OPTIONS[kind])}"
+            )
+        given.add(option)
+        for value in values:
+            if value.optional and (not words or words[0] in OPTIONS[kind]):
+                continue
+            if not words:
+                raise ValueError(f"{kind}: {option} needs {value.form}")
+            try:
+                found[value.field] = value.parse(words.pop(0))
+            except ValueError as error:
+                raise ValueError(f"{kind}: {option}: {error}") from None
+    if lacking := [option for option in NEEDED[kind] if option not in given]:
+        raise ValueError(f"{kind} needs {', '.join(lacking)}, as in {EXAMPLES.rpartition(', ')[2]}")
+    return Netem(**found) if kind == "netem" else Tbf(**found)
+
+
+def _checked(text: str) -> str:
+    parse_qdisc(text)
+    return text
+
+
+class GuestConfig(PlatformConfig):
+    """Keys of every guest that sends through interfaces of its own."""
+
+    egress_qdisc: Annotated[str, AfterValidator(_checked)] = Field(
+        DEFAULT,
+        description="queueing discipline of the NICs that frames leave by, in tc's words",
+        json_schema_extra={"allowed": f"as in {EXAMPLES}"},
+    )
+
+    @property
+    def egress(self) -> dict[str, Any] | None:
+        """The discipline as the agent takes it."""
+        qdisc = parse_qdisc(self.egress_qdisc)
+        return asdict(qdisc) if qdisc else None
+
+    @property
+    def qdisc_modules(self) -> tuple[str, ...]:
+        """What a kernel of the guest's own needs for it."""
+        qdisc = parse_qdisc(self.egress_qdisc)
+        return (f"sch_{qdisc.kind}",) if qdisc else ()
