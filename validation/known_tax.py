@@ -130,10 +130,11 @@ def _lateness(result: Result, platform: str, case: Case, measured: float) -> str
     found = _difference(result, platform, TWICE)
     if case.quantity is not MEDIAN_DELAY or found is None or not _holds(found, TWICE.truth):
         return None
+    excess = MEDIAN_DELAY.text(measured - case.truth)
     return (
         "the guest's timer is late. A delay of 2 ms differs from one of 1 ms by "
-        f"{_interval_text(found, MEDIAN_DELAY)}: what is measured grows as what is planted. The {MEDIAN_DELAY.text(measured - case.truth)} beyond it do not "
-        "grow; they pass in the guest's kernel between the moment a frame is due and the moment netem's timer fires."
+        f"{_interval_text(found, MEDIAN_DELAY)}: what is measured grows as what is planted. "
+        f"The {excess} beyond it do not grow; they pass in the guest's kernel between the moment a frame is due and the moment netem's timer fires."
     )
 
 
