@@ -134,7 +134,8 @@ def _lateness(result: Result, platform: str, case: Case, measured: float) -> str
     return (
         "the guest's timer is late. A delay of 2 ms differs from one of 1 ms by "
         f"{_interval_text(found, MEDIAN_DELAY)}: what is measured grows as what is planted. "
-        f"The {excess} beyond it do not grow; they pass in the guest's kernel between the moment a frame is due and the moment netem's timer fires."
+        f"The {excess} beyond it do not grow; they pass in the guest's kernel between the moment a frame is due "
+        "and the moment netem's timer fires."
     )
 
 
