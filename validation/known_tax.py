@@ -31,7 +31,7 @@ class Quantity:
     unit: str
     digits: int
     bucket: float = 0.0
-    """By what share a value may be too high: that of its histogram's bucket."""
+    """Width of the histogram's bucket that a value is the middle of, as a share of it."""
 
     def text(self, value: float) -> str:
         """A value in the quantity's unit."""
@@ -84,7 +84,8 @@ guest's timer may be a millisecond late before the next frame but one overtakes,
 
 *Delay.* Medians, because they stand when some frames are lost: `delay 1ms 200us` is uniform from 0.8 to 1.2 ms, its
 median 1 ms. netem's timer fires when a frame is due or later, so that what is measured holds the lateness of the
-guest's own timer too. Of 2 ms against 1 ms it is no part. The interval is wider below by the histogram's bucket, 1/128.
+guest's own timer too. Of 2 ms against 1 ms it is no part. The interval is wider by half a bucket of the histogram,
+1/256 of the delay.
 
 *Limit.* 50 Mbit/s at layer 1 (24 bytes of overhead a frame) of an offered 80. The warm-up fills the bucket's queue
 within 17 ms; it is as full at the end of the window as at its beginning, so that what drains afterwards adds nothing.
@@ -115,14 +116,15 @@ def compare(result: Result, platform: str, case: Case) -> Check:
 
 
 def _difference(result: Result, platform: str, case: Case) -> Interval | None:
-    """The interval of what the case measured less its reference, wider below by what a bucket adds."""
+    """The interval of what the case measured less its reference, wider by what a bucket hides."""
     measured, reference = (
         _by_block(result, platform, qdisc, case.quantity) for qdisc in (case.qdisc, case.reference)
     )
     found = paired_difference(measured, reference, CONFIDENCE)
-    if found is None or found.low is None:
+    if found is None or found.low is None or found.high is None:
         return found
-    return replace(found, low=found.low - case.quantity.bucket * max(measured.values()))
+    hidden = case.quantity.bucket / 2 * max(measured.values())
+    return replace(found, low=found.low - hidden, high=found.high + hidden)
 
 
 def _lateness(result: Result, platform: str, case: Case, measured: float) -> str | None:
