@@ -160,7 +160,7 @@ def test_a_guests_kernel_does_what_is_asked(tmp_path: Path) -> None:
 @pytest.mark.system
 @pytest.mark.usefixtures("leaves_nothing")
 def test_a_guest_that_holds_frames_for_long_is_named(tmp_path: Path) -> None:
-    """A queue that takes some 15 s to empty: the drain ends before, and the next trial meets frames of the last."""
+    """A queue that takes many seconds to empty: the drain ends before, and the next trial meets frames of the last."""
     path, out = tmp_path / "scenario.yaml", tmp_path / "out"
     held = SCENARIO.replace("[30]", "[25, 30]").replace("default, netem loss 10% delay 20ms, ", "")
     path.write_text(held.replace("rate 20mbit burst 8kb limit 32kb", "rate 2mbit burst 8kb limit 4mb"))

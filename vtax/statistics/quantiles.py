@@ -149,7 +149,7 @@ def _quantile_of(repetition: Distribution, q: float) -> tuple[float, float] | No
         return None
     widths = np.maximum(1.0, 2.0 ** np.floor(np.log2(middles)) / BUCKETS_AN_OCTAVE)
     within = (around - (up_to[at] - counts) - 0.5) / counts - 0.5
-    below, above = np.log(middles + within * widths)
+    below, above = np.log(np.maximum(middles + within * widths, 0.5))
     hidden = counts[1] / repetition.sent * widths[1] / middles[1] / 2
     return float(below + (position - around[0]) * (above - below)), float(hidden)
 
