@@ -54,7 +54,7 @@ def select_maximum(loads: Mapping[Load, ByBlock], confidence: float = CONFIDENCE
         return None
     names, blocks, values = table
     best = int(np.nanmean(values, axis=0).argmax())
-    by_block = _at_picked_loads(blocks, values)
+    by_block = _at_picked_loads(*_where(best, blocks, values))
     estimate = float(np.mean(list(by_block.values())))
     used = _of_load(values, best)
     n = len(used)
@@ -76,7 +76,10 @@ def ratio_of_maxima(
     one, other = (_table(_within(loads, both)) for loads in (measured, reference))
     if one is None or other is None:
         return None
-    first, second = (_at_picked_loads(blocks, values) for _, blocks, values in (one, other))
+    first, second = (
+        _at_picked_loads(*_where(int(np.nanmean(values, axis=0).argmax()), blocks, values))
+        for _, blocks, values in (one, other)
+    )
     plain = paired_ratio(first, second, confidence)
     if plain is None:
         return None
@@ -92,6 +95,12 @@ def ratio_of_maxima(
     own, others = _of_load(own[rows], best), _of_load(others[rows], other_best)
     low, high = (math.exp(bound) for bound in difference_bounds(own, others, confidence))
     return Interval(plain.mean, min(low, plain.mean), max(high, plain.mean), n)
+
+
+def _where(best: int, blocks: Sequence[int], values: Values) -> tuple[list[int], Values]:
+    """The blocks that the best load has: others could only pick loads that are worse."""
+    there = np.isfinite(values[:, best])
+    return [block for block, has in zip(blocks, there, strict=True) if has], values[there]
 
 
 def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
