@@ -104,10 +104,7 @@ def _where(best: int, blocks: Sequence[int], values: Values) -> tuple[list[int],
 
 
 def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
-    """Each block's mean value over the loads that halves of the blocks without it pick.
-
-    Where no block has a load that others have too, the values of the best load as they are.
-    """
+    """Each block's mean value over the loads that halves of the blocks without it pick; all have the best load."""
     if len(blocks) == 1:
         return {blocks[0]: float(np.nanmax(values))}
     found = {}
@@ -119,13 +116,8 @@ def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
             means = halves @ np.where(known, values, 0.0) / counts
         means[(counts == 0) | ~known[row]] = -np.inf
         picked = means.argmax(axis=1)
-        usable = np.isfinite(means.max(axis=1))
-        if usable.any():
-            found[block] = float(values[row, picked[usable]].mean())
-    if found:
-        return found
-    best = values[:, int(np.nanmean(values, axis=0).argmax())]
-    return {block: float(value) for block, value in zip(blocks, best, strict=True) if np.isfinite(value)}
+        found[block] = float(values[row, picked].mean())
+    return found
 
 
 @lru_cache(maxsize=256)
