@@ -155,3 +155,17 @@ def test_a_guests_kernel_does_what_is_asked(tmp_path: Path) -> None:
     assert {drop["qdisc"].partition(" ")[0] for drop in drops} >= {"netem", "tbf"}
     for drop in drops:
         assert drop["reason"].startswith(f"dropped by {drop['qdisc']} (dropped_queue of the guest's vec1")
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("leaves_nothing")
+def test_a_guest_that_holds_frames_for_long_is_named(tmp_path: Path) -> None:
+    """A queue that takes many seconds to empty: the drain ends before, and the next trial meets frames of the last."""
+    path, out = tmp_path / "scenario.yaml", tmp_path / "out"
+    held = SCENARIO.replace("[30]", "[25, 30]").replace("default, netem loss 10% delay 20ms, ", "")
+    path.write_text(held.replace("rate 20mbit burst 8kb limit 32kb", "rate 2mbit burst 8kb limit 4mb"))
+    assert_measured(vtax("run", path, "--out", out))
+    rows = Result.open(out).query("SELECT reasons FROM trials ORDER BY trial_id").to_pylist()
+    first, *_, last = ["; ".join(row["reasons"]) for row in rows]
+    assert "frames still arrived when the drain's two seconds were over" in first
+    assert "frames of another trial" in last

@@ -144,3 +144,13 @@ def test_a_ratio_of_maxima_is_held() -> None:
         assert found.high is not None
         held.append(found.low <= 0.8 <= found.high)
     assert abs(np.mean(held) - 0.95) < 4 * (0.95 * 0.05 / 600) ** 0.5
+
+
+@pytest.mark.parametrize("blocks", [[0], [0, 2], [0, 1, 2]])
+def test_a_best_load_that_some_blocks_lack_is_read_where_it_is(blocks: list[int]) -> None:
+    """Its invalid trials are no reason to call the next best load the maximum."""
+    best = {block: 935.0 + block for block in blocks}
+    found = select_maximum({"max": best, "100": dict.fromkeys(range(3), 100.0)})
+    assert found is not None
+    assert (found.load, found.interval.n) == ("max", len(blocks))
+    assert found.interval.mean == pytest.approx(sum(best.values()) / len(blocks))

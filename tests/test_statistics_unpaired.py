@@ -59,6 +59,12 @@ def test_values_that_do_not_vary_leave_chance_unknown() -> None:
     assert compare([5.0] * 3, [5.0] * 4).p_value == 1.0
 
 
+def test_equal_values_are_no_discovery_however_many() -> None:
+    """The mean of ten logarithms and that of eleven differ in their last digit."""
+    found = compare([20.019264] * 10, [20.019264] * 11)
+    assert (found.ratio.mean, found.p_value) == (1.0, 1.0)
+
+
 def test_zeros_are_compared_as_they_are() -> None:
     found = compare([0.0, 0.0, 0.0], [5.0, 6.0, 7.0])
     assert (found.ratio.mean, found.ratio.low, found.ratio.high) == (0.0, None, None)

@@ -105,6 +105,14 @@ def test_a_source_at_its_own_ceiling_is_marked(
     assert trial["loss_ratio"] > 0.5
 
 
+def test_a_uut_that_holds_its_source_back_is_marked(scenario: Path, tmp_path: Path) -> None:
+    keys = ["intended_mbps=max", "frame_bytes=64", "link_mbps=unlimited", "flow_control=true"]
+    options = [word for key in keys for word in ("--set", key)]
+    trial = measure(scenario, tmp_path / "out", "--platform", "container", *options)
+    assert trial["marks"] == ["backpressured"]
+    assert trial["loss_ratio"] < 0.005
+
+
 CHECKSUM = """
 typedef unsigned int u32;
 static long (*const load)(void *, u32, void *, u32) = (void *)26;

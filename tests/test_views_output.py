@@ -127,7 +127,7 @@ def test_the_legend_names_the_loss_that_a_carried_load_may_have(synthetic: Resul
 def test_a_quantile_among_lost_probes_is_a_dash_with_its_reason(tmp_path: Path) -> None:
     text = shown(make(tmp_path / "r", [Made(block=block, probes_lost=400) for block in range(3)]))
     (row,) = [line for line in text.splitlines() if line.startswith("raw ") and "– lost" in line]
-    assert re.split(r"\s{2,}", row.strip())[2:5] == ["5.00 [5.00, 5.00]", "– lost", "– lost"]
+    assert re.split(r"\s{2,}", row.strip())[2:5] == ["5.01 [5.00, 5.02]", "– lost", "– lost"]
     assert "– lost: more probes lost than that." in " ".join(text.split())
 
 

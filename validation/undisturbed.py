@@ -32,7 +32,7 @@ discoveries of a family that has any are false: the share of such families is th
 
 def run(directory: Path) -> Section:
     """500 trials and more, once; then only arithmetic."""
-    result = carry_out("undisturbed", directory)
+    result = carry_out("undisturbed", directory / "campaign")
     checks = (*_verdicts(result), _against_itself(list(_series(result))))
     return Section("Undisturbed trials", TEXT, checks)
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from vtax.statistics.interval import CONFIDENCE, Interval, mean_interval
 
-BUCKET_WIDTH: Final = 0.001
-"""Width of a histogram's bucket as a share of its value: results keep three significant digits."""
+BUCKETS_AN_OCTAVE: Final = 128
+"""The sink files delays by that many buckets to each power of two, and gives their middles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,43 +109,49 @@ def quantile_interval(
 ) -> Interval | None:
     """Return quantile q of a typical repetition: the geometric mean of each one's, with its interval.
 
-    The Student-t interval of the logarithms, transformed back, and below it the width of a histogram bucket:
-    a value is its bucket's highest, so equal ones still leave that much open. It holds where the logarithms of
-    the repetitions' quantiles are about normal, however few they are. Within a repetition the quantile lies
-    between the two values around rank q (packets + 1), below which a share q lies on average (Weibull's
-    position, type 6 of Hyndman and Fan, The American Statistician 50, 1996).
+    The Student-t interval of the logarithms, transformed back. It holds where the logarithms of the repetitions'
+    quantiles are about normal, however few they are. Within a repetition the quantile lies between the two values
+    around rank q (packets + 1), below which a share q lies on average (Weibull's position, type 6 of Hyndman and
+    Fan, The American Statistician 50, 1996); the values of a bucket are spread evenly over it. A bucket that
+    holds most of a repetition hides how they lie in it: the bounds are wider by half its width, by that share.
 
     Where a repetition alone has too few packets or lost too many of them, or one took no time at all, the result
     is the quantile of all of them merged, without bounds; None where they have none either. One repetition has
     no interval.
     """
     used = [each for each in repetitions if each.sent]
-    found = [_logarithm(each, q) for each in used]
-    known = [logarithm for logarithm in found if logarithm is not None]
+    found = [_quantile_of(each, q) for each in used]
+    known = [each for each in found if each is not None]
     if not used or len(known) < len(used):
         estimate = merge(used).quantile(q)
         return None if estimate is None else Interval(estimate, None, None, len(used))
-    typical = mean_interval(known, confidence)
+    typical = mean_interval([logarithm for logarithm, _ in known], confidence)
     estimate = math.exp(typical.mean)
     if typical.low is None or typical.high is None:
         return Interval(estimate, None, None, typical.n)
-    return Interval(estimate, math.exp(typical.low) * (1 - BUCKET_WIDTH), math.exp(typical.high), typical.n)
+    hidden = float(np.mean([share for _, share in known]))
+    low, high = math.exp(typical.low) * (1 - hidden), math.exp(typical.high) * (1 + hidden)
+    return Interval(estimate, low, high, typical.n)
 
 
-def _logarithm(repetition: Distribution, q: float) -> float | None:
-    """The logarithm of a repetition's quantile; None where it has none that is finite."""
+def _quantile_of(repetition: Distribution, q: float) -> tuple[float, float] | None:
+    """The logarithm of a repetition's quantile, and what share of it its bucket hides; None where it has none."""
     if repetition.sent < samples_needed(q):
         return None
     position = round(q * (repetition.sent + 1), 6)
-    lower = math.floor(position)
-    upper = math.ceil(position)
-    if upper > repetition.samples:
+    around = np.array([math.floor(position), math.ceil(position)])
+    if around[1] > repetition.samples:
         return None
-    values = repetition.values[np.searchsorted(repetition.counts.cumsum(), [lower, upper])]
-    if values[0] <= 0:
+    up_to = repetition.counts.cumsum()
+    at = np.searchsorted(up_to, around)
+    middles, counts = repetition.values[at].astype(float), repetition.counts[at]
+    if middles[0] <= 0:
         return None
-    below, above = np.log(values)
-    return float(below + (position - lower) * (above - below))
+    widths = np.maximum(1.0, 2.0 ** np.floor(np.log2(middles)) / BUCKETS_AN_OCTAVE)
+    within = (around - (up_to[at] - counts) - 0.5) / counts - 0.5
+    below, above = np.log(np.maximum(middles + within * widths, 0.5))
+    hidden = counts[1] / repetition.sent * widths[1] / middles[1] / 2
+    return float(below + (position - around[0]) * (above - below)), float(hidden)
 
 
 def _rank(q: float, packets: int) -> int:

@@ -54,7 +54,7 @@ def select_maximum(loads: Mapping[Load, ByBlock], confidence: float = CONFIDENCE
         return None
     names, blocks, values = table
     best = int(np.nanmean(values, axis=0).argmax())
-    by_block = _at_picked_loads(blocks, values)
+    by_block = _at_picked_loads(*_where(best, blocks, values))
     estimate = float(np.mean(list(by_block.values())))
     used = _of_load(values, best)
     n = len(used)
@@ -76,7 +76,10 @@ def ratio_of_maxima(
     one, other = (_table(_within(loads, both)) for loads in (measured, reference))
     if one is None or other is None:
         return None
-    first, second = (_at_picked_loads(blocks, values) for _, blocks, values in (one, other))
+    first, second = (
+        _at_picked_loads(*_where(int(np.nanmean(values, axis=0).argmax()), blocks, values))
+        for _, blocks, values in (one, other)
+    )
     plain = paired_ratio(first, second, confidence)
     if plain is None:
         return None
@@ -94,11 +97,14 @@ def ratio_of_maxima(
     return Interval(plain.mean, min(low, plain.mean), max(high, plain.mean), n)
 
 
-def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
-    """Each block's mean value over the loads that halves of the blocks without it pick.
+def _where(best: int, blocks: Sequence[int], values: Values) -> tuple[list[int], Values]:
+    """The blocks that the best load has: others could only pick loads that are worse."""
+    there = np.isfinite(values[:, best])
+    return [block for block, has in zip(blocks, there, strict=True) if has], values[there]
 
-    Where no block has a load that others have too, the values of the best load as they are.
-    """
+
+def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
+    """Each block's mean value over the loads that halves of the blocks without it pick; all have the best load."""
     if len(blocks) == 1:
         return {blocks[0]: float(np.nanmax(values))}
     found = {}
@@ -110,13 +116,8 @@ def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
             means = halves @ np.where(known, values, 0.0) / counts
         means[(counts == 0) | ~known[row]] = -np.inf
         picked = means.argmax(axis=1)
-        usable = np.isfinite(means.max(axis=1))
-        if usable.any():
-            found[block] = float(values[row, picked[usable]].mean())
-    if found:
-        return found
-    best = values[:, int(np.nanmean(values, axis=0).argmax())]
-    return {block: float(value) for block, value in zip(blocks, best, strict=True) if np.isfinite(value)}
+        found[block] = float(values[row, picked].mean())
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -50,10 +50,11 @@ def compare(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDEN
     positive = bool((both > 0).all())
     scaled = np.log(both) if positive else both
     first, second = scaled[: len(a)], scaled[len(a) :]
-    difference = first.mean() - second.mean()
+    varies = np.ptp(first) > 0 or np.ptp(second) > 0
+    difference = first.mean() - second.mean() if varies else first[0] - second[0]
     ratio = math.exp(difference) if positive else float(np.mean(a) / np.mean(b))
     without_bounds = Interval(ratio, None, None, len(both))
-    if np.ptp(first) == np.ptp(second) == 0:
+    if not varies:
         p_value = 2 / math.comb(len(both), len(a)) if difference else 1.0
         return Comparison(without_bounds, min(p_value, 1.0))
     error, freedom = _welch(first, second)

@@ -88,12 +88,10 @@ fn read(streams: &[Stream]) -> anyhow::Result<Vec<(u8, State)>> {
         .collect()
 }
 
+/// Test frames that came, of whatever trial or phase: a queue that still gives out earlier ones holds the awaited behind them.
 fn arrivals_of(state: &State) -> u64 {
-    state
-        .lanes
-        .iter()
-        .map(|lane| lane.received + lane.duplicated)
-        .sum()
+    let extra = &state.lanes[LANE_EXTRA];
+    state.frames.iter().sum::<u64>() + extra.received + extra.duplicated + state.refused_trial
 }
 
 fn is_complete(states: &[(u8, State)], params: &CollectParams) -> bool {
@@ -102,4 +100,24 @@ fn is_complete(states: &[(u8, State)], params: &CollectParams) -> bool {
             *number == expected.stream && state.lanes[LANE_MAIN].received >= expected.frames
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_of_any_phase_or_trial_is_no_quiet() {
+        let mut state = State::default();
+        let mut arrivals = vec![arrivals_of(&state)];
+        for phase in [PHASE_PROBE, PHASE_WARMUP, PHASE_MEASURE] {
+            state.frames[phase] += 1;
+            arrivals.push(arrivals_of(&state));
+        }
+        state.lanes[LANE_EXTRA].received += 1;
+        arrivals.push(arrivals_of(&state));
+        state.refused_trial += 1;
+        arrivals.push(arrivals_of(&state));
+        assert_eq!(arrivals, [0, 1, 2, 3, 4, 5]);
+    }
 }

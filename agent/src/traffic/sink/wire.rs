@@ -90,7 +90,7 @@ pub struct ExpectedStream {
 pub enum Ended {
     /// Every expected stream received all its frames.
     Complete,
-    /// No frame of the analysed phase came for `quiet_ms`.
+    /// No test frame came for `quiet_ms`.
     Quiet,
     /// `limit_ms` passed.
     Limit,
