@@ -131,6 +131,47 @@ def test_a_quantile_among_lost_probes_is_a_dash_with_its_reason(tmp_path: Path) 
     assert "– lost: more probes lost than that." in " ".join(text.split())
 
 
+FAR_APART = [Made(block=0, delay_ns=5_000), Made(block=1, delay_ns=400_000)]
+"""Two repetitions whose delays differ so much that the interval of their logarithms says nothing."""
+
+
+def test_an_upper_bound_beyond_use_is_shown_as_none(tmp_path: Path) -> None:
+    result = make(tmp_path / "r", FAR_APART)
+    found = views.as_json(result)["percentiles"][0]["delay_ns"]
+    assert found["high"] > 1e9 * found["value"]
+    text = " ".join(shown(result).split())
+    assert " 44.7 [0.00, ∞) " in text
+    assert "(95% interval 0.00 to ∞, n = 2)" in text
+    page = views.write_report(result).read_text()
+    assert '<td class="interval">[0.00, ∞)</td>' in visible(page)
+    assert f"{found['high'] / 1000:,.0f}" not in page
+    bars = [
+        trace.error_y
+        for figure in draw_figures(summarise(result))
+        if figure.name == "delay-percentiles"
+        for panel in figure.panels
+        for trace in panel.plot.data
+    ]
+    assert {bar.array[0] for bar in bars} == {bar.arrayminus[0] for bar in bars} == {0.0}
+
+
+@pytest.mark.parametrize("delays_ns", [(5_000, 8_000), (5_000, 5_000), (5_000, 5_001)])
+def test_an_upper_bound_of_use_is_shown(delays_ns: tuple[int, int], tmp_path: Path) -> None:
+    trials = [Made(block=block, delay_ns=delay_ns) for block, delay_ns in enumerate(delays_ns)]
+    assert "∞)" not in shown(make(tmp_path / "r", trials))
+
+
+def test_no_number_is_broken_on_a_narrow_terminal(tmp_path: Path) -> None:
+    delays_ns = (123_456_000, 181_112_000, 155_000_000)
+    trials = [Made(block=block, delay_ns=delay_ns) for block, delay_ns in enumerate(delays_ns)]
+    result = make(tmp_path / "r", trials)
+
+    def numbers(width: int) -> set[str]:
+        return set(re.findall(r"[0-9][0-9,.]{5,}", shown(result, width)))
+
+    assert numbers(70) == numbers(80) == numbers(100) != set()
+
+
 @pytest.mark.parametrize("made", [{"delay_ns": None}, {"probes_lost": 5_000}])
 def test_a_result_without_delays_is_shown_without_them(tmp_path: Path, made: dict[str, Any]) -> None:
     result = make(

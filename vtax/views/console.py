@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -16,6 +18,8 @@ ROWS_AT_MOST = 60
 
 WIDTH = 100
 GAP = 2
+LEAST_TEXT = 8
+"""What a column of text keeps."""
 
 
 def print_summary(summary: Summary, console: Console) -> None:
@@ -118,18 +122,28 @@ def _aligned(table: Table) -> list[list[str]]:
 
 
 def _widths(columns: tuple[Column, ...], lines: list[list[str]], page_width: int) -> list[int]:
-    """What each column needs; where that is too much, the widest text columns give way and wrap."""
-    widths = [
-        max(len(part) for part in [*_head(column).split("\n"), *(line[index] for line in lines)])
-        for index, column in enumerate(columns)
-    ]
+    """What each column needs; where that is too much, the widest text columns give way and wrap, then the widest
+    numeric ones, between their numbers and never inside one.
+    """
+    heads = [_head(column).split("\n") for column in columns]
+    cells = list(zip(*lines, strict=True))
+    widths, least = [], []
+    for column, head, texts in zip(columns, heads, cells, strict=True):
+        parts = [part for text in texts for part in re.split(r"(?<=\S) ", text)]
+        widths.append(max(map(len, [*head, *texts])))
+        least.append(max(map(len, [*head, *parts])) if column.numeric else LEAST_TEXT)
     excess = sum(widths) + GAP * (len(widths) - 1) - page_width
-    while excess > 0:
-        flexible = [index for index, column in enumerate(columns) if not column.numeric and widths[index] > 8]
-        if not flexible:
-            break
-        widths[max(flexible, key=lambda index: widths[index])] -= 1
-        excess -= 1
+    for numeric in (False, True):
+        while excess > 0:
+            flexible = [
+                index
+                for index, column in enumerate(columns)
+                if column.numeric is numeric and widths[index] > least[index]
+            ]
+            if not flexible:
+                break
+            widths[max(flexible, key=lambda index: widths[index])] -= 1
+            excess -= 1
     return widths
 
 
