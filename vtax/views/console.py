@@ -122,18 +122,17 @@ def _aligned(table: Table) -> list[list[str]]:
 
 
 def _widths(columns: tuple[Column, ...], lines: list[list[str]], page_width: int) -> list[int]:
-    """What each column needs; where that is too much, the widest text columns give way and wrap, then the widest
-    numeric ones, between their numbers and never inside one.
+    """What each column needs; where that is too much, the widest give way and wrap: text between words, then numeric
+    columns between numbers, and at last text inside its words. No number is broken while that is enough.
     """
-    heads = [_head(column).split("\n") for column in columns]
-    cells = list(zip(*lines, strict=True))
-    widths, least = [], []
-    for column, head, texts in zip(columns, heads, cells, strict=True):
+    widths, unbroken = [], []
+    for column, texts in zip(columns, zip(*lines, strict=True), strict=True):
+        head = _head(column).split("\n")
         parts = [part for text in texts for part in re.split(r"(?<=\S) ", text)]
         widths.append(max(map(len, [*head, *texts])))
-        least.append(max(map(len, [*head, *parts])) if column.numeric else LEAST_TEXT)
+        unbroken.append(max(map(len, [*head, *parts])))
     excess = sum(widths) + GAP * (len(widths) - 1) - page_width
-    for numeric in (False, True):
+    for numeric, least in ((False, unbroken), (True, unbroken), (False, [LEAST_TEXT] * len(columns))):
         while excess > 0:
             flexible = [
                 index
