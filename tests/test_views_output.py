@@ -15,6 +15,8 @@ from tests.synthetic import make_result
 from vtax import views
 from vtax.inputs import InputError
 from vtax.results import Result
+from vtax.views import numbers
+from vtax.views.estimate import Estimate
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.summary import summarise
@@ -159,6 +161,10 @@ def test_an_upper_bound_beyond_use_is_shown_as_none(tmp_path: Path) -> None:
 def test_an_upper_bound_of_use_is_shown(delays_ns: tuple[int, int], tmp_path: Path) -> None:
     trials = [Made(block=block, delay_ns=delay_ns) for block, delay_ns in enumerate(delays_ns)]
     assert "∞)" not in shown(make(tmp_path / "r", trials))
+
+
+def test_a_difference_of_nearly_nothing_keeps_both_bounds() -> None:
+    assert numbers.bracket(Estimate(0.001, -5, 5.002, 2, 0.0), numbers.mbps) == "[−5.0, 5.0]"
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
