@@ -1,9 +1,14 @@
 """What is done to a campaign that shall notice it: the fixture `in_the_trial` says when."""
 
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from vtax.machine.ownership import OwnershipRecord
 
 Act = Callable[[str], Any]
 """What is done; it is given the run's name, which its namespaces begin with."""
@@ -24,3 +29,12 @@ def bpf_program(path: Path, section: str, body: str, helpers: str = "") -> Path:
     command = ["clang", "-target", "bpf", "-O2", "-c", "-x", "c", "-", "-o", path]
     subprocess.run(command, input=source, text=True, check=True)
     return path
+
+
+def hold_source(run: str, held_s: float) -> None:
+    """Stop the source's agent for a while: it neither runs nor waits for a CPU."""
+    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    (source, *_) = [detail["pid"] for detail in reversed(owned) if detail["name"] == "source"]
+    os.kill(source, signal.SIGSTOP)
+    time.sleep(held_s)
+    os.kill(source, signal.SIGCONT)

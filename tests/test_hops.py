@@ -102,7 +102,7 @@ def test_the_counter_that_saw_it_is_the_reason(hop: str, reason: str | None) -> 
 
 def test_a_discipline_that_was_asked_for_is_named() -> None:
     measured = lossy({"guest egress": 7})
-    measured.cell.platform_overrides["egress_qdisc"] = "netem loss 1%"
+    measured.egress_words = "netem loss 1%"
     (found,) = (each for each in hops(measured) if each.dropped)
     assert found.reason == "dropped by netem loss 1% (dropped_queue of the guest's eth1)"
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from tests.disturb import Act, bpf_program, within
 from vtax.campaign import path as campaign_path
+from vtax.campaign import platform_set
 from vtax.cli import main
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
+from vtax.platforms import presets
 from vtax.results import Result
 from vtax.testbed.layout import cpu_layout
 
@@ -79,6 +82,19 @@ def test_a_container_and_its_bridges(
     in_the_trial(lambda run: within(f"{run}-{host}", command(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=20")
     assert_charged(hops, lost, place, reason)
+
+
+def test_a_discipline_that_a_preset_asks_for(
+    monkeypatch: pytest.MonkeyPatch, scenario: Path, tmp_path: Path
+) -> None:
+    """What it does is the tax, all frames lost included: the path is ready without it, and no trial is blamed."""
+    nothing = "tbf rate 8bit burst 1514b limit 1b"
+    lossy = replace(presets()["container"], config={"runtime": "runc", "egress_qdisc": nothing})
+    monkeypatch.setattr(platform_set, "presets", lambda: {"container": lossy})
+    hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=20")
+    assert_charged(hops, lost, "guest egress", f"dropped by {nothing} (dropped_queue of the guest's eth1)")
+    (flow,) = Result.open(tmp_path / "out").query("SELECT * FROM flows WHERE trial_id = 1").to_pylist()
+    assert flow["loss_ratio"] == 1
 
 
 def test_a_kernel_that_gives_no_reasons(

@@ -1,21 +1,17 @@
 """What a number means: whose CPU the unit under test used, and what is in a delay and what is not."""
 
-import os
 import re
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.disturb import Act, bpf_program, within
+from tests.disturb import Act, bpf_program, hold_source, within
 from vtax.cli import main
 from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 from vtax.testbed.host import Host
 
@@ -65,15 +61,7 @@ def test_a_delay_counts_from_the_intended_send(
     in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     stopped_s = 0.2
-
-    def stop(run: str) -> None:
-        owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-        (source, *_) = [detail["pid"] for detail in reversed(owned) if detail["name"] == "source"]
-        os.kill(source, signal.SIGSTOP)
-        time.sleep(stopped_s)
-        os.kill(source, signal.SIGCONT)
-
-    in_the_trial(stop)
+    in_the_trial(lambda run: hold_source(run, stopped_s))
     trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=20")
     assert 0.8e9 * stopped_s < trial["latency_max_ns"] < 2e9 * stopped_s
 

@@ -15,6 +15,8 @@ from tests.synthetic import make_result
 from vtax import views
 from vtax.inputs import InputError
 from vtax.results import Result
+from vtax.views import numbers
+from vtax.views.estimate import Estimate
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.summary import summarise
@@ -131,7 +133,51 @@ def test_a_quantile_among_lost_probes_is_a_dash_with_its_reason(tmp_path: Path) 
     assert "– lost: more probes lost than that." in " ".join(text.split())
 
 
-@pytest.mark.parametrize("made", [{"delay_ns": None}, {"probes_lost": 5_000}])
+FAR_APART = [Made(block=0, delay_ns=5_000), Made(block=1, delay_ns=400_000)]
+"""Two repetitions whose delays differ so much that the interval of their logarithms says nothing."""
+
+
+def test_an_upper_bound_beyond_use_is_shown_as_none(tmp_path: Path) -> None:
+    result = make(tmp_path / "r", FAR_APART)
+    found = views.as_json(result)["percentiles"][0]["delay_ns"]
+    assert found["high"] > 1e9 * found["value"]
+    text = " ".join(shown(result).split())
+    assert " 44.7 [0.00, ∞) " in text
+    assert "(95% interval 0.00 to ∞, n = 2)" in text
+    page = views.write_report(result).read_text()
+    assert '<td class="interval">[0.00, ∞)</td>' in visible(page)
+    assert f"{found['high'] / 1000:,.0f}" not in page
+    bars = [
+        trace.error_y
+        for figure in draw_figures(summarise(result))
+        if figure.name == "delay-percentiles"
+        for panel in figure.panels
+        for trace in panel.plot.data
+    ]
+    assert {bar.array[0] for bar in bars} == {bar.arrayminus[0] for bar in bars} == {0.0}
+
+
+@pytest.mark.parametrize("delays_ns", [(5_000, 8_000), (5_000, 5_000), (5_000, 5_001)])
+def test_an_upper_bound_of_use_is_shown(delays_ns: tuple[int, int], tmp_path: Path) -> None:
+    trials = [Made(block=block, delay_ns=delay_ns) for block, delay_ns in enumerate(delays_ns)]
+    assert "∞)" not in shown(make(tmp_path / "r", trials))
+
+
+def test_a_difference_of_nearly_nothing_keeps_both_bounds() -> None:
+    assert numbers.bracket(Estimate(0.001, -5, 5.002, 2, 0.0), numbers.mbps) == "[−5.0, 5.0]"
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_narrow_terminal_breaks_no_number_name_or_head(width: int, tmp_path: Path) -> None:
+    delays_ns = enumerate((123_456_000, 181_112_000, 155_000_000))
+    trials = [Made(platform="qemu-rtl8139", block=block, delay_ns=delay_ns) for block, delay_ns in delays_ns]
+    text = shown(make(tmp_path / "r", trials), width)
+    table = text[text.index("platform  ", text.index("One-way delay")) :].partition("\n\n")[0]
+    words = [*(f"p{share}" for share in (50, 90, 99)), "Mbit/s", "left out", "qemu-rtl8139", "0%"]
+    for word in (*words, "151,365", "[93,504,", "245,027]", "245,790]", "245,961]"):
+        assert word in table
+
+
 def test_a_result_without_delays_is_shown_without_them(tmp_path: Path, made: dict[str, Any]) -> None:
     result = make(
         tmp_path / "r", [*blocks([90, 80], **made), *blocks([70, 70], platform="container", **made)]

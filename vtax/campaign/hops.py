@@ -10,7 +10,6 @@ from typing import Any
 
 from vtax.campaign.drops import Drops, Place
 from vtax.campaign.trial import Measured
-from vtax.platforms.egress_qdisc import DEFAULT
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.local import GUEST
 
@@ -43,12 +42,10 @@ def hops(measured: Measured) -> list[Hop]:
     host = {name: _growth(before[name], after[name]) for name in after if name in before}
     guest = _guest_growth(measured)
     has_guest = f"uut/{GUEST}p0" in before
-    asked = str(measured.cell.platform_overrides.get("egress_qdisc", DEFAULT))
-    discipline = None if asked == DEFAULT else asked
     return [
         hop
         for stream in measured.source["streams"]
-        for hop in _Way(stream["stream"], Drops.of(measured), host, guest, discipline).hops(
+        for hop in _Way(stream["stream"], Drops.of(measured), host, guest, measured.egress_words).hops(
             measured.departed(stream), measured.refused(stream), has_guest
         )
     ]

@@ -132,6 +132,11 @@ class Path:
         )
 
     @property
+    def egress_words(self) -> str | None:
+        """The queueing discipline that the guest was asked to send through; None for its kernel's own."""
+        return self._config.egress_words
+
+    @property
     def uut_cpus(self) -> list[int]:
         """The CPUs of host and guests."""
         cpus = self.testbed.settings.cpus

@@ -45,6 +45,8 @@ class Measured:
     """What else the UUT's host did, before and after (Host.surroundings)."""
     guest: tuple[dict[str, Any], dict[str, Any]] | None = None
     """How the guest stood, before and after (Host.guest_state)."""
+    egress_words: str | None = None
+    """The queueing discipline that the guest was asked to send through (Path.egress_words)."""
     wall_s: float = 0.0
 
     def phase(self, stream: dict[str, Any], name: str = "measure") -> dict[str, Any]:
@@ -86,7 +88,7 @@ def measure(
     """
     begun = time.monotonic()
     work = cell.workload
-    measured = Measured(trial, cell, mechanism, datetime.now(UTC))
+    measured = Measured(trial, cell, mechanism, datetime.now(UTC), egress_words=path.egress_words)
     try:
         path.use_streams(work.streams)
         surroundings = path.surroundings()

@@ -26,6 +26,11 @@ class PlatformConfig(BaseModel):
         """The queueing discipline that guests shall send through, None for what their kernel sets up."""
         return None
 
+    @property
+    def egress_words(self) -> str | None:
+        """The same in the words of whoever asked for it."""
+        return None
+
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""

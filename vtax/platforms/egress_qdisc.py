@@ -190,6 +190,11 @@ class GuestConfig(PlatformConfig):
         return asdict(qdisc) if qdisc else None
 
     @property
+    def egress_words(self) -> str | None:
+        """The discipline as the preset or the scenario has it."""
+        return self.egress_qdisc if self.egress else None
+
+    @property
     def qdisc_modules(self) -> tuple[str, ...]:
         """What a kernel of the guest's own needs for it."""
         qdisc = parse_qdisc(self.egress_qdisc)

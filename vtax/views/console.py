@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -16,6 +18,8 @@ ROWS_AT_MOST = 60
 
 WIDTH = 100
 GAP = 2
+LEAST_TEXT = 8
+"""What a column of text keeps."""
 
 
 def print_summary(summary: Summary, console: Console) -> None:
@@ -118,18 +122,27 @@ def _aligned(table: Table) -> list[list[str]]:
 
 
 def _widths(columns: tuple[Column, ...], lines: list[list[str]], page_width: int) -> list[int]:
-    """What each column needs; where that is too much, the widest text columns give way and wrap."""
-    widths = [
-        max(len(part) for part in [*_head(column).split("\n"), *(line[index] for line in lines)])
-        for index, column in enumerate(columns)
-    ]
+    """What each column needs; where that is too much, the widest give way and wrap: text between words, then numeric
+    columns between numbers, and at last text inside its words. No number is broken while that is enough.
+    """
+    widths, unbroken = [], []
+    for column, texts in zip(columns, zip(*lines, strict=True), strict=True):
+        head = _head(column).split("\n")
+        parts = [part for text in texts for part in re.split(r"(?<=\S) ", text)]
+        widths.append(max(map(len, [*head, *texts])))
+        unbroken.append(max(map(len, [*head, *parts])))
     excess = sum(widths) + GAP * (len(widths) - 1) - page_width
-    while excess > 0:
-        flexible = [index for index, column in enumerate(columns) if not column.numeric and widths[index] > 8]
-        if not flexible:
-            break
-        widths[max(flexible, key=lambda index: widths[index])] -= 1
-        excess -= 1
+    for numeric, least in ((False, unbroken), (True, unbroken), (False, [LEAST_TEXT] * len(columns))):
+        while excess > 0:
+            flexible = [
+                index
+                for index, column in enumerate(columns)
+                if column.numeric is numeric and widths[index] > least[index]
+            ]
+            if not flexible:
+                break
+            widths[max(flexible, key=lambda index: widths[index])] -= 1
+            excess -= 1
     return widths
 
 

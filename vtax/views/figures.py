@@ -156,8 +156,8 @@ def delay_percentiles(summary: Summary) -> Figure:
     return Figure(
         name="delay-percentiles",
         title="One-way delay",
-        caption=f"{_HOW_TO_READ} Logarithmic. From probe frames, merged over repetitions; a lost one counts as "
-        "delayed beyond all others.",
+        caption=f"{_HOW_TO_READ} None where an interval has no upper bound. Logarithmic. From probe frames, merged "
+        "over repetitions; a lost one counts as delayed beyond all others.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.delay_table(summary),

@@ -89,9 +89,7 @@ def ranged_number(estimate: Estimate | None, form: numbers.Format) -> Number:
     """A value whose interval need not be symmetric: `−12.3 [−14.2, −10.1]`."""
     if estimate is None:
         return Number(UNKNOWN)
-    if estimate.low is None or estimate.high is None:
-        return Number(form(estimate.value), numbers.no_interval(estimate))
-    return Number(form(estimate.value), f"[{form(estimate.low)}, {form(estimate.high)}]")
+    return Number(form(estimate.value), numbers.bracket(estimate, form))
 
 
 def count(estimate: Estimate | None) -> Number:

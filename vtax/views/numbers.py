@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from vtax.views.estimate import Estimate
@@ -9,6 +10,11 @@ from vtax.views.estimate import Estimate
 Format = Callable[[float], str]
 
 MINUS = "−"
+BEYOND_USE = 1000
+"""An upper bound so many times farther from the estimate than the lower one bounds nothing.
+
+That is an upper bound of so many times the estimate where the interval is one of logarithms, as a delay's is.
+"""
 
 
 def mbps(value: float) -> str:
@@ -51,11 +57,27 @@ def no_interval(estimate: Estimate) -> str:
     return "n=1" if estimate.n == 1 else "no interval"
 
 
+def bounds(estimate: Estimate) -> tuple[float, float] | None:
+    """An interval as it is shown: without an upper bound where that is beyond use. None where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    below, above = estimate.value - estimate.low, estimate.high - estimate.value
+    return estimate.low, math.inf if above > BEYOND_USE * below > 0 else estimate.high
+
+
 def interval(estimate: Estimate, form: Format) -> str:
     """`low to high`."""
-    if estimate.low is None or estimate.high is None:
+    shown = bounds(estimate)
+    return f"{form(shown[0])} to {form(shown[1])}" if shown else no_interval(estimate)
+
+
+def bracket(estimate: Estimate, form: Format) -> str:
+    """`[low, high]`, or `[low, ∞)`."""
+    shown = bounds(estimate)
+    if shown is None:
         return no_interval(estimate)
-    return f"{form(estimate.low)} to {form(estimate.high)}"
+    low, high = shown
+    return f"[{form(low)}, {form(high)}{']' if math.isfinite(high) else ')'}"
 
 
 def plus_minus(estimate: Estimate, form: Format) -> str:
@@ -66,6 +88,8 @@ def plus_minus(estimate: Estimate, form: Format) -> str:
 
 
 def _signed(text: str) -> str:
+    if text == "inf":
+        return "∞"
     if not text.startswith("-"):
         return text
     digits = text[1:]

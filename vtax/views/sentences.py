@@ -220,7 +220,7 @@ def _magnitude(estimate: Estimate) -> Estimate:
 
 def _reach(estimate: Estimate) -> float:
     """The largest size of difference that the interval leaves possible."""
-    return max(abs(estimate.low or 0.0), abs(estimate.high or 0.0))
+    return max(map(abs, numbers.bounds(estimate) or (0.0,)))
 
 
 def _listed(parts: list[str]) -> str:

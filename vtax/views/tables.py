@@ -184,7 +184,8 @@ def delay_table(summary: Summary) -> Table:
         title="One-way delay",
         note="Quantiles of a typical repetition's probes, merged over streams: the geometric mean over "
         "repetitions, with Student intervals of the logarithms. Quantile q takes 10 / (1 − q) probes, "
-        f"and lost ones count as beyond all others. {UNKNOWN} {_LOST}: more probes lost than that.",
+        f"and lost ones count as beyond all others. {UNKNOWN} {_LOST}: more probes lost than that. "
+        f"∞: an upper bound beyond {numbers.BEYOND_USE:,} times the quantile.",
         columns=(
             Column("platform"),
             LOAD,

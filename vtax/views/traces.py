@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,12 +122,14 @@ def _common(platform: str, points: Sequence[Point], quantity: Quantity) -> Trace
 
 
 def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trace:
-    """Interval bars, none where no interval could be formed."""
+    """Interval bars, none where there is no interval or one without an upper bound: that would flatten all else."""
     up, down = [], []
     for point in points:
-        found = point.estimate
-        up.append(0.0 if found.high is None else (found.high - found.value) * quantity.scale)
-        down.append(0.0 if found.low is None else (found.value - found.low) * quantity.scale)
+        value = point.estimate.value
+        low, high = numbers.bounds(point.estimate) or (value, value)
+        drawn = math.isfinite(high)
+        up.append((high - value) * quantity.scale if drawn else 0.0)
+        down.append((value - low) * quantity.scale if drawn else 0.0)
     return {
         "type": "data",
         "symmetric": False,
