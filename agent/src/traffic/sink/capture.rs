@@ -12,8 +12,10 @@ use crate::traffic::Error;
 
 const FRAMES_MAX: u32 = 1024;
 const SNAP_BYTES: std::ops::RangeInclusive<u32> = 64..=9014;
-/// Bytes of frames in one reply; base64 makes them a third longer.
-const REPLY_BYTES: usize = 36_000;
+/// Bytes of frames in one reply, as JSON: a message has at most 64 KiB.
+const REPLY_BYTES: usize = 60_000;
+/// Most bytes of a frame in a reply beside its content.
+const FRAME_OVERHEAD_BYTES: usize = 80;
 /// `struct captured` of capture.h: time_ns, frame_bytes and kept_bytes, then the frame.
 const HEADER_BYTES: usize = 16;
 
@@ -67,15 +69,15 @@ impl Captures {
             let entry = self.frame(place)?;
             let (header, frame) = entry.split_at(HEADER_BYTES);
             let number = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().unwrap());
-            let kept = &frame[..frame.len().min(number(12) as usize)];
-            if !frames.is_empty() && bytes + kept.len() > REPLY_BYTES {
-                break;
+            let kept = STANDARD.encode(&frame[..frame.len().min(number(12) as usize)]);
+            bytes += kept.len() + FRAME_OVERHEAD_BYTES;
+            if bytes > REPLY_BYTES {
+                break; // never at the first
             }
-            bytes += kept.len();
             frames.push(CapturedFrame {
                 time_ns: u64::from_ne_bytes(header[..8].try_into().unwrap()),
                 frame_bytes: number(8),
-                bytes: STANDARD.encode(kept),
+                bytes: kept,
             });
         }
         Ok(CaptureReply {
