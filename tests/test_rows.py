@@ -5,6 +5,7 @@ import pytest
 from tests.trials import make_cell, make_measured
 from vtax.campaign.judge import judge
 from vtax.campaign.rows import headline, record
+from vtax.campaign.trial import probe_interval
 from vtax.units import fps
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
@@ -47,11 +48,47 @@ def test_a_lost_probe_is_later_than_every_other() -> None:
     assert flow["latency_p90_ns"] is None
 
 
+def test_delay_variation_is_told_with_enough_probes() -> None:
+    """PDV of 1000 delays of 3 to 5 µs, one of each 8 frames; IPDV of 1100 pairs that differ by as much."""
+    measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    (flow,) = rows.flows
+    assert flow["pdv_p99_ns"] == flow["latency_p99_ns"] - 3000 == pytest.approx(2 * 989, abs=40)
+    assert flow["pdv_p999_ns"] is None
+    assert flow["ipdv_count"] == 1100
+    assert flow["ipdv_p99_ns"] == pytest.approx(3000 + 2 * 589, rel=0.01)
+    assert flow["ipdv_p999_ns"] is None
+    assert flow["gap_max_ns"] == 2_000_000
+    kinds = {row["kind"]: row["lost"] for row in rows.latency}
+    assert kinds == {"gap": None, "one-way": 0, "ipdv-positive": None, "ipdv-negative": None}
+
+
+def test_loss_behind_the_last_frame_is_a_period_too() -> None:
+    measured = make_measured(make_cell(), received_share=0.75)
+    (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT).flows
+    assert (flow["loss_periods"], flow["longest_loss_frames"]) == (1, flow["frames_lost"])
+    measured.sink["streams"][0]["loss"] = {"periods": 7, "longest": None}
+    (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT).flows
+    assert (flow["loss_periods"], flow["longest_loss_frames"]) == (8, None)
+    complete = make_measured(make_cell())
+    (flow,) = record(complete, judge(complete, 1e6, 1000), PLACE, 51.0, ENVIRONMENT).flows
+    assert (flow["loss_periods"], flow["longest_loss_frames"]) == (0, 0)
+
+
+def test_probes_are_counted_as_the_source_sends_them() -> None:
+    """The source rounds halves up: at 2500 frames a second every third is a probe."""
+    mbps_of = 2500 * 8 * 1524 / 1e6
+    assert probe_interval(make_cell(intended_mbps=mbps_of).workload) == 3
+    assert probe_interval(make_cell(intended_mbps=mbps_of / 10).workload) == 1
+    assert probe_interval(make_cell(intended_mbps=None).workload) == 1
+
+
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:
     measured = make_measured(make_cell(intended_mbps=1000.0))
     rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
-    assert rows.flows[0]["latency_p50_ns"] is None
-    assert rows.latency == []
+    flow = rows.flows[0]
+    assert [flow[name] for name in ("latency_p50_ns", "pdv_p99_ns", "ipdv_p99_ns")] == [None] * 3
+    assert [row["kind"] for row in rows.latency] == ["gap"]
 
 
 def test_a_broken_trial_is_still_a_row() -> None:

@@ -131,6 +131,9 @@ def _sunk(stream: int, received: int) -> dict[str, Any]:
         "received": received,
         "duplicated": 0,
         "reordered": 0,
+        "reordering": {"extent_mean": None, "extent_max": None, "extents_cut": 0, "displaced": 0},
+        "next_expected": received,
+        "loss": {"periods": 0, "longest": 0},
         "longest_run": received,
         "first_ns": 20,
         "last_ns": SECOND_NS,
@@ -146,6 +149,11 @@ def _sunk(stream: int, received: int) -> dict[str, Any]:
             "p999_ns": None,
             "max_ns": 20_000,
             "histogram": _histogram(1000),
+        },
+        "times": {
+            "ipdv_positive": {"histogram": _histogram(600)},
+            "ipdv_negative": {"histogram": _histogram(500)},
+            "gap": {"p50_ns": 122_000, "p99_ns": 130_000, "max_ns": 2_000_000, "histogram": _histogram(1)},
         },
     }
 

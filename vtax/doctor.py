@@ -211,7 +211,8 @@ def _native_xdp(bench: Bench) -> str:
     reply = _asked(bench, "sink.open", {"streams": streams, "attach": "auto"})
     attached = reply["streams"][0]["attached"]
     if attached != "xdp-native":
-        raise OSError(f"frames are counted by {attached}, which costs more")
+        reason = reply["streams"][0]["fallback"].splitlines()[0]
+        raise OSError(f"frames are counted by {attached}, which costs more: {reason}")
     bound_ns = 100 * math.ceil(reply["cost_ns_per_frame"] / 100)
     return f"frames are counted by xdp-native in less than {bound_ns} ns each"
 

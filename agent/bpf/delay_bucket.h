@@ -14,15 +14,21 @@
 #define DELAY_BITS 36
 #define DELAY_BUCKETS ((DELAY_BITS - SUB_BUCKET_BITS + 1) * SUB_BUCKETS)
 
+/* Without a branch, which the verifier would follow both ways at every step. */
 static __always_inline __u32 floor_log2(__u64 value)
 {
 	__u32 log = 0;
 
 	for (__u32 step = 32; step; step /= 2) {
-		if (value >> step) {
-			value >>= step;
-			log += step;
-		}
+		__u64 above = value >> step;
+		__u64 any = above | -above;
+
+		barrier_var(any); /* or clang makes it a branch again */
+
+		__u32 shift = (any >> 63) * step;
+
+		value >>= shift;
+		log += shift;
 	}
 	return log;
 }

@@ -8,21 +8,10 @@
  */
 #include <stdbool.h>
 #include <linux/pkt_cls.h>
-#include "delay_bucket.h"
+#include "capture.h"
 #include "frame.h"
-
-#define WINDOW_FRAMES 65536
-
-/* Sequence state of the analysed phase. A stream's frames and its extra probes are two lanes. */
-struct lane {
-	__u64 received; /* without duplicates */
-	__u64 duplicated;
-	__u64 reordered;
-	__u64 next_expected; /* RFC 4737: one above the highest sequence so far */
-	__u64 run_next; /* the sequence that would prolong the current run */
-	__u64 run;
-	__u64 longest_run;
-};
+#include "order.h"
+#include "variation.h"
 
 enum { LANE_MAIN, LANE_EXTRA, LANES };
 
@@ -32,8 +21,10 @@ struct state {
 	__u32 frame_bytes;
 	__u16 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
 	__u16 stream;
+	__u32 probe_interval; /* one frame in so many gives a delay */
+	__u32 captured;
 	__u64 frames[PHASES]; /* the main lane's, duplicates included */
-	struct lane lanes[LANES];
+	struct lane lanes[LANES]; /* sequence state of the analysed phase */
 	__u64 first_ns; /* of the main lane */
 	__u64 last_ns;
 	__u64 refused_length;
@@ -42,17 +33,14 @@ struct state {
 	__u64 foreign;
 };
 
-/* For each of a lane's last WINDOW_FRAMES sequences: sequence + 1 where it arrived. */
-struct lane_window {
-	__u32 arrived[WINDOW_FRAMES];
+/* What only grows or is searched; kept apart from the state, which is read often. */
+struct lane_memory {
+	struct lane_history history;
+	struct probe probes[PROBES_KEPT];
 };
 
-struct window {
-	struct lane_window lanes[LANES];
-};
-
-struct histogram {
-	__u64 buckets[DELAY_BUCKETS];
+struct memory {
+	struct lane_memory lanes[LANES];
 };
 
 const volatile __u8 serialised; /* set before loading */
@@ -68,15 +56,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct window);
-} sink_window SEC(".maps");
+	__type(value, struct memory);
+} sink_memory SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct histogram);
-} sink_delays SEC(".maps");
+	__type(value, struct histograms);
+} sink_histograms SEC(".maps");
 
 static __always_inline void lock(struct state *state)
 {
@@ -90,35 +78,6 @@ static __always_inline void unlock(struct state *state)
 		bpf_spin_unlock(&state->lock);
 }
 
-static __always_inline void count_arrival(struct lane *lane, __u32 sequence)
-{
-	lane->received++;
-	if (sequence < lane->next_expected)
-		lane->reordered++;
-	else
-		lane->next_expected = (__u64)sequence + 1;
-
-	lane->run = sequence == lane->run_next ? lane->run + 1 : 1;
-	lane->run_next = (__u64)sequence + 1;
-	if (lane->run > lane->longest_run)
-		lane->longest_run = lane->run;
-}
-
-/*
- * Whether this sequence arrived before; if not, remembers it. A frame overtaken by WINDOW_FRAMES
- * others can no longer be judged and counts as no duplicate.
- */
-static __always_inline bool is_duplicate(__u32 *arrived, __u32 sequence)
-{
-	__u32 *slot = &arrived[sequence % WINDOW_FRAMES];
-
-	if (*slot == sequence + 1)
-		return true;
-	if (*slot <= sequence)
-		*slot = sequence + 1;
-	return false;
-}
-
 static __always_inline void count_phase(struct state *state, const struct test_frame *frame)
 {
 	__u32 phase = frame_phase(frame);
@@ -128,58 +87,68 @@ static __always_inline void count_phase(struct state *state, const struct test_f
 		state->frames[phase]++;
 }
 
-static __always_inline void analyse(struct state *state, struct window *window,
-				    struct histogram *delays, const struct test_frame *frame,
+static __always_inline void count_time(struct state *state, struct histogram *gaps, __u64 now_ns)
+{
+	if (!state->first_ns)
+		state->first_ns = now_ns;
+	else /* another CPU may have been faster from its clock to the lock */
+		file(gaps, now_ns > state->last_ns ? now_ns - state->last_ns : 0);
+	state->last_ns = now_ns;
+}
+
+static __always_inline void analyse(struct state *state, struct memory *memory,
+				    struct histograms *histograms, const struct test_frame *frame,
 				    __u64 now_ns)
 {
 	bool extra = frame->stream & STREAM_FLAG_EXTRA_LANE;
 	struct lane *lane = &state->lanes[extra];
+	struct lane_memory *past = &memory->lanes[extra];
 	__u32 sequence = bpf_ntohl(frame->sequence);
 
-	if (!extra) {
-		if (!state->first_ns)
-			state->first_ns = now_ns;
-		state->last_ns = now_ns;
-	}
-	if (is_duplicate(window->lanes[extra].arrived, sequence)) {
+	if (!extra)
+		count_time(state, &histograms->gap, now_ns);
+	if (is_duplicate(past->history.arrived, sequence)) {
 		lane->duplicated++;
 		return;
 	}
-	count_arrival(lane, sequence);
+	count_arrival(lane, &past->history, sequence);
 
 	if (extra || frame->phase & PHASE_FLAG_PROBE || frame_phase(frame) == PHASE_PROBE) {
 		__s64 delay_ns = now_ns - bpf_be64_to_cpu(frame->time_ns);
-		__u32 bucket = delay_bucket(delay_ns < 0 ? 0 : delay_ns);
 
-		if (bucket < DELAY_BUCKETS) /* always; the verifier cannot see it */
-			delays->buckets[bucket]++;
+		file_delay(histograms, past->probes, sequence, extra ? 1 : state->probe_interval,
+			   delay_ns < 0 ? 0 : delay_ns);
 	}
+}
+
+/* The place among the captured frames of one that came; not of an unarmed sink. */
+static __always_inline __u32 next_place(struct state *state)
+{
+	if (state->captured >= capture_frames || state->analysed_phase == PHASE_NONE)
+		return NOT_CAPTURED;
+	return state->captured++;
 }
 
 /*
  * Whether the frame is a test frame and has to be dropped. `frame_bytes` is 0 for a super-packet of
- * several frames.
+ * several frames. `place` becomes that of its capture: all are captured but those of other phases.
  */
-static __always_inline bool sink_frame(const struct test_frame *frame, __u32 frame_bytes)
+static __always_inline bool sink_frame(const struct test_frame *frame, __u32 frame_bytes,
+				       __u64 now_ns, __u32 *place)
 {
 	__u32 zero = 0;
 	struct state *state = bpf_map_lookup_elem(&sink_state, &zero);
-	struct window *window = bpf_map_lookup_elem(&sink_window, &zero);
-	struct histogram *delays = bpf_map_lookup_elem(&sink_delays, &zero);
+	struct memory *memory = bpf_map_lookup_elem(&sink_memory, &zero);
+	struct histograms *histograms = bpf_map_lookup_elem(&sink_histograms, &zero);
+	bool other_phase = false;
 
-	if (!state || !window || !delays)
+	if (!state || !memory || !histograms)
 		return false;
-	if (!frame) {
-		lock(state);
-		state->foreign++;
-		unlock(state);
-		return false;
-	}
-
-	__u64 now_ns = bpf_ktime_get_ns();
 
 	lock(state);
-	if (state->analysed_phase == PHASE_NONE || bpf_ntohl(frame->trial) != state->trial) {
+	if (!frame) {
+		state->foreign++;
+	} else if (state->analysed_phase == PHASE_NONE || bpf_ntohl(frame->trial) != state->trial) {
 		state->refused_trial++;
 	} else if ((frame->stream & ~STREAM_FLAG_EXTRA_LANE) != state->stream) {
 		state->refused_stream++;
@@ -188,11 +157,14 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 	} else {
 		if (!(frame->stream & STREAM_FLAG_EXTRA_LANE))
 			count_phase(state, frame);
-		if (frame_phase(frame) == state->analysed_phase)
-			analyse(state, window, delays, frame, now_ns);
+		other_phase = frame_phase(frame) != state->analysed_phase;
+		if (!other_phase)
+			analyse(state, memory, histograms, frame, now_ns);
 	}
+	if (capture_frames && !other_phase)
+		*place = next_place(state);
 	unlock(state);
-	return true;
+	return frame;
 }
 
 SEC("xdp")
@@ -200,16 +172,24 @@ int sink_xdp(struct xdp_md *context)
 {
 	void *data = (void *)(long)context->data;
 	void *end = (void *)(long)context->data_end;
+	__u64 now_ns = bpf_ktime_get_ns();
+	__u32 place = NOT_CAPTURED;
+	bool taken = sink_frame(parse_test_frame(data, end), end - data, now_ns, &place);
 
-	return sink_frame(parse_test_frame(data, end), end - data) ? XDP_DROP : XDP_PASS;
+	capture(context, bpf_xdp_load_bytes, place, end - data, now_ns);
+	return taken ? XDP_DROP : XDP_PASS;
 }
 
 SEC("tc")
 int sink_tc(struct __sk_buff *skb)
 {
 	const struct test_frame *frame = parse_test_skb(skb);
+	__u64 now_ns = bpf_ktime_get_ns();
+	__u32 place = NOT_CAPTURED;
+	bool taken = sink_frame(frame, skb->gso_segs > 1 ? 0 : skb->len, now_ns, &place);
 
-	return sink_frame(frame, skb->gso_segs > 1 ? 0 : skb->len) ? TC_ACT_SHOT : TC_ACT_OK;
+	capture(skb, bpf_skb_load_bytes, place, skb->len, now_ns);
+	return taken ? TC_ACT_SHOT : TC_ACT_OK;
 }
 
 /*
@@ -223,11 +203,12 @@ int sink_cost(struct xdp_md *context)
 	void *data = (void *)(long)context->data;
 	void *end = (void *)(long)context->data_end;
 	struct test_frame *frame = parse_test_frame(data, end);
+	__u32 place;
 
 	if (!frame)
 		return XDP_ABORTED;
 	frame->sequence = bpf_htonl(bpf_ntohl(frame->sequence) + 1);
-	return sink_frame(frame, end - data) ? XDP_DROP : XDP_PASS;
+	return sink_frame(frame, end - data, bpf_ktime_get_ns(), &place) ? XDP_DROP : XDP_PASS;
 }
 
 char LICENSE[] SEC("license") = "Apache-2.0";

@@ -1,8 +1,10 @@
-"""What a trial's probes tell of delay, and when they tell nothing.
+"""What a trial's probes tell of delay and its variation, and when they tell nothing.
 
 A paced stream's probes wait at the source whenever its link is full or the source falls behind: their delay is then
 the source's, and is not given. A flood's probes pass by that queue, and are lost where the far ring is full: a lost
-probe's delay is beyond every other, and quantiles count it so (RFC 7679, 5.1).
+probe's delay is beyond every other, and quantiles count it so (RFC 7679, 5.1). Variation is taken from the same
+probes: PDV is a probe's delay less the least, IPDV less that of the probe before (RFC 5481, 4). A lost probe has no
+IPDV, nor has the one after it.
 """
 
 import math
@@ -10,11 +12,18 @@ from dataclasses import replace
 from typing import Any
 
 from vtax.campaign.limits import OFFERED_TOLERANCE, at_link_rate, held_back
-from vtax.campaign.trial import PROBES_PER_S_PACED, Measured
-from vtax.statistics.quantiles import decode
+from vtax.campaign.trial import Measured, probe_interval
+from vtax.statistics.quantiles import decode, merge
 from vtax.units import fps
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+OF_VARIATION = ("p99", "p999")
+OF_DELAY = (
+    *(f"latency_{name}_ns" for name in ("min", "mean", *QUANTILES, "max")),
+    *(f"{kind}_{name}_ns" for kind in ("pdv", "ipdv") for name in OF_VARIATION),
+    "ipdv_count",
+)
+"""The columns that are null where delay cannot be told."""
 
 
 def probes_sent(measured: Measured, stream: dict[str, Any]) -> int:
@@ -22,8 +31,7 @@ def probes_sent(measured: Measured, stream: dict[str, Any]) -> int:
     phase, work = measured.phase(stream), measured.cell.workload
     if work.intended_mbps is None:
         return int(phase["probes_sent"])
-    every = max(1, round(fps(work.intended_mbps, work.frame_bytes) / PROBES_PER_S_PACED))
-    return math.ceil(int(phase["frames_sent"]) / every)
+    return math.ceil(int(phase["frames_sent"]) / probe_interval(work))
 
 
 def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]) -> int:
@@ -46,16 +54,47 @@ def delay_columns(measured: Measured, stream: dict[str, Any], sink: dict[str, An
     """The columns of `flows` about delay; quantiles are over sent probes, null where too few arrived to tell."""
     latency, sent = sink["latency"], probes_sent(measured, stream)
     columns = {"probes_sent": sent, "latency_count": latency["count"]}
-    names = ("min", "mean", *QUANTILES, "max")
     if queued_at_source(measured, stream, measured.cell.testbed.link_mbps) or not latency["count"]:
-        return {**columns, **{f"latency_{name}_ns": None for name in names}}
+        return {**columns, **dict.fromkeys(OF_DELAY)}
     lost = probes_lost(measured, stream, sink)
     distribution = replace(decode(latency["histogram"]), lost=lost)
     values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
+    ipdv = merge([decode(sink["times"][f"ipdv_{sign}"]["histogram"]) for sign in ("positive", "negative")])
     return {
         **columns,
         "latency_min_ns": latency["min_ns"],
         "latency_mean_ns": latency["mean_ns"] if not lost else None,
         **{f"latency_{name}_ns": value for name, value in values.items()},
         "latency_max_ns": latency["max_ns"] if not lost else None,
+        **{f"pdv_{name}_ns": _beyond(latency["min_ns"], values[name]) for name in OF_VARIATION},
+        "ipdv_count": ipdv.samples,
+        **{f"ipdv_{name}_ns": ipdv.quantile(QUANTILES[name]) for name in OF_VARIATION},
     }
+
+
+def delay_histograms(
+    measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
+    rows: list[tuple[str, int | None, dict[str, Any]]] = [("gap", None, sink["times"]["gap"])]
+    if not queued_at_source(measured, stream, measured.cell.testbed.link_mbps):
+        rows += [
+            ("one-way", probes_lost(measured, stream, sink), sink["latency"]),
+            ("ipdv-positive", None, sink["times"]["ipdv_positive"]),
+            ("ipdv-negative", None, sink["times"]["ipdv_negative"]),
+        ]
+    return [
+        {
+            "trial_id": measured.trial,
+            "stream": stream["stream"],
+            "kind": kind,
+            "corrected": False,
+            "lost": lost,
+            "histogram": durations["histogram"],
+        }
+        for kind, lost, durations in rows
+    ]
+
+
+def _beyond(least: float, value: float | None) -> float | None:
+    return None if value is None else value - least

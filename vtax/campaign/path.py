@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from vtax.campaign.captures import SNAP_BYTES
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset
@@ -30,7 +31,10 @@ class PathFacts:
 
     hello_s: float
     ready_s: float
-    sink_attached: str
+    sink_mode: str
+    """How the sink's program is attached."""
+    sink_fallback: str | None
+    """Why it is not attached in a way that costs less; None where there is none."""
     sink_cost_ns: float
     no_drop_reasons: str | None
     """Why the kernel does not say why it drops frames; None where it does."""
@@ -46,8 +50,10 @@ class Path:
         settings: LocalSettings,
         streams: int,
         record: OwnershipRecord,
+        capture_frames: int = 0,
     ) -> None:
         self.preset = preset
+        self._capture_frames = capture_frames
         self._config = config
         self.testbed = LocalTestbed(settings, streams, record)
         self._opened_streams = 0
@@ -69,7 +75,14 @@ class Path:
             configuration = self.testbed.guest_configuration(guest["modules"])
             uut.call(GUEST, "guest.configure", configuration, timeout_s=30.0)
             sink = self.testbed.sink.call(
-                "sink", "sink.open", {"streams": self.testbed.sink_streams(), "attach": "auto"}
+                "sink",
+                "sink.open",
+                {
+                    "streams": self.testbed.sink_streams(),
+                    "attach": "auto",
+                    "capture_frames": self._capture_frames,
+                    "snap_bytes": SNAP_BYTES,
+                },
             )
             no_drop_reasons = self._try_drop_meter()
             self.use_streams(len(self.testbed.streams))
@@ -78,9 +91,15 @@ class Path:
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{uut.last_words(GUEST)}".strip()) from None
         ready_s = guest["hello_s"] + uut.counters([])["at_s"] - begun
-        attached = sorted({stream["attached"] for stream in sink["streams"]})
+        modes = sorted({stream["attached"] for stream in sink["streams"]})
+        reasons = sorted({stream["fallback"] for stream in sink["streams"] if stream["fallback"]})
         self.facts = PathFacts(
-            guest["hello_s"], ready_s, "+".join(attached), sink["cost_ns_per_frame"], no_drop_reasons
+            guest["hello_s"],
+            ready_s,
+            "+".join(modes),
+            "\n".join(reasons) or None,
+            sink["cost_ns_per_frame"],
+            no_drop_reasons,
         )
         return self.facts
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vtax.campaign.delay import delay_columns, probes_lost, queued_at_source
+from vtax.campaign.delay import delay_columns, delay_histograms
 from vtax.campaign.hops import Hop, hops
 from vtax.campaign.limits import offered_fps
 from vtax.campaign.trial import Measured
@@ -57,18 +57,12 @@ def record(
         cpu=_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
         hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[
-            {
-                "trial_id": measured.trial,
-                "stream": stream["stream"],
-                "kind": "one-way",
-                "corrected": False,
-                "lost": probes_lost(measured, stream, sunk[stream["stream"]]),
-                "histogram": sunk[stream["stream"]]["latency"]["histogram"],
-            }
+            row
             for stream in measured.source["streams"]
-            if not queued_at_source(measured, stream, measured.cell.testbed.link_mbps)
+            for row in delay_histograms(measured, stream, sunk[stream["stream"]])
         ],
         environment=surroundings,
+        capture=measured.captured,
     )
 
 
@@ -106,12 +100,28 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
         "frames_lost": sent - received,
         "frames_duplicated": sink["duplicated"],
         "frames_reordered": sink["reordered"],
+        **_order_columns(sent, sink),
         "loss_ratio": (sent - received) / sent if sent else None,
         "send_errors": phase["send_errors"],
         "blocked": phase["blocked"],
         "burst_frames": phase["longest_burst"],
         **delay_columns(measured, source, sink),
+        **{f"gap_{name}_ns": sink["times"]["gap"][f"{name}_ns"] for name in ("p50", "p99", "max")},
         "duration_s": measured.window_s,
+    }
+
+
+def _order_columns(sent: int, sink: dict[str, Any]) -> dict[str, Any]:
+    """How far frames were displaced, and how loss is spread. What no later frame betrays is the last period."""
+    reordering, loss = sink["reordering"], sink["loss"]
+    behind = sent - sink["next_expected"]
+    return {
+        "frames_displaced": reordering["displaced"],
+        "reordering_extent_mean_frames": reordering["extent_mean"],
+        "reordering_extent_max_frames": reordering["extent_max"],
+        "reordering_extents_cut": reordering["extents_cut"],
+        "loss_periods": loss["periods"] + (behind > 0),
+        "longest_loss_frames": None if loss["longest"] is None else max(loss["longest"], behind),
     }
 
 

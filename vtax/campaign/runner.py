@@ -148,7 +148,12 @@ class Campaign:
         first = plot.cells[0]
         preset = self.platforms.known[first.platform]
         path = Path(
-            preset, self.platforms.config(first), local_settings(first, self.cpus), plot.streams, owned
+            preset,
+            self.platforms.config(first),
+            local_settings(first, self.cpus),
+            plot.streams,
+            owned,
+            plot.capture_frames,
         )
         try:
             for position, cell in todo:
@@ -165,6 +170,8 @@ class Campaign:
                 facts = path.open()
                 if facts.no_drop_reasons is not None:
                     self.progress.note(f"drop reasons are not available: {facts.no_drop_reasons}")
+                if facts.sink_fallback is not None:
+                    self.progress.note(f"frames are counted by {facts.sink_mode}: {facts.sink_fallback}")
                 return facts
             except BUILD_FAILURES as error:
                 reason = str(error) or type(error).__name__
@@ -216,6 +223,8 @@ class Campaign:
                 "ceiling_fps": ceiling.ceiling_fps,
                 "hello_s": facts.hello_s,
                 "ready_s": facts.ready_s,
+                "sink_mode": facts.sink_mode,
+                "sink_fallback": facts.sink_fallback,
             }
             environment = {
                 "host": "local",

@@ -1,5 +1,6 @@
 """One trial: arm, go, warm up, measure, drain, collect. What came of it is judged and written elsewhere."""
 
+import math
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,9 +8,11 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from vtax.campaign.captures import captured_frames
 from vtax.campaign.path import Path
 from vtax.machine.agent import AgentError, AgentGone
-from vtax.scenario import Cell
+from vtax.results import CapturedFrame
+from vtax.scenario import Cell, Workload
 from vtax.testbed.local import GUEST
 from vtax.units import fps
 
@@ -35,6 +38,8 @@ class Measured:
     failure: str | None = None
     source: dict[str, Any] = field(default_factory=dict)
     sink: dict[str, Any] = field(default_factory=dict)
+    captured: list[CapturedFrame] = field(default_factory=list)
+    """The first frames that came, of all streams."""
     cpu: tuple[dict[str, Any], dict[str, Any]] | None = None
     interfaces: tuple[dict[str, Any], dict[str, Any]] | None = None
     drops: tuple[dict[str, Any], dict[str, Any]] | None = None
@@ -79,6 +84,13 @@ class Measured:
         return float(self.sink.get("drain_ms", 0)) / 1000
 
 
+def probe_interval(work: Workload) -> int:
+    """One frame of a paced stream in so many is a probe, as the source reckons; a flood's probes go beside it."""
+    if work.intended_mbps is None:
+        return 1
+    return max(1, math.floor(fps(work.intended_mbps, work.frame_bytes) / PROBES_PER_S_PACED + 0.5))
+
+
 def measure(
     path: Path, cell: Cell, trial: int, guest: dict[str, Any], *, mechanism: str, emulated: bool
 ) -> Measured:
@@ -116,7 +128,12 @@ def _failure_of(measured: Measured) -> str | None:
 
 def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, testbed = cell.workload, path.testbed
-    arm = {"trial": measured.trial, "phase": "measure", "frame_bytes": work.frame_bytes}
+    arm = {
+        "trial": measured.trial,
+        "phase": "measure",
+        "frame_bytes": work.frame_bytes,
+        "probe_interval": probe_interval(work),
+    }
     testbed.sink.call("sink", "sink.arm", arm)
     intended = None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes)
     path.meter_drops(None if intended is None else intended * work.streams)
@@ -150,6 +167,11 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     ]
     collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
     measured.sink = testbed.sink.call("sink", "sink.collect", collect)
+    for stream in measured.sink["streams"]:
+        number = stream["stream"]
+        stream["times"] = testbed.sink.call("sink", "sink.histograms", {"stream": number})
+        if work.capture_frames:
+            measured.captured += captured_frames(testbed.sink, number, work.capture_frames)
     measured.interfaces = (interfaces_before, _interfaces(path))
     if drops_before is not None and (drops_after := path.dropped()) is not None:
         measured.drops = (drops_before, drops_after)

@@ -4,8 +4,9 @@
 also while a campaign still writes. The tables stand in `schema`, for people in docs/results.md.
 """
 
+from vtax.results.captures import CapturedFrame
 from vtax.results.files import DiskError
 from vtax.results.reader import Result
 from vtax.results.writer import ResultWriter, TrialRecord
 
-__all__ = ["DiskError", "Result", "ResultWriter", "TrialRecord"]
+__all__ = ["CapturedFrame", "DiskError", "Result", "ResultWriter", "TrialRecord"]

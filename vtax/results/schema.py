@@ -89,6 +89,13 @@ TRIALS: Final = Table(
         Column(
             "ready_s", DOUBLE, "s", "from the guest's start to a path that carries frames on every stream"
         ),
+        Column("sink_mode", STRING, "", "where the sink counts: xdp-native, xdp-generic or tc"),
+        Column(
+            "sink_fallback",
+            STRING,
+            "",
+            "why not in a way before it in that list, with the kernel's words; null for the first",
+        ),
         Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
         Column("marks", STRINGS, "", "on a valid trial: generator-limited, link-limited, backpressured"),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
@@ -118,7 +125,30 @@ FLOWS: Final = Table(
         Column("frames_lost", INT64, "frames", "sent and never received"),
         Column("frames_duplicated", INT64, "frames", "received again"),
         Column("frames_reordered", INT64, "frames", "received after a frame with a higher sequence number"),
+        Column(
+            "frames_displaced", INT64, "frames", "of them, overtaken by at least the three frames before them"
+        ),
+        Column(
+            "reordering_extent_mean_frames",
+            DOUBLE,
+            "frames",
+            "mean extent of the reordered frames; null where there are none",
+        ),
+        Column(
+            "reordering_extent_max_frames",
+            INT64,
+            "frames",
+            "greatest extent of a reordered frame; null where there are none",
+        ),
+        Column("reordering_extents_cut", INT64, "frames", "extents of 1,024 or more, counted as 1,024"),
         Column("loss_ratio", DOUBLE, "ratio", "frames lost of frames sent (RFC 1242 3.6, as a ratio of 1)"),
+        Column("loss_periods", INT64, "periods", "runs of lost frames (RFC 3357)"),
+        Column(
+            "longest_loss_frames",
+            INT64,
+            "frames",
+            "frames of the longest such run; null where frames were reordered",
+        ),
         Column(
             "send_errors",
             INT64,
@@ -148,6 +178,23 @@ FLOWS: Final = Table(
         Column("latency_p99_ns", DOUBLE, "ns", "99% quantile of one-way delay; null below 1,000 samples"),
         Column("latency_p999_ns", DOUBLE, "ns", "99.9% quantile of one-way delay; null below 10,000 samples"),
         Column("latency_max_ns", DOUBLE, "ns", "greatest one-way delay"),
+        Column("pdv_p99_ns", DOUBLE, "ns", "99% quantile of delay beyond the least; null as latency_p99_ns"),
+        Column(
+            "pdv_p999_ns", DOUBLE, "ns", "99.9% quantile of delay beyond the least; null as latency_p999_ns"
+        ),
+        Column(
+            "ipdv_count", INT64, "samples", "pairs of probes, one sent next after the other, that arrived"
+        ),
+        Column(
+            "ipdv_p99_ns",
+            DOUBLE,
+            "ns",
+            "99% quantile of such a pair's difference in delay, without its sign; null below 1,000 pairs",
+        ),
+        Column("ipdv_p999_ns", DOUBLE, "ns", "99.9% quantile of it; null below 10,000 pairs"),
+        Column("gap_p50_ns", DOUBLE, "ns", "median gap between arrivals; null below 20 gaps"),
+        Column("gap_p99_ns", DOUBLE, "ns", "99% quantile of the gaps; null below 1,000 gaps"),
+        Column("gap_max_ns", DOUBLE, "ns", "greatest gap: the longest time that nothing arrived"),
         Column(
             "duration_s",
             DOUBLE,
@@ -194,13 +241,18 @@ HOPS: Final = Table(
 
 LATENCY: Final = Table(
     "latency",
-    "a delay histogram of a stream in a trial",
+    "a histogram of times of a stream in a trial",
     (
         TRIAL_ID,
         Column("stream", INT32, "", "number of the stream, from 0"),
-        Column("kind", STRING, "", "what was timed: one-way"),
+        Column("kind", STRING, "", "what was timed: one-way, ipdv-positive, ipdv-negative or gap"),
         Column("corrected", BOOL, "", "corrected for coordinated omission"),
-        Column("lost", INT64, "probes", "sent and never received: their delay is beyond every other"),
+        Column(
+            "lost",
+            INT64,
+            "probes",
+            "sent and never received: their delay is beyond every other; null but for one-way",
+        ),
         Column("histogram", STRING, "ns", "HdrHistogram, V2 encoding, base64"),
     ),
 )

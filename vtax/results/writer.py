@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from vtax.inputs import InputError
 from vtax.results.blocks import read_block
+from vtax.results.captures import CapturedFrame, write_capture
 from vtax.results.contents import Contents, read_contents
 from vtax.results.files import create_empty_directory, disk_errors, lock_directory, sync_directory
 from vtax.results.journal import Entry, Journal, by_block, set_aside
@@ -42,6 +43,7 @@ class TrialRecord:
     hops: list[Row] = field(default_factory=list)
     latency: list[Row] = field(default_factory=list)
     environment: list[Row] = field(default_factory=list)
+    capture: list[CapturedFrame] = field(default_factory=list)
 
 
 class ResultWriter:
@@ -128,6 +130,8 @@ class ResultWriter:
         self._block = None  # stays so if the disk fails below: the parts are then no longer what _rows says
         entry = Entry(trial_id, block, {table: added[table].num_rows for table in TABLES})
         with disk_errors(self.directory):
+            if record.capture:
+                write_capture(self.directory, trial_id, record.capture)
             self._write(block, rows, rewritten)
             self._journal.append(entry)
         self._committed[trial_id] = entry

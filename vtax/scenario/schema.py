@@ -100,6 +100,13 @@ class Workload(Keys):
         "auto, raw, gso, af_xdp",
         default="auto",
     )
+    capture_frames: int = _key(
+        "first frames of each stream that are kept as they came, in a pcap file a trial",
+        "0 to 1024",
+        default=0,
+        ge=0,
+        le=1024,
+    )
 
 
 class TestbedSettings(Keys):

@@ -113,6 +113,14 @@ impl Agent {
                 let sink = self.sink.lease()?;
                 self.later(method, move |abort| sink.collect(&params, abort))
             }
+            "sink.histograms" => {
+                let params = read_params(params)?;
+                now(self.sink.lease()?.histograms(&params)?)
+            }
+            "sink.capture" => {
+                let params = read_params(params)?;
+                now(self.sink.lease()?.capture(&params)?)
+            }
             "sink.close" => {
                 let Nothing {} = read_params(params)?;
                 if let Some(sink) = self.sink.take()? {

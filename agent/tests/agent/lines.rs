@@ -75,6 +75,8 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         50 => with("source.run", run()),
         25 => with("sink.arm", arm()),
         25 => with("sink.collect", collect()),
+        5 => with("sink.histograms", (0_u8..4).prop_map(|stream| json!({"stream": stream})).boxed()),
+        5 => with("sink.capture", capture()),
         10 => with("guest.configure", guest()),
         2 => with("source.open", source()),
         1 => with("sink.open", sink()),
@@ -118,14 +120,27 @@ fn sink() -> BoxedStrategy<Value> {
     (
         vec(stream, 1..3),
         select(vec!["auto", "native", "generic", "tc"]),
+        0..100,
     )
-        .prop_map(|(streams, attach)| json!({"streams": streams, "attach": attach}))
+        .prop_map(|(streams, attach, capture_frames)| {
+            json!({"streams": streams, "attach": attach, "capture_frames": capture_frames, "snap_bytes": 200})
+        })
+        .boxed()
+}
+
+fn capture() -> BoxedStrategy<Value> {
+    (0_u8..4, 0..200)
+        .prop_map(|(stream, first)| json!({"stream": stream, "first": first}))
         .boxed()
 }
 
 fn arm() -> BoxedStrategy<Value> {
-    (0..3, select(vec!["probe", "measure"]), 64..300)
-        .prop_map(|(trial, phase, frame_bytes)| json!({"trial": trial, "phase": phase, "frame_bytes": frame_bytes}))
+    (0..3, select(vec!["probe", "measure"]), 64..300, 1..200)
+        .prop_map(|(trial, phase, frame_bytes, probe_interval)| {
+            json!({
+                "trial": trial, "phase": phase, "frame_bytes": frame_bytes, "probe_interval": probe_interval,
+            })
+        })
         .boxed()
 }
 

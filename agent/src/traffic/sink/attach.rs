@@ -6,9 +6,10 @@ use std::os::fd::AsFd;
 use anyhow::anyhow;
 use libbpf_rs::ProgramHandle;
 
+use super::capture::Capture;
 use super::cost;
 use super::delivery::Delivery;
-use super::program::{self, Memory};
+use super::program::{self, Build, Memory, OpenSinkSkel};
 use super::wire::{AttachRequest, Mode};
 use crate::traffic::clsact::IngressFilter;
 use crate::traffic::interface::Interface;
@@ -21,6 +22,8 @@ pub(super) struct Attached {
     pub delivery: Delivery,
     pub memory: Memory,
     pub cost_ns_per_frame: f64,
+    /// Why it is none of the modes that were tried before; None where it is the first.
+    pub fallback: Option<String>,
     program_id: u32,
     hold: Hold,
 }
@@ -34,11 +37,28 @@ enum Hold {
 
 impl Attached {
     /// Attaches in the first mode that the request allows and the kernel grants.
-    pub fn new(interface: &Interface, request: AttachRequest) -> anyhow::Result<Self> {
+    pub fn new(
+        interface: &Interface,
+        request: AttachRequest,
+        capture: Capture,
+    ) -> anyhow::Result<Self> {
+        Self::adjusted(interface, request, capture, |_, _| ())
+    }
+
+    /// The same, with programs that `adjust` had the last word on.
+    pub fn adjusted(
+        interface: &Interface,
+        request: AttachRequest,
+        capture: Capture,
+        adjust: impl Fn(Mode, &mut OpenSinkSkel<'_>),
+    ) -> anyhow::Result<Self> {
         let mut refusals = Vec::new();
         for &mode in allowed(request) {
-            match Self::in_mode(interface, mode) {
-                Ok(attached) => return Ok(attached),
+            match Self::in_mode(interface, mode, capture, |open| adjust(mode, open)) {
+                Ok(mut attached) => {
+                    attached.fallback = (!refusals.is_empty()).then(|| refusals.join(". "));
+                    return Ok(attached);
+                }
                 Err(error) => refusals.push(format!("{}: {error:#}", title(mode))),
             }
         }
@@ -49,10 +69,20 @@ impl Attached {
         ))
     }
 
-    fn in_mode(interface: &Interface, mode: Mode) -> anyhow::Result<Self> {
+    fn in_mode(
+        interface: &Interface,
+        mode: Mode,
+        capture: Capture,
+        adjust: impl FnOnce(&mut OpenSinkSkel<'_>),
+    ) -> anyhow::Result<Self> {
         let mut storage = MaybeUninit::uninit();
         let delivery = Delivery::to(&interface.name, mode);
-        let loaded = program::load(&mut storage, mode, delivery)?;
+        let build = Build {
+            mode,
+            delivery,
+            capture,
+        };
+        let loaded = program::load(&mut storage, build, adjust)?;
         let memory = Memory::of(&loaded)?;
         let cost_ns_per_frame = cost::ns_per_frame(&loaded, &memory)?;
         let program = match mode {
@@ -77,6 +107,7 @@ impl Attached {
             delivery,
             memory,
             cost_ns_per_frame,
+            fallback: None,
             program_id: program.id(),
             hold,
         })

@@ -5,9 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Stream;
-use super::histogram::latency;
-use super::program::{LANE_EXTRA, LANE_MAIN, PHASE_MEASURE, PHASE_PROBE, PHASE_WARMUP, State};
-use super::wire::{CollectParams, CollectedStream, Ended, PhaseFrames, Probes, Refused};
+use super::histogram::durations;
+use super::program::{
+    LANE_EXTRA, LANE_MAIN, Lane, PHASE_MEASURE, PHASE_PROBE, PHASE_WARMUP, State,
+};
+use super::wire::{
+    CollectParams, CollectedStream, Ended, HistogramsReply, Loss, PhaseFrames, Probes, Refused,
+    Reordering,
+};
 
 /// Fine enough for a drain time in milliseconds, coarse enough to leave the UUT its CPU.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
@@ -64,6 +69,9 @@ pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
         received: main.received,
         duplicated: main.duplicated,
         reordered: main.reordered,
+        reordering: reordering(&main),
+        next_expected: main.next_expected,
+        loss: loss(&main),
         longest_run: main.longest_run,
         first_ns: (state.first_ns > 0).then_some(state.first_ns),
         last_ns: (state.last_ns > 0).then_some(state.last_ns),
@@ -77,8 +85,35 @@ pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
             received: extra.received,
             duplicated: extra.duplicated,
         },
-        latency: latency(&stream.attached.memory.delays()?)?,
+        latency: durations(&stream.attached.memory.histograms()?.delay.buckets)?,
     })
+}
+
+/// What else one stream's frames told of time since it was armed.
+pub(super) fn histograms(stream: &Stream) -> anyhow::Result<HistogramsReply> {
+    let histograms = stream.attached.memory.histograms()?;
+    Ok(HistogramsReply {
+        ipdv_positive: durations(&histograms.ipdv_positive.buckets)?,
+        ipdv_negative: durations(&histograms.ipdv_negative.buckets)?,
+        gap: durations(&histograms.gap.buckets)?,
+    })
+}
+
+fn reordering(lane: &Lane) -> Reordering {
+    let any = lane.reordered > 0;
+    Reordering {
+        extent_mean: any.then(|| lane.extent_sum as f64 / lane.reordered as f64),
+        extent_max: any.then_some(lane.extent_max),
+        extents_cut: lane.extents_cut,
+        displaced: lane.displaced,
+    }
+}
+
+fn loss(lane: &Lane) -> Loss {
+    Loss {
+        periods: lane.loss_periods,
+        longest: (lane.reordered == 0).then_some(lane.longest_gap),
+    }
 }
 
 fn read(streams: &[Stream]) -> anyhow::Result<Vec<(u8, State)>> {

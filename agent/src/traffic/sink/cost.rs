@@ -20,6 +20,7 @@ const ARMED: Armed = Armed {
     stream: 0,
     phase: AnalysedPhase::Measure,
     frame_bytes: FRAME_BYTES as u32,
+    probe_interval: 1,
 };
 
 /// Nanoseconds for a frame that is counted and whose delay is filed, by BPF_PROG_TEST_RUN.

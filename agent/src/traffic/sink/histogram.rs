@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
-use super::wire::Latency;
+use super::wire::Durations;
 
 /// As in `delay_bucket.h`.
 const SUB_BUCKET_BITS: u32 = 7;
@@ -25,11 +25,11 @@ pub(super) fn bucket_middle_ns(bucket: usize) -> u64 {
 }
 
 /// Summarises bucket counts.
-pub(super) fn latency(buckets: &[u64; DELAY_BUCKETS]) -> anyhow::Result<Latency> {
+pub(super) fn durations(buckets: &[u64; DELAY_BUCKETS]) -> anyhow::Result<Durations> {
     let delays = histogram(buckets, 3)?;
     let count = delays.len();
     let if_any = (count > 0).then_some(());
-    Ok(Latency {
+    Ok(Durations {
         count,
         min_ns: if_any.map(|()| delays.min()),
         mean_ns: if_any.map(|()| delays.mean()),
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn quantiles_need_enough_samples() {
         let shown = |count| {
-            let latency = latency(&counts(&[(1000, count)])).unwrap();
+            let latency = durations(&counts(&[(1000, count)])).unwrap();
             [
                 latency.p50_ns,
                 latency.p90_ns,
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn no_sample_gives_no_number() {
-        let latency = latency(&counts(&[])).unwrap();
+        let latency = durations(&counts(&[])).unwrap();
         assert_eq!(latency.count, 0);
         assert_eq!(
             (latency.min_ns, latency.mean_ns, latency.max_ns),
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn quantiles_stand_where_the_samples_are() {
         let (fast, slow) = (1000, 2000);
-        let latency = latency(&counts(&[(fast, 9_500), (slow, 500)])).unwrap();
+        let latency = durations(&counts(&[(fast, 9_500), (slow, 500)])).unwrap();
         for (quantile, bucket) in [
             (latency.p50_ns, fast),
             (latency.p90_ns, fast),

@@ -1,10 +1,11 @@
 //! The counting sink: a BPF program at the interface where a stream leaves the UUT.
 //!
 //! It checks, counts and drops test frames before the kernel sees them; nothing is copied to user
-//! space. Life of a sink: `open` attaches, `arm` zeroes and names the trial, `collect` waits for
+//! space but, where that is asked for, the first frames. Life of a sink: `open` attaches, `arm` zeroes and names the trial, `collect` waits for
 //! the last frames and reports, `close` detaches.
 
 mod attach;
+mod capture;
 mod collect;
 mod cost;
 mod delivery;
@@ -20,9 +21,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use self::attach::Attached;
+use self::capture::Capture;
 use self::delivery::{Delivery, await_running_programs};
 use self::program::Armed;
-use self::wire::{ArmParams, CollectParams, CollectReply, OpenParams, OpenReply, OpenStream};
+use self::wire::{
+    ArmParams, CaptureParams, CaptureReply, CollectParams, CollectReply, HistogramsParams,
+    HistogramsReply, OpenParams, OpenReply, OpenStream,
+};
 use super::Error;
 use super::interface::Interface;
 
@@ -49,11 +54,12 @@ impl Sink {
     /// Attaches to every stream's interface, or to none. Test frames are refused until `arm`.
     pub fn open(params: &OpenParams) -> Result<(Self, OpenReply), Error> {
         check_pairs(params)?;
+        let capture = Capture::asked(params)?;
         let mut streams = Vec::new();
         for (position, pair) in params.streams.iter().enumerate() {
             let interface =
                 Interface::find(&format!("streams[{position}].interface"), &pair.interface)?;
-            let attached = Attached::new(&interface, params.attach)?;
+            let attached = Attached::new(&interface, params.attach, capture)?;
             streams.push(Stream {
                 number: pair.stream,
                 attached,
@@ -65,6 +71,7 @@ impl Sink {
                 .map(|s| OpenStream {
                     stream: s.number,
                     attached: s.attached.mode,
+                    fallback: s.attached.fallback.clone(),
                 })
                 .collect(),
             cost_ns_per_frame: streams[0].attached.cost_ns_per_frame,
@@ -90,6 +97,9 @@ impl Sink {
             );
             return Err(Error::params("frame_bytes", allowed));
         }
+        if params.probe_interval == 0 {
+            return Err(Error::params("probe_interval", "must be at least 1"));
+        }
         self.armed = false;
         for stream in &self.streams {
             stream.attached.memory.disarm()?;
@@ -107,6 +117,7 @@ impl Sink {
                 stream: stream.number,
                 phase: params.phase,
                 frame_bytes: params.frame_bytes,
+                probe_interval: params.probe_interval,
             })?;
         }
         self.armed = true;
@@ -136,6 +147,18 @@ impl Sink {
         })
     }
 
+    /// What one stream's frames told of time since `arm`, beside the delays that `collect` reports.
+    pub fn histograms(&self, params: &HistogramsParams) -> Result<HistogramsReply, Error> {
+        Ok(collect::histograms(self.stream("stream", params.stream)?)?)
+    }
+
+    /// The first frames that one stream brought since `arm`.
+    pub fn capture(&self, params: &CaptureParams) -> Result<CaptureReply, Error> {
+        let memory = &self.stream("stream", params.stream)?.attached.memory;
+        let captured = memory.state()?.captured;
+        Ok(memory.captures.read(params.first, captured)?)
+    }
+
     /// Detaches everything; reports the first interface where that failed.
     pub fn close(self) -> Result<(), Error> {
         let results: Vec<_> = self
@@ -147,6 +170,13 @@ impl Sink {
             .into_iter()
             .collect::<anyhow::Result<()>>()
             .map_err(Error::from)
+    }
+
+    fn stream(&self, field: &str, number: u8) -> Result<&Stream, Error> {
+        self.streams
+            .iter()
+            .find(|stream| stream.number == number)
+            .ok_or_else(|| Error::params(field, format!("stream {number} was not opened")))
     }
 
     fn check_collect(&self, params: &CollectParams) -> Result<(), Error> {
@@ -164,20 +194,11 @@ impl Sink {
         }
         let mut seen = BTreeSet::new();
         for (position, expected) in params.expected.iter().enumerate() {
-            let field = || format!("expected[{position}].stream");
-            if !self
-                .streams
-                .iter()
-                .any(|stream| stream.number == expected.stream)
-            {
-                return Err(Error::params(
-                    field(),
-                    format!("stream {} was not opened", expected.stream),
-                ));
-            }
+            let field = format!("expected[{position}].stream");
+            self.stream(&field, expected.stream)?;
             if !seen.insert(expected.stream) {
                 return Err(Error::params(
-                    field(),
+                    field,
                     format!("stream {} is named twice", expected.stream),
                 ));
             }

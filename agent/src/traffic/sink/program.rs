@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use libbpf_rs::OpenObject;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
+use super::capture::{Capture, Captures};
 use super::delivery::Delivery;
-use super::histogram::DELAY_BUCKETS;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 
@@ -15,13 +15,15 @@ pub(super) mod skeleton {
     include!(concat!(env!("OUT_DIR"), "/sink.skel.rs"));
 }
 
-pub(super) use skeleton::SinkSkel;
+pub(super) use skeleton::types::histograms as Histograms;
+pub(super) use skeleton::types::lane as Lane;
 pub(super) use skeleton::types::state as State;
+pub(super) use skeleton::{OpenSinkSkel, SinkSkel};
 
 // SAFETY: laid out by the skeleton after the BPF program's own types: integers, without padding.
 unsafe impl MapValue for State {}
-unsafe impl MapValue for skeleton::types::window {}
-unsafe impl MapValue for skeleton::types::histogram {}
+unsafe impl MapValue for skeleton::types::memory {}
+unsafe impl MapValue for Histograms {}
 
 /// `enum phase` of frame.h; also the index of `State::frames`.
 pub(super) const PHASE_PROBE: usize = 1;
@@ -32,13 +34,26 @@ pub(super) const PHASE_MEASURE: usize = 3;
 pub(super) const LANE_MAIN: usize = 0;
 pub(super) const LANE_EXTRA: usize = 1;
 
+/// What a sink's program is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Build {
+    pub mode: Mode,
+    pub delivery: Delivery,
+    pub capture: Capture,
+}
+
 /// Loads what an attachment of this mode runs, not what only the others do: the kernel may refuse
-/// those.
-pub(super) fn load(
-    storage: &mut MaybeUninit<OpenObject>,
-    mode: Mode,
-    delivery: Delivery,
-) -> anyhow::Result<SinkSkel<'_>> {
+/// those. `adjust` has the last word on what is loaded.
+pub(super) fn load<'a>(
+    storage: &'a mut MaybeUninit<OpenObject>,
+    build: Build,
+    adjust: impl FnOnce(&mut OpenSinkSkel<'a>),
+) -> anyhow::Result<SinkSkel<'a>> {
+    let Build {
+        mode,
+        delivery,
+        capture,
+    } = build;
     with_libbpf_log("the kernel refuses the sink's BPF program", || {
         let mut open = skeleton::SinkSkelBuilder::default().open(storage)?;
         open.progs.sink_tc.set_autoload(mode == Mode::Tc);
@@ -49,6 +64,15 @@ pub(super) fn load(
             .as_deref_mut()
             .expect("the program has constants");
         constants.serialised = u8::from(delivery == Delivery::Serialised);
+        constants.capture_frames = capture.frames;
+        constants.snap_bytes = capture.snap_bytes;
+        open.maps
+            .sink_captures
+            .set_max_entries(capture.frames.max(1))?;
+        open.maps
+            .sink_captures
+            .set_value_size(capture.value_bytes())?;
+        adjust(&mut open);
         open.load()
     })
 }
@@ -57,8 +81,9 @@ pub(super) fn load(
 #[derive(Debug)]
 pub(super) struct Memory {
     state: Single<State>,
-    window: Single<skeleton::types::window>,
-    delays: Single<skeleton::types::histogram>,
+    past: Single<skeleton::types::memory>,
+    histograms: Single<Histograms>,
+    pub captures: Captures,
 }
 
 /// The frames to be counted; the others are refused.
@@ -68,14 +93,17 @@ pub(super) struct Armed {
     pub stream: u8,
     pub phase: AnalysedPhase,
     pub frame_bytes: u32,
+    /// One frame in so many is a probe: those whose sequence is its multiple.
+    pub probe_interval: u32,
 }
 
 impl Memory {
     pub fn of(program: &SinkSkel<'_>) -> anyhow::Result<Self> {
         Ok(Self {
             state: Single::locked(&program.maps.sink_state)?,
-            window: Single::new(&program.maps.sink_window)?,
-            delays: Single::new(&program.maps.sink_delays)?,
+            past: Single::new(&program.maps.sink_memory)?,
+            histograms: Single::new(&program.maps.sink_histograms)?,
+            captures: Captures::new(&program.maps.sink_captures)?,
         })
     }
 
@@ -85,10 +113,10 @@ impl Memory {
     }
 
     /// Counts for `armed` from here on. To be called on a disarmed program, when no run of it is
-    /// left that began before: an unarmed program leaves window and histogram alone.
+    /// left that began before: an unarmed program leaves all but its state alone.
     pub fn arm(&self, armed: Armed) -> anyhow::Result<()> {
-        self.window.zero()?;
-        self.delays.zero()?;
+        self.past.zero()?;
+        self.histograms.zero()?;
         let phase = match armed.phase {
             AnalysedPhase::Probe => PHASE_PROBE,
             AnalysedPhase::Measure => PHASE_MEASURE,
@@ -97,6 +125,7 @@ impl Memory {
             trial: armed.trial,
             stream: armed.stream.into(),
             frame_bytes: armed.frame_bytes,
+            probe_interval: armed.probe_interval,
             analysed_phase: phase as u16,
             ..State::default()
         })
@@ -106,8 +135,8 @@ impl Memory {
         self.state.read()
     }
 
-    /// Frames in each delay bucket.
-    pub fn delays(&self) -> anyhow::Result<[u64; DELAY_BUCKETS]> {
-        Ok(self.delays.read()?.buckets)
+    /// Frames or pairs of frames in each bucket.
+    pub fn histograms(&self) -> anyhow::Result<Histograms> {
+        self.histograms.read()
     }
 }

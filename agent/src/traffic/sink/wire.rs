@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 pub struct OpenParams {
     pub streams: Vec<StreamInterface>,
     pub attach: AttachRequest,
+    /// How many of the first frames of a trial are kept, on each stream.
+    #[serde(default)]
+    pub capture_frames: u32,
+    /// Bytes that are kept of each.
+    #[serde(default = "default_snap_bytes")]
+    pub snap_bytes: u32,
+}
+
+fn default_snap_bytes() -> u32 {
+    128
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -48,6 +58,8 @@ pub struct OpenReply {
 pub struct OpenStream {
     pub stream: u8,
     pub attached: Mode,
+    /// Why it is none of the modes before it; null where it is the first.
+    pub fallback: Option<String>,
 }
 
 /// `sink.arm`: what is counted from here on.
@@ -57,6 +69,13 @@ pub struct ArmParams {
     pub trial: u32,
     pub phase: AnalysedPhase,
     pub frame_bytes: u32,
+    /// One frame in so many is a probe: those whose sequence is its multiple. Extra probes are all.
+    #[serde(default = "every_frame")]
+    pub probe_interval: u32,
+}
+
+fn every_frame() -> u32 {
+    1
 }
 
 /// The phase whose frames are analysed; those of the others are only counted.
@@ -117,6 +136,10 @@ pub struct CollectedStream {
     pub duplicated: u64,
     /// RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate.
     pub reordered: u64,
+    pub reordering: Reordering,
+    /// One above the highest sequence that came.
+    pub next_expected: u64,
+    pub loss: Loss,
     /// Longest run of consecutive sequences.
     pub longest_run: u64,
     /// CLOCK_MONOTONIC at the first and last arrival; null when there was none.
@@ -124,7 +147,27 @@ pub struct CollectedStream {
     pub last_ns: Option<u64>,
     pub refused: Refused,
     pub probes: Probes,
-    pub latency: Latency,
+    /// One-way delay of the frames that were sent to measure it.
+    pub latency: Durations,
+}
+
+/// How far reordered frames were displaced (RFC 4737, 4.2 and 5). Null where there were none.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reordering {
+    pub extent_mean: Option<f64>,
+    pub extent_max: Option<u64>,
+    /// Extents of 1024 or more, taken as 1024.
+    pub extents_cut: u64,
+    /// Frames that the three before them had all overtaken.
+    pub displaced: u64,
+}
+
+/// Loss below the highest sequence that came (RFC 3357).
+#[derive(Clone, Debug, Serialize)]
+pub struct Loss {
+    pub periods: u64,
+    /// Frames of the longest; null where late frames have shortened some.
+    pub longest: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -153,9 +196,54 @@ pub struct Probes {
     pub duplicated: u64,
 }
 
-/// One-way delay of the frames that were sent to measure it. Null where there are too few samples.
+/// `sink.histograms`: what one stream's frames tell of time, beside their delay.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HistogramsParams {
+    pub stream: u8,
+}
+
 #[derive(Clone, Debug, Serialize)]
-pub struct Latency {
+pub struct HistogramsReply {
+    /// RFC 5481, 4.1: delay less that of the probe before, where it is no less.
+    pub ipdv_positive: Durations,
+    /// The same where it is less, without its sign.
+    pub ipdv_negative: Durations,
+    /// Between one arrival and the next, duplicates among them.
+    pub gap: Durations,
+}
+
+/// `sink.capture`: the first frames that came since `sink.arm`, other phases' left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureParams {
+    pub stream: u8,
+    /// How many of them are known already.
+    pub first: u32,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct CaptureReply {
+    /// How many there are in all.
+    pub captured: u32,
+    /// CLOCK_REALTIME less CLOCK_MONOTONIC, now.
+    pub clock_offset_ns: i64,
+    /// As many as fit.
+    pub frames: Vec<CapturedFrame>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct CapturedFrame {
+    /// CLOCK_MONOTONIC at its arrival.
+    pub time_ns: u64,
+    pub frame_bytes: u32,
+    /// Its first bytes, base64.
+    pub bytes: String,
+}
+
+/// Delays, or other times. Null where there are too few samples.
+#[derive(Clone, Debug, Serialize)]
+pub struct Durations {
     pub count: u64,
     pub min_ns: Option<u64>,
     pub mean_ns: Option<f64>,

@@ -3,11 +3,17 @@
 use std::process::Command;
 use std::thread;
 
+use libbpf_rs::ProgramType;
 use serde_json::json;
 
+use super::bench::NO_CAPTURE;
 use super::network::*;
 use super::*;
+use crate::traffic::interface::Interface;
 use crate::traffic::sink::Sink;
+use crate::traffic::sink::attach::Attached;
+use crate::traffic::sink::program::OpenSinkSkel;
+use crate::traffic::sink::wire::{AttachRequest, Mode};
 use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc, wait_until};
 
 #[test]
@@ -24,6 +30,11 @@ fn auto_takes_generic_xdp_where_frames_are_too_long_for_native() {
 
         let (mut sink, opened) = open("auto").unwrap();
         assert_eq!(opened["streams"][0]["attached"], "xdp-generic");
+        let fallback = opened["streams"][0]["fallback"].as_str().unwrap();
+        assert!(
+            fallback.starts_with("native XDP: cannot attach to snk0"),
+            "{fallback}"
+        );
         arm(&mut sink, 9014);
         let sender = Sender::new();
         (0..5).for_each(|sequence| sender.send(&frame(sequence).to_bytes(9014)));
@@ -32,6 +43,56 @@ fn auto_takes_generic_xdp_where_frames_are_too_long_for_native() {
             (&reply["ended"], &stream["received"]),
             (&json!("complete"), &json!(5))
         );
+    });
+}
+
+/// Loads each program as if it were of the other's kind, whose context has its fields elsewhere: the verifier must refuse that.
+fn spoil(program: &mut OpenSinkSkel<'_>) {
+    program.progs.sink_xdp.set_prog_type(ProgramType::SchedCls);
+    program.progs.sink_tc.set_prog_type(ProgramType::Xdp);
+}
+
+#[test]
+fn a_refused_program_is_told_with_the_verifier_s_last_lines() {
+    const VERIFIER: &str = "\nprocessed ";
+    in_namespace(|| {
+        let interface = Interface::find("interface", SINK).unwrap();
+        let refusing = |refused: &[Mode]| {
+            Attached::adjusted(
+                &interface,
+                AttachRequest::Auto,
+                NO_CAPTURE,
+                |mode, program| {
+                    if refused.contains(&mode) {
+                        spoil(program);
+                    }
+                },
+            )
+        };
+        let generic = refusing(&[Mode::XdpNative]).unwrap();
+        let reason = generic.fallback.as_deref().unwrap();
+        assert_eq!(generic.mode, Mode::XdpGeneric);
+        assert!(reason.starts_with("native XDP: the kernel refuses the sink's BPF program"));
+        assert!(
+            reason.contains("invalid mem access") && reason.contains(VERIFIER),
+            "{reason}"
+        );
+        assert!(reason.lines().count() < 20, "{reason}");
+        generic.detach().unwrap();
+
+        let tc = refusing(&[Mode::XdpNative, Mode::XdpGeneric]).unwrap();
+        assert_eq!(tc.mode, Mode::Tc);
+        assert!(tc.fallback.as_deref().unwrap().contains("generic XDP: "));
+        tc.detach().unwrap();
+
+        let all = [Mode::XdpNative, Mode::XdpGeneric, Mode::Tc];
+        let error = refusing(&all).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("no sink on {SINK}. ")),
+            "{error}"
+        );
+        assert_eq!(error.matches(VERIFIER).count(), 3, "{error}");
+        assert_nothing_attached();
     });
 }
 

@@ -1,12 +1,13 @@
 //! The BPF program on hand-made frames, by BPF_PROG_TEST_RUN.
 
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 
 use libbpf_rs::{ProgramInput, ProgramOutput};
 
 use super::*;
+use crate::traffic::sink::capture::Capture;
 use crate::traffic::sink::delivery::Delivery;
-use crate::traffic::sink::program::skeleton::types::lane as Lane;
+use crate::traffic::sink::program::skeleton::types::__sk_buff;
 use crate::traffic::sink::program::*;
 use crate::traffic::sink::wire::{AnalysedPhase, Mode};
 
@@ -20,6 +21,12 @@ pub(super) const ARMED: Armed = Armed {
     stream: STREAM,
     phase: AnalysedPhase::Measure,
     frame_bytes: FRAME_BYTES as u32,
+    probe_interval: 1,
+};
+
+pub(super) const NO_CAPTURE: Capture = Capture {
+    frames: 0,
+    snap_bytes: 128,
 };
 
 /// A loaded, armed and unattached sink.
@@ -31,6 +38,10 @@ pub(super) struct Bench<'a> {
 
 /// Runs `test` on the programs of each mode, without a lock and with one.
 pub(super) fn on_all_programs(test: impl Fn(&Bench<'_>)) {
+    on_capturing_programs(NO_CAPTURE, test);
+}
+
+pub(super) fn on_capturing_programs(capture: Capture, test: impl Fn(&Bench<'_>)) {
     let programs = [
         (Mode::XdpNative, Delivery::Serialised),
         (Mode::XdpGeneric, Delivery::Concurrent),
@@ -38,8 +49,13 @@ pub(super) fn on_all_programs(test: impl Fn(&Bench<'_>)) {
     ];
     for (mode, delivery) in programs {
         let mut storage = MaybeUninit::uninit();
+        let build = Build {
+            mode,
+            delivery,
+            capture,
+        };
         let program =
-            load(&mut storage, mode, delivery).expect("these tests run BPF programs and need root");
+            load(&mut storage, build, |_| ()).expect("these tests run BPF programs and need root");
         let memory = Memory::of(&program).unwrap();
         memory.arm(ARMED).unwrap();
         test(&Bench {
@@ -48,6 +64,13 @@ pub(super) fn on_all_programs(test: impl Fn(&Bench<'_>)) {
             mode,
         });
     }
+}
+
+/// What tells the tc program that its packet is two frames that were merged.
+pub(super) fn super_packet_context() -> [u8; size_of::<__sk_buff>()] {
+    let mut context = [0; size_of::<__sk_buff>()];
+    context[offset_of!(__sk_buff, gso_segs)..][..4].copy_from_slice(&2u32.to_ne_bytes());
+    context
 }
 
 impl Bench<'_> {
@@ -94,6 +117,6 @@ impl Bench<'_> {
     }
 
     pub fn delay_count(&self) -> u64 {
-        self.memory.delays().unwrap().iter().sum()
+        self.memory.histograms().unwrap().delay.buckets.iter().sum()
     }
 }

@@ -25,7 +25,7 @@ fn delays_are_taken_from_flagged_frames() {
             ..frame(5)
         });
 
-        let delays = sink.memory.delays().unwrap();
+        let delays = sink.memory.histograms().unwrap().delay.buckets;
         let filed: Vec<usize> = (0..delays.len())
             .filter(|&bucket| delays[bucket] > 0)
             .collect();
@@ -67,6 +67,6 @@ fn a_send_time_in_the_future_is_no_delay() {
             time_ns,
             ..frame(0)
         });
-        assert_eq!(sink.memory.delays().unwrap()[0], 1);
+        assert_eq!(sink.memory.histograms().unwrap().delay.buckets[0], 1);
     });
 }

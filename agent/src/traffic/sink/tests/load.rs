@@ -14,7 +14,7 @@ use super::*;
 use crate::traffic::sink::cost;
 use crate::traffic::sink::delivery::Delivery;
 use crate::traffic::sink::frame::FLAG_PROBE;
-use crate::traffic::sink::program::{LANE_MAIN, Memory, load};
+use crate::traffic::sink::program::{Build, LANE_MAIN, Memory, load};
 use crate::traffic::sink::wire::Mode;
 use crate::traffic::testing::wait_until;
 
@@ -22,7 +22,12 @@ use crate::traffic::testing::wait_until;
 fn two_cpus_at_once_lose_no_count() {
     const FRAMES: u32 = 200_000;
     let mut storage = MaybeUninit::uninit();
-    let program = load(&mut storage, Mode::XdpGeneric, Delivery::Concurrent).unwrap();
+    let build = Build {
+        mode: Mode::XdpGeneric,
+        delivery: Delivery::Concurrent,
+        capture: NO_CAPTURE,
+    };
+    let program = load(&mut storage, build, |_| ()).unwrap();
     let memory = Memory::of(&program).unwrap();
     let numbering = program.progs.sink_cost.as_fd();
     let start = Barrier::new(2);
@@ -53,7 +58,10 @@ fn two_cpus_at_once_lose_no_count() {
     wait_until(uninterrupted);
     let main = memory.state().unwrap().lanes[LANE_MAIN];
     assert_eq!((main.received, main.duplicated), (2 * u64::from(FRAMES), 0));
-    assert_eq!(memory.delays().unwrap().iter().sum::<u64>(), main.received);
+    let histograms = memory.histograms().unwrap();
+    let filed = |buckets: &[u64]| buckets.iter().sum::<u64>();
+    assert_eq!(filed(&histograms.delay.buckets), main.received);
+    assert_eq!(filed(&histograms.gap.buckets), main.received - 1);
 }
 
 /// BPF_PROG_TEST_RUN through a descriptor, which can cross threads. False when a signal cut it

@@ -2,11 +2,14 @@
 
 mod attachment;
 mod bench;
+mod capture;
 mod delays;
 mod load;
 mod network;
+mod order;
 mod refusals;
 mod sequences;
+mod variation;
 
 use super::cost::monotonic_ns;
 use super::frame::TestFrame;

@@ -48,7 +48,7 @@ fn counts_a_mixed_load(attach: &str, attached: &str) {
         let (mut sink, opened) = open(attach).unwrap();
         assert_eq!(
             opened["streams"],
-            json!([{"stream": STREAM, "attached": attached}])
+            json!([{"stream": STREAM, "attached": attached, "fallback": null}])
         );
         assert!(opened["cost_ns_per_frame"].as_f64().unwrap() > 1.0);
         arm(&mut sink, FRAME_BYTES);
@@ -110,6 +110,18 @@ fn counts_a_mixed_load(attach: &str, attached: &str) {
         );
         assert_eq!(stream["probes"], json!({"received": 2, "duplicated": 1}));
         assert!(stream["first_ns"].as_u64() < stream["last_ns"].as_u64());
+
+        assert_eq!(
+            stream["reordering"],
+            json!({"extent_mean": 1.0, "extent_max": 1, "extents_cut": 0, "displaced": 0})
+        );
+        assert_eq!(stream["loss"], json!({"periods": 1, "longest": null}));
+        assert_eq!(stream["next_expected"], 30);
+        let asked = params(json!({"stream": STREAM}));
+        let times = serde_json::to_value(sink.histograms(&asked).unwrap()).unwrap();
+        assert_eq!(times["gap"]["count"], 29);
+        let pairs = ["ipdv_positive", "ipdv_negative"].map(|kind| times[kind]["count"].as_u64());
+        assert_eq!(pairs[0].unwrap() + pairs[1].unwrap(), 21 + 1, "{times}");
 
         let latency = &stream["latency"];
         assert_eq!(latency["count"], 24);
@@ -215,6 +227,12 @@ fn bad_params_name_their_field() {
             .unwrap_err()
             .to_string()
     };
+    for (field, value) in [("capture_frames", 1025), ("snap_bytes", 63)] {
+        let mut asked = json!({"streams": [{"stream": 0, "interface": "lo"}], "attach": "auto"});
+        asked[field] = value.into();
+        let refusal = Sink::open(&params(asked)).map(drop).unwrap_err();
+        assert!(refusal.to_string().starts_with(field), "{refusal}");
+    }
     assert!(opening(json!([])).starts_with("streams: "));
     assert!(
         opening(json!([{"stream": 128, "interface": SINK}])).starts_with("streams[0].stream: ")
@@ -246,6 +264,14 @@ fn bad_params_name_their_field() {
                     .starts_with("frame_bytes: ")
             );
         }
+        let no_interval = params(json!({
+            "trial": TRIAL, "phase": "measure", "frame_bytes": 64, "probe_interval": 0
+        }));
+        let refusal = sink.arm(&no_interval).unwrap_err().to_string();
+        assert!(refusal.starts_with("probe_interval: "), "{refusal}");
+        let absent = sink.histograms(&params(json!({"stream": STREAM + 1})));
+        let refusal = absent.unwrap_err().to_string();
+        assert!(refusal.starts_with("stream: "), "{refusal}");
         arm(&mut sink, FRAME_BYTES);
         let unknown = sink.collect(
             &asked(json!([{"stream": STREAM + 1, "frames": 1}])),

@@ -1,13 +1,10 @@
 //! What the sink refuses, and what it lets pass.
 
-use std::mem::offset_of;
-
 use libbpf_rs::ProgramInput;
 
 use super::bench::*;
 use super::*;
 use crate::traffic::sink::frame::FLAG_PROBE;
-use crate::traffic::sink::program::skeleton::types::__sk_buff;
 use crate::traffic::sink::program::{PHASE_PROBE, PHASE_WARMUP};
 use crate::traffic::sink::wire::Mode;
 
@@ -121,8 +118,7 @@ fn super_packets_are_refused_by_their_length() {
         if sink.mode != Mode::Tc {
             return; // XDP sees single frames
         }
-        let mut context = [0; size_of::<__sk_buff>()];
-        context[offset_of!(__sk_buff, gso_segs)..][..4].copy_from_slice(&2u32.to_ne_bytes());
+        let mut context = super_packet_context();
         let bytes = frame(0).to_bytes(FRAME_BYTES);
         let input = ProgramInput {
             data_in: Some(&bytes),
