@@ -42,6 +42,7 @@ class TrialRecord:
     hops: list[Row] = field(default_factory=list)
     latency: list[Row] = field(default_factory=list)
     environment: list[Row] = field(default_factory=list)
+    searches: list[Row] = field(default_factory=list)
 
 
 class ResultWriter:
@@ -190,6 +191,7 @@ class ResultWriter:
             "hops": record.hops,
             "latency": record.latency,
             "environment": record.environment,
+            "searches": record.searches,
         }
         trial_id = record.trial["trial_id"]
         return {
