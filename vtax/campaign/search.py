@@ -11,6 +11,8 @@ from vtax.statistics.search import Bounds, Outcome, ReplayError, Step, advance
 from vtax.statistics.search import Search as Goals
 from vtax.units import fps
 
+ATTEMPTS = 10
+"""How often an invalid trial is measured in all: with it the whole search would be lost."""
 LIMITS = {"generator-limited", "link-limited"}
 
 
@@ -29,7 +31,7 @@ class Searching:
         if not isinstance(step, Step):
             return None
         trial = cell.at_step(len(trials), step.intended_mbps, step.duration_s)
-        return trial if standing.wants(block, trial.place) else None
+        return trial if standing.wants(block, trial.place, ATTEMPTS) else None
 
     def ended(self, block: int, standing: Standing) -> bool:
         """The number of searches is fixed."""
@@ -100,7 +102,7 @@ def _outcome(cell: Cell, trial: Trial) -> Outcome:
 
 
 def _bounded_by(bounds: Bounds, trials: list[Trial]) -> str | None:
-    """What bounded it in the platform's stead: the largest load, or what held the load of the trials at the upper bound."""
+    """What bounded it in the platform's stead: the largest load, or what kept the source from the upper bound."""
     if bounds.upper_mbps is None:
         return "the largest load"
     short = [

@@ -106,9 +106,9 @@ class Standing:
         """Trials made at this place of the block."""
         return self._attempts.get((block, place), 0)
 
-    def wants(self, block: int, place: str) -> bool:
-        """Whether the place is still to be measured in this block, and attempts are left."""
-        return (block, place) not in self.usable and self.attempts(block, place) < ATTEMPTS
+    def wants(self, block: int, place: str, attempts: int = ATTEMPTS) -> bool:
+        """Whether the place is still to be measured in this block, given how many attempts it has in all."""
+        return (block, place) not in self.usable and self.attempts(block, place) < attempts
 
     def received_mbps(self, place: str) -> list[float]:
         """What its usable trials received, one value a block."""

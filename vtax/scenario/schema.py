@@ -204,14 +204,13 @@ class ScenarioFile(Keys):
         "lists of values; every combination is a cell of the grid",
         "factor names and lists; `platform` always",
     )
-    repetitions: int = _key(
-        "trials of every cell, at most so many with `precision`; searches of every cell with `search`",
-        "1 to 1000",
-        ge=1,
-        le=1000,
-    )
+    repetitions: int = _key("trials of every cell", "1 to 1000", ge=1, le=1000)
     precision: Precision | None = _key(
-        "repeat a cell until its interval is narrow enough", "the keys below", default=None
+        "repeat each cell, up to `repetitions`, until its interval is narrow enough",
+        "the keys below",
+        default=None,
     )
-    search: Search | None = _key("search loads by their loss", "the keys below", default=None)
+    search: Search | None = _key(
+        "search loads by their loss, `repetitions` times in each cell", "the keys below", default=None
+    )
     figures: list[str] = _key("figures of the report", "names of figures", default_factory=list)

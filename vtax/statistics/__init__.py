@@ -5,8 +5,8 @@ within blocks, `unpaired` ones without, `selection` the maximum over loads, `qua
 histograms, `search` loads by their loss. Each function names its source.
 """
 
-from vtax.statistics.anytime import anytime_interval, climb, load_cap, relative_width
-from vtax.statistics.interval import Interval, mean_interval, proportion_interval
+from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
+from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
@@ -16,9 +16,11 @@ __all__ = [
     "Comparison",
     "Distribution",
     "Interval",
+    "MeanInterval",
     "Selection",
     "anytime_interval",
     "climb",
+    "climbed_ratio",
     "compare",
     "decode",
     "discoveries",

@@ -108,6 +108,18 @@ def climb(
     return Ladder(low, high, best, interval)
 
 
+def climbed_ratio(one: Ladder[Load], other: Ladder[Load]) -> Interval:
+    """Return the ratio of two largest means; of two ladders at 97.5% it misses no more than 5%.
+
+    Nothing is paired: the sides stop at different repetitions.
+    """
+    first, second = one.interval, other.interval
+    n, ratio = min(first.n, second.n), first.mean / second.mean
+    if first.low is None or first.high is None or not second.low or not second.high or second.low <= 0:
+        return Interval(ratio, None, None, n)
+    return Interval(ratio, first.low / second.high, first.high / second.low, n)
+
+
 def load_cap(intended_mbps: float | None, streams: int) -> float:
     """Return what a load's throughput cannot exceed: what was to be offered, and what pacing may add to it."""
     return math.inf if intended_mbps is None else intended_mbps * streams * (1 + PACING)
