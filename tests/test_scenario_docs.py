@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from vtax.inputs import allowed
-from vtax.scenario import ScenarioFile, TestbedSettings, Workload, load_scenario
+from vtax.scenario import Precision, ScenarioFile, Search, TestbedSettings, Workload, load_scenario
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
 from vtax.scenario.schema import FRAME_BYTES_BEYOND_MTU, Source
@@ -45,6 +45,11 @@ WRITTEN = {
     ("testbed", False): "its defaults",
     ("platform", False): "none",
     ("figures", False): "none",
+    ("precision", True): "none",
+    ("search", True): "none",
+    ("budget_s", True): "none",
+    ("goals", False): "NDR 0, PDR 0.005",
+    ("max_mbps", True): "`link`",
 }
 
 
@@ -53,6 +58,8 @@ WRITTEN = {
     [
         ("Keys of a scenario", ScenarioFile),
         ("`workload`", Workload),
+        ("`precision`", Precision),
+        ("`search`", Search),
         ("`testbed`", TestbedSettings),
         ("`source`", Source),
     ],
@@ -66,7 +73,7 @@ def test_every_figure_stands_there() -> None:
     assert sorted(documented) == figure_names()
 
 
-@pytest.mark.parametrize("model", [ScenarioFile, Workload, TestbedSettings])
+@pytest.mark.parametrize("model", [ScenarioFile, Workload, Precision, Search, TestbedSettings])
 def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseModel]) -> None:
     bounds = {
         name: [

@@ -13,7 +13,7 @@ from validation.page import page
 from validation.section import Section
 from vtax.testbed.layout import cpu_layout
 
-PARTS = ("known_tax", "agreement", "undisturbed", "simulated")
+PARTS = ("known_tax", "agreement", "undisturbed", "simulated", "anytime")
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
 

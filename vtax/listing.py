@@ -38,7 +38,7 @@ class RowFormat(StrEnum):
 def print_scenarios(scenarios: Iterable["ScenarioSummary"], stream: TextIO) -> None:
     """A row a scenario."""
     rows = [
-        [scenario.name, str(scenario.cells), str(scenario.trials), scenario.question]
+        [scenario.name, str(scenario.cells), str(scenario.trials or "adaptive"), scenario.question]
         for scenario in scenarios
     ]
     _print_table(["scenario", ">cells", ">trials", "question"], rows, stream)

@@ -23,14 +23,14 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._trials = 0
+        self._trials: int | None = 0
         self._done = 0
         self._cell = ""
 
-    def campaign(self, name: str, trials: int, directory: Path) -> None:
+    def campaign(self, name: str, trials: int | None, directory: Path) -> None:
         """The campaign begins."""
         self._trials = trials
-        self._line(f"{name}: {trials} trials, results in {directory}")
+        self._line(f"{name}: {_trials(trials)}, results in {directory}")
 
     def note(self, text: str) -> None:
         """Something a user should know."""
@@ -43,7 +43,8 @@ class LineProgress:
     def trial_finished(self, number: int, verdict: str, headline: str) -> None:
         """The trial's line; an invalid one does not count, as it is repeated."""
         self._done += verdict != "invalid"
-        self._line(f"[{self._done}/{self._trials}] {self._cell}: {headline} ({verdict})")
+        of = "" if self._trials is None else f"/{self._trials}"
+        self._line(f"[{self._done}{of}] {self._cell}: {headline} ({verdict})")
 
     def finished(self) -> None:
         """The campaign has ended: every line is out already."""
@@ -72,10 +73,13 @@ class BarProgress:
         self._cell = ""
         self._last = ""
 
-    def campaign(self, name: str, trials: int, directory: Path) -> None:
+    def campaign(self, name: str, trials: int | None, directory: Path) -> None:
         """The campaign begins: the bar appears."""
         self._console.print(
-            f"{name}: {trials} trials, results in {directory}", markup=False, highlight=False, soft_wrap=True
+            f"{name}: {_trials(trials)}, results in {directory}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
         )
         self._bar.update(self._task, total=trials)
         self._live.start()
@@ -104,6 +108,10 @@ class BarProgress:
         now = Text(f"now   {self._cell}", overflow="ellipsis", no_wrap=True)
         last = Text(f"last  {self._last}", overflow="ellipsis", no_wrap=True)
         self._live.update(Group(self._bar, now, last), refresh=True)
+
+
+def _trials(planned: int | None) -> str:
+    return "trials as their results ask for" if planned is None else f"{planned} trials"
 
 
 def table_console() -> Console:

@@ -9,6 +9,7 @@ from typing import Any
 
 import vtax
 from vtax.campaign.hold import clean_host, hold_host
+from vtax.campaign.mode import mode_of
 from vtax.campaign.platform_set import probe, resolve
 from vtax.campaign.progress import Progress
 from vtax.campaign.runner import Campaign, Outcome, local_settings
@@ -76,10 +77,13 @@ def run(
         for repaired in writer.repaired:
             progress.note(repaired)
         standing = read_standing(directory) if resume is not None else Standing()
-        progress.campaign(scenario.name, len(cells) * scenario.repetitions - len(standing.usable), directory)
+        left = None if scenario.trials is None else scenario.trials - len(standing.usable)
+        progress.campaign(scenario.name, left, directory)
         status = "failed"
         try:
-            unusable = Campaign(scenario, cells, platforms, writer, progress, seed, cpus, standing).run(owned)
+            mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
+            campaign = Campaign(scenario, cells, platforms, writer, progress, seed, cpus, mode, standing)
+            unusable = campaign.run(owned)
             status = "complete"
         except KeyboardInterrupt:
             status = "interrupted"

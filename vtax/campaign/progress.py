@@ -7,8 +7,8 @@ from typing import Protocol
 class Progress(Protocol):
     """Called between trials, never during one: drawing costs CPU time."""
 
-    def campaign(self, name: str, trials: int, directory: Path) -> None:
-        """The campaign begins."""
+    def campaign(self, name: str, trials: int | None, directory: Path) -> None:
+        """The campaign begins; `trials` is None where their number is decided by what they show."""
 
     def note(self, text: str) -> None:
         """Something a user should know: a skipped platform, a guest that died."""

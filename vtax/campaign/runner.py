@@ -14,12 +14,13 @@ from vtax.campaign.calibrate import Ceilings, MechanismRefused, calibrate
 from vtax.campaign.guest import answers, ending, is_broken
 from vtax.campaign.instrument import sink_is_lost
 from vtax.campaign.judge import judge
+from vtax.campaign.mode import Mode
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.rows import headline, record
-from vtax.campaign.standing import Standing
+from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.trial import measure
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
@@ -42,8 +43,6 @@ BUILD_FAILURES = (
 )
 """What may go wrong while a path is built; anything else is a fault of vtax."""
 
-ATTEMPTS = 3
-"""How often an invalid trial is measured in all."""
 STARTS = 2
 """How often a path that does not become ready is built in all."""
 
@@ -72,6 +71,7 @@ class Campaign:
     progress: Progress
     seed: int
     cpus: dict[str, list[int]]
+    mode: Mode
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
     _ceilings: dict[LocalSettings, Ceilings] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Campaign:
         return [
             (cell.key, self.reasons.get(cell.key, "not measured"))
             for cell in self.cells
-            if not self.standing.measured(cell.key)
+            if not self.mode.measured(cell, self.standing)
         ]
 
     def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
@@ -98,6 +98,8 @@ class Campaign:
             os.sched_setaffinity(0, self.cpus["controller"])
             self._calibrate(cells, owned)
             for block in range(self.scenario.repetitions):
+                if self.mode.ended(block, self.standing):
+                    break
                 for plot in plan_block(cells, self.seed, block):
                     self._plot(block, plot, owned)
         finally:
@@ -141,7 +143,7 @@ class Campaign:
         todo = [
             (position, cell)
             for position, cell in enumerate(plot.cells)
-            if self.standing.wants(block, cell.key, ATTEMPTS)
+            if self.mode.next(block, cell, self.standing) is not None
         ]
         if not todo:
             return
@@ -191,11 +193,11 @@ class Campaign:
             self.progress.note(f"{path.preset.name} was not taken down whole: {error}")
 
     def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
-        """Measure one cell until a trial is usable; False where the path does not come up for it."""
+        """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""
         probe = self.platforms.probes[cell.platform]
         settings = local_settings(cell, self.cpus)
         lost = 0
-        while self.standing.wants(block, cell.key, ATTEMPTS):
+        while (wanted := self.mode.next(block, cell, self.standing)) is not None:
             facts = path.facts or self._open(path, plot)
             if facts is None:
                 return False
@@ -207,17 +209,19 @@ class Campaign:
                     return True
                 continue
             number = self.standing.last_trial + 1
-            self.progress.trial_started(number, cell.key)
-            ceiling = self._ceilings[settings].choose(cell.workload)
+            self.progress.trial_started(number, wanted.key)
+            ceiling = self._ceilings[settings].choose(wanted.workload)
             measured = measure(
-                path, cell, number, guest, mechanism=ceiling.mechanism, emulated=probe.emulated
+                path, wanted, number, guest, mechanism=ceiling.mechanism, emulated=probe.emulated
             )
             judgement = judge(measured, ceiling.ceiling_fps, settings.link_mbps)
             place: dict[str, Any] = {
                 "block": block,
                 "position": position,
                 "repetition": block,
-                "attempt": self.standing.attempts.get((block, cell.key), 0),
+                "attempt": self.standing.attempts(block, wanted.place),
+                "search": wanted.search,
+                "step": wanted.step,
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
                 "ceiling_fps": ceiling.ceiling_fps,
@@ -231,11 +235,12 @@ class Campaign:
                 "versions": json.dumps({"vtax": vtax.__version__}),
                 **environment_columns(),
             }
-            self.writer.commit(record(measured, judgement, place, facts.sink_cost_ns, environment))
+            rows = record(measured, judgement, place, facts.sink_cost_ns, environment)
+            self.standing.add(Trial.of(rows))
+            rows.searches = self.mode.found(block, cell, self.standing)
+            self.writer.commit(rows)
             self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
-            usable = judgement.verdict is not Verdict.INVALID
-            self.standing.add(number, block, cell.key, usable)
-            if not usable:
+            if judgement.verdict is Verdict.INVALID:
                 self.reasons.setdefault(cell.key, judgement.reasons[0])
             if measured.failure is not None or is_broken(measured) or sink_is_lost(measured):
                 self._take_down(path, cell, "; ".join(judgement.reasons))

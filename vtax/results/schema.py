@@ -59,6 +59,8 @@ TRIALS: Final = Table(
         Column("block", INT32, "", "block of the plan, from 0: one repetition of every cell"),
         Column("position", INT32, "", "place in the block's random order, from 0"),
         Column("repetition", INT32, "", "repetition of the cell, from 0"),
+        Column("search", STRING, "", "key of the search that the trial is of: the cell's without the load"),
+        Column("step", INT32, "", "place in its search, from 0"),
         Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
         Column("platform", STRING, "", "platform preset"),
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
@@ -273,7 +275,41 @@ ENVIRONMENT: Final = Table(
     ),
 )
 
-TABLES: Final = {table.name: table for table in (TRIALS, FLOWS, CPU, HOPS, LATENCY, ENVIRONMENT)}
+SEARCHES: Final = Table(
+    "searches",
+    "a goal of a search, with the trial that ended it (terms of RFC 9971)",
+    (
+        TRIAL_ID,
+        Column("search", STRING, "", "key of the search: the cell's without the load"),
+        Column("goal", STRING, "", "name of the goal"),
+        Column("loss_ratio", DOUBLE, "ratio", "goal loss ratio"),
+        Column("exceed_ratio", DOUBLE, "ratio", "goal exceed ratio"),
+        Column("relative_width", DOUBLE, "ratio", "goal width"),
+        Column(
+            "lower_mbps",
+            DOUBLE,
+            "Mbit/s",
+            "relevant lower bound, load of each stream; null where the least load lost too much",
+        ),
+        Column(
+            "upper_mbps",
+            DOUBLE,
+            "Mbit/s",
+            "relevant upper bound, load of each stream; null where the largest load did not",
+        ),
+        Column("conditional_mbps", DOUBLE, "Mbit/s", "conditional throughput of each stream"),
+        Column("trials", INT32, "trials", "usable trials of the search"),
+        Column("trial_s", DOUBLE, "s", "their warm-up and measurement"),
+        Column(
+            "bounded_by",
+            STRING,
+            "",
+            "what bounded it in the platform's stead: the largest load, generator-limited or link-limited",
+        ),
+    ),
+)
+
+TABLES: Final = {table.name: table for table in (TRIALS, FLOWS, CPU, HOPS, LATENCY, ENVIRONMENT, SEARCHES)}
 
 
 def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:

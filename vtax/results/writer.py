@@ -44,6 +44,7 @@ class TrialRecord:
     latency: list[Row] = field(default_factory=list)
     environment: list[Row] = field(default_factory=list)
     capture: list[CapturedFrame] = field(default_factory=list)
+    searches: list[Row] = field(default_factory=list)
 
 
 class ResultWriter:
@@ -194,6 +195,7 @@ class ResultWriter:
             "hops": record.hops,
             "latency": record.latency,
             "environment": record.environment,
+            "searches": record.searches,
         }
         trial_id = record.trial["trial_id"]
         return {

@@ -3,14 +3,16 @@
 from vtax.scenario.grid import Cell, Factor
 from vtax.scenario.load import ScenarioSummary, list_scenarios, load_scenario
 from vtax.scenario.scenario import Scenario
-from vtax.scenario.schema import ScenarioFile, TestbedSettings, Workload
+from vtax.scenario.schema import Precision, ScenarioFile, Search, TestbedSettings, Workload
 
 __all__ = [
     "Cell",
     "Factor",
+    "Precision",
     "Scenario",
     "ScenarioFile",
     "ScenarioSummary",
+    "Search",
     "TestbedSettings",
     "Workload",
     "list_scenarios",

@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vtax.inputs import Document, InputError, Loc, problems
@@ -45,6 +45,7 @@ class Cell:
     `key` is the factors' text in factor order, `platform=raw streams=1 frame_bytes=64 intended_mbps=max`.
     `factors` holds the values by column name, None where `intended_mbps` is `max`. Cells of one `plot` share
     a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*` factor.
+    A trial of a search is a cell of its own, `step` from 0 of the search named by the key of the grid's cell.
     """
 
     key: str
@@ -54,6 +55,25 @@ class Cell:
     platform: str
     platform_overrides: dict[str, Scalar]
     plot: str
+    search: str | None = None
+    step: int | None = None
+
+    @property
+    def place(self) -> str:
+        """What is measured once in a block: the cell, or this step of its search."""
+        return self.key if self.search is None else f"{self.search} step={self.step}"
+
+    def at_step(self, step: int, intended_mbps: float, duration_s: float) -> "Cell":
+        """The trial that a search of this cell makes at its step."""
+        return replace(
+            self,
+            key=f"{self.key} intended_mbps={intended_mbps:.6g}",
+            workload=self.workload.model_copy(
+                update={"intended_mbps": intended_mbps, "duration_s": duration_s}
+            ),
+            search=self.key,
+            step=step,
+        )
 
 
 def read_factors(document: Document, file: ScenarioFile) -> tuple[Factor, ...]:

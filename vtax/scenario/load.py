@@ -17,7 +17,8 @@ class ScenarioSummary:
     title: str
     question: str
     cells: int
-    trials: int
+    trials: int | None
+    """None where it is decided by what they show."""
 
 
 def load_scenario(name_or_path: str) -> Scenario:
@@ -42,7 +43,7 @@ def list_scenarios() -> list[ScenarioSummary]:
             title=scenario.file.title,
             question=scenario.file.question,
             cells=len(scenario.cells()),
-            trials=len(scenario.cells()) * scenario.repetitions,
+            trials=scenario.trials,
         )
         for scenario in scenarios
     ]

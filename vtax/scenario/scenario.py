@@ -8,6 +8,7 @@ from typing import Any
 from vtax.inputs import Document, InputError, advised, suggestion, validate
 from vtax.scenario.grid import Cell, Factor, expand, read_factors, refusal
 from vtax.scenario.keys import Key
+from vtax.scenario.modes import check_modes
 from vtax.scenario.overrides import apply_overrides
 from vtax.scenario.schema import Scalar, ScenarioFile
 
@@ -29,7 +30,9 @@ class Scenario:
         """The scenario in `document`; InputError with the position of what is wrong in it."""
         file = validate(ScenarioFile, document)
         factors = read_factors(document, file)
-        return cls(file, factors, document, expand(document, file, factors))
+        cells = expand(document, file, factors)
+        check_modes(document, file, factors, cells)
+        return cls(file, factors, document, cells)
 
     @classmethod
     def from_resolved(cls, resolved: dict[str, Any], path: Path = Path("campaign.json")) -> "Scenario":
@@ -43,8 +46,14 @@ class Scenario:
 
     @property
     def repetitions(self) -> int:
-        """Trials of every cell."""
+        """Trials of every cell, at most so many with `precision`; searches of every cell with `search`."""
         return self.file.repetitions
+
+    @property
+    def trials(self) -> int | None:
+        """Trials in all; None where that is decided by what they show."""
+        adaptive = self.file.precision or self.file.search
+        return None if adaptive else len(self._cells) * self.repetitions
 
     @property
     def platforms(self) -> list[str]:

@@ -125,6 +125,70 @@ class TestbedSettings(Keys):
     mtu: int = _key("largest IP packet of every link, bytes", "68 to 9000", default=1500, ge=68, le=9000)
 
 
+class Precision(Keys):
+    """When a cell is measured often enough: its 95% interval, which holds at any such moment, is narrow."""
+
+    relative_width: float = _key(
+        "width of the interval that is enough, as a share of its estimate",
+        "more than 0, at most 1",
+        gt=0,
+        le=1,
+    )
+    of: Literal["throughput", "maximum"] = _key(
+        "whose interval: every cell's throughput, or the largest over the factor `intended_mbps`",
+        "throughput, maximum",
+        default="throughput",
+    )
+    least: int = _key("repetitions that there are at least", "3 to 1000", default=3, ge=3, le=1000)
+    budget_s: float | None = _key(
+        "wall time of all trials together after which none begins", "more than 0", default=None, gt=0
+    )
+
+
+GoalName = Annotated[str, _slug(r"[A-Za-z][A-Za-z0-9_.-]*", "NDR")]
+LossRatio = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Search(Keys):
+    """Loads by their loss (RFC 9971, MLRsearch): each goal's bounds; final trials last `workload.duration_s`."""
+
+    goals: dict[GoalName, LossRatio] = _key(
+        "goal loss ratios by name",
+        "names and ratios, 0 to less than 1",
+        default_factory=lambda: {"NDR": 0.0, "PDR": 0.005},
+        min_length=1,
+        max_length=8,
+    )
+    relative_width: float = _key(
+        "goal width: upper less lower bound, as a share of the upper one",
+        "0.001 to 0.5",
+        default=0.01,
+        ge=0.001,
+        le=0.5,
+    )
+    exceed_ratio: float = _key(
+        "goal exceed ratio: share of trials that may lose more", "0 to 0.9", default=0.5, ge=0, le=0.9
+    )
+    duration_sum_s: float = _key(
+        "goal duration sum: trial time that makes a load a bound",
+        "0.1 to 36000",
+        default=21.0,
+        ge=0.1,
+        le=36000,
+    )
+    min_mbps: float = _key(
+        "least load of each stream", "more than 0, at most 1000000", default=1.0, gt=0, le=1_000_000
+    )
+    max_mbps: Annotated[float | None, _named("link", "Mbit/s"), _written("link")] = _key(
+        "largest load of each stream; `link` is `testbed.link_mbps`",
+        "more than 0, at most 1000000, or link",
+        default=None,
+        gt=0,
+        le=1_000_000,
+    )
+    most: int = _key("trials after which a search is given up", "10 to 10000", default=300, ge=10, le=10000)
+
+
 class ScenarioFile(Keys):
     """A scenario file as it is written: base values, the factors over them, what to repeat and to draw."""
 
@@ -148,4 +212,12 @@ class ScenarioFile(Keys):
         "factor names and lists; `platform` always",
     )
     repetitions: int = _key("trials of every cell", "1 to 1000", ge=1, le=1000)
+    precision: Precision | None = _key(
+        "repeat each cell, up to `repetitions`, until its interval is narrow enough",
+        "the keys below",
+        default=None,
+    )
+    search: Search | None = _key(
+        "search loads by their loss, `repetitions` times in each cell", "the keys below", default=None
+    )
     figures: list[str] = _key("figures of the report", "names of figures", default_factory=list)

@@ -1,10 +1,12 @@
 """Statistics of trust: no number without its interval and its n.
 
-`interval` means and proportions, `paired` comparisons within blocks, `unpaired` ones without, `selection` the
-maximum over loads, `quantiles` of merged delay histograms. Each function names its source.
+`interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
+within blocks, `unpaired` ones without, `selection` the maximum over loads, `quantiles` of merged delay
+histograms, `search` loads by their loss. Each function names its source.
 """
 
-from vtax.statistics.interval import Interval, mean_interval, proportion_interval
+from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
+from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
@@ -14,10 +16,15 @@ __all__ = [
     "Comparison",
     "Distribution",
     "Interval",
+    "MeanInterval",
     "Selection",
+    "anytime_interval",
+    "climb",
+    "climbed_ratio",
     "compare",
     "decode",
     "discoveries",
+    "load_cap",
     "mean_interval",
     "merge",
     "paired_difference",
@@ -25,6 +32,7 @@ __all__ = [
     "proportion_interval",
     "quantile_interval",
     "ratio_of_maxima",
+    "relative_width",
     "samples_needed",
     "select_maximum",
 ]

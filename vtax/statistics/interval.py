@@ -1,7 +1,7 @@
 """Confidence intervals of a mean and of a proportion."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +9,9 @@ import numpy as np
 from scipy import special, stats
 
 CONFIDENCE: Final = 0.95
+
+MeanInterval = Callable[[Sequence[float], float], "Interval"]
+"""How a mean's interval at a confidence is taken: `mean_interval`, or `anytime_interval` where the values decided n."""
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,22 @@ side has are left out, and `n` of the interval says how many were compared.
 import math
 from collections.abc import Mapping
 
-from vtax.statistics.interval import CONFIDENCE, Interval, mean_interval
+from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, mean_interval
 
 ByBlock = Mapping[int, float]
 
 
 def paired_difference(
-    measured: ByBlock, reference: ByBlock, confidence: float = CONFIDENCE
+    measured: ByBlock,
+    reference: ByBlock,
+    confidence: float = CONFIDENCE,
+    mean: MeanInterval = mean_interval,
 ) -> Interval | None:
-    """Return the mean of measured - reference with its Student-t interval; None where no block has both."""
+    """Return the mean of measured - reference with its interval; None where no block has both."""
     pairs = _pairs(measured, reference)
     if not pairs:
         return None
-    return mean_interval([value - base for value, base in pairs], confidence)
+    return mean([value - base for value, base in pairs], confidence)
 
 
 def paired_ratio(measured: ByBlock, reference: ByBlock, confidence: float = CONFIDENCE) -> Interval | None:

@@ -21,7 +21,7 @@ from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
-from vtax.statistics.interval import CONFIDENCE, Interval, mean_interval
+from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, mean_interval
 
 BUCKETS_AN_OCTAVE: Final = 128
 """The sink files delays by that many buckets to each power of two, and gives their middles."""
@@ -105,14 +105,18 @@ def merge(distributions: Sequence[Distribution]) -> Distribution:
 
 
 def quantile_interval(
-    repetitions: Sequence[Distribution], q: float, confidence: float = CONFIDENCE
+    repetitions: Sequence[Distribution],
+    q: float,
+    confidence: float = CONFIDENCE,
+    mean: MeanInterval = mean_interval,
 ) -> Interval | None:
     """Return quantile q of a typical repetition: the geometric mean of each one's, with its interval.
 
-    The Student-t interval of the logarithms, transformed back. It holds where the logarithms of the repetitions'
-    quantiles are about normal, however few they are. Within a repetition the quantile lies between the two values
-    around rank q (packets + 1), below which a share q lies on average (Weibull's position, type 6 of Hyndman and
-    Fan, The American Statistician 50, 1996); the values of a bucket are spread evenly over it. A bucket that
+    The interval of the logarithms, Student's unless told, transformed back. It holds where the logarithms of
+    the repetitions' quantiles are about normal, however few they are. Within a repetition the quantile lies
+    between the two values around rank q (packets + 1), below which a share q lies on average (Weibull's
+    position, type 6 of Hyndman and Fan, The American Statistician 50, 1996); the values of a bucket are spread
+    evenly over it. A bucket that
     holds most of a repetition hides how they lie in it: the bounds are wider by half its width, by that share.
 
     Where a repetition alone has too few packets or lost too many of them, or one took no time at all, the result
@@ -125,7 +129,7 @@ def quantile_interval(
     if not used or len(known) < len(used):
         estimate = merge(used).quantile(q)
         return None if estimate is None else Interval(estimate, None, None, len(used))
-    typical = mean_interval([logarithm for logarithm, _ in known], confidence)
+    typical = mean([logarithm for logarithm, _ in known], confidence)
     estimate = math.exp(typical.mean)
     if typical.low is None or typical.high is None:
         return Interval(estimate, None, None, typical.n)

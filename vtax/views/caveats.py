@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vtax.views import numbers
 from vtax.views.cells import LINK_LIMITED, Limit, load_phrase
+from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Maximum, Throughput
@@ -33,6 +34,7 @@ def caveats(
     found: Sequence[Maximum],
     verdicts: Sequence[VerdictCount],
     cells: Sequence[CellVerdict],
+    reached: Sequence[Reached],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
     return [
@@ -46,7 +48,9 @@ def caveats(
         *_generator_limited(throughput),
         *_link_limited(throughput),
         *_highest_load_carried(found),
-        *_few_repetitions(throughput),
+        *([] if provenance.search else _few_repetitions(throughput)),
+        *_adaptive(provenance),
+        *_wide(reached),
         *_no_reference(provenance, throughput),
         *_suspect(verdicts),
         *_left_out(cells),
@@ -64,7 +68,7 @@ def _incomplete(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             f"Campaign is {provenance.status}",
-            f"{provenance.measured_trials} of {provenance.planned_trials} trials are measured. "
+            f"{provenance.progress.replace('trials measured', 'trials are measured')}. "
             "Cells that are missing here are not measured yet.",
         )
     ]
@@ -181,6 +185,30 @@ def _few_repetitions(throughput: Sequence[Throughput]) -> list[Caveat]:
         Caveat(
             f"{_cells(len(single))} with n=1",
             "One usable repetition gives no interval, so that no difference can be told from chance there.",
+        )
+    ]
+
+
+def _adaptive(provenance: Provenance) -> list[Caveat]:
+    if not provenance.precision:
+        return []
+    return [
+        Caveat(
+            "Repetitions as the values asked for",
+            "All 95% intervals are confidence sequences: they hold whenever one stops, and are wider than Student's. "
+            "An interval of the maximum allows for picking the load; its estimate is the largest mean.",
+        )
+    ]
+
+
+def _wide(reached: Sequence[Reached]) -> list[Caveat]:
+    wide = [row for row in reached if not row.reached]
+    if not wide:
+        return []
+    return [
+        Caveat(
+            f"{len(wide)} of {len(reached)} intervals wider than asked for",
+            "Their repetitions or the budget ended before: see the table Precision.",
         )
     ]
 

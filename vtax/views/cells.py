@@ -9,6 +9,7 @@ from typing import Any
 
 from vtax.results import Result
 from vtax.results.schema import TRIALS
+from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 
 GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
@@ -107,7 +108,7 @@ class Cell:
     `intended_mbps` is a stream's load and None for the flood (`max`). `offered_mbps`, `received_mbps` (layer
     1) and `loss_ratio` are accumulated over the streams; `host_percent` is the busy time of the unit under
     test's CPUs (100 = one CPU), None where it was not read. `stream_received_mbps` has the same lists by
-    stream.
+    stream. `adaptive` tells that what they showed decided how many blocks there are.
     """
 
     key: str
@@ -125,6 +126,12 @@ class Cell:
     loss_ratio: tuple[float | None, ...] = ()
     host_percent: tuple[float | None, ...] = ()
     stream_received_mbps: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    adaptive: bool = False
+
+    @property
+    def mean(self) -> MeanInterval:
+        """How intervals of its means are taken."""
+        return anytime_interval if self.adaptive else mean_interval
 
     @property
     def left_out(self) -> float:
@@ -197,6 +204,7 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     ratio is formed across the two.
     """
     further = further_factors(result)
+    adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
     columns = "".join(f", any_value({_quoted(name)}) AS {_quoted(name)}" for name in further)
     series: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_CELLS).to_pylist():
@@ -222,6 +230,7 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
                     invalid=recorded["invalid"],
                     suspect=recorded["suspect"],
                     marks=marks.get((key, context), {}),
+                    adaptive=adaptive,
                     stream_received_mbps={stream: tuple(values) for stream, values in by_stream.items()},
                     **{name: tuple(measured.get(name, ())) for name in _SERIES},
                 )

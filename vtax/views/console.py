@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vtax.views import tables, tax_tables
+from vtax.views import mode_tables, tables, tax_tables
 from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.summary import Summary
 
@@ -26,10 +26,11 @@ def print_summary(summary: Summary, console: Console) -> None:
     """Print tables, caveats and one sentence a platform, at most 100 columns wide."""
     page = _Page(console)
     _print_head(summary, page)
+    by_load = (tables.throughput_table(summary), tables.delay_table(summary), tables.maximum_table(summary))
     for table in (
-        tables.throughput_table(summary),
-        tables.delay_table(summary),
-        tables.maximum_table(summary),
+        *(() if summary.provenance.search else by_load),
+        mode_tables.search_table(summary),
+        mode_tables.precision_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
@@ -66,7 +67,7 @@ def _print_head(summary: Summary, page: _Page) -> None:
     counts = ", ".join(f"{trials} {verdict}" for verdict, trials in summary.verdict_totals.items())
     status = origin.status
     if status != "complete":
-        status += f", {origin.measured_trials} of {origin.planned_trials} trials measured"
+        status += f", {origin.progress}"
     page.line(
         f"{origin.name} · {status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}", "dim"
     )

@@ -58,7 +58,7 @@ def cpu_use(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
             uut_context=cell.uut_context,
             domain=domain,
             component=component,
-            percent=mean_estimate(percent, cell.left_out),
+            percent=mean_estimate(percent, cell.left_out, cell.mean),
         )
         for cell in cells
         for domain, component, percent in sorted(

@@ -89,7 +89,7 @@ def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
         for label, quantile in QUANTILES.items():
             if merged.sent < samples_needed(quantile):
                 continue
-            interval = quantile_interval(repetitions, quantile)
+            interval = quantile_interval(repetitions, quantile, mean=cell.mean)
             rows.append(
                 DelayPercentile(
                     platform=cell.platform,

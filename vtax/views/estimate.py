@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vtax.statistics import Interval, mean_interval
+from vtax.statistics import Interval, MeanInterval, mean_interval, relative_width
+from vtax.statistics.interval import CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Estimate:
         """Whether an interval could be formed at all."""
         return self.low is not None and self.high is not None
 
+    @property
+    def relative_width(self) -> float | None:
+        """The interval's width as a share of the value; None where it has no bounds."""
+        return relative_width(Interval(self.value, self.low, self.high, self.n))
+
     def includes(self, value: float) -> bool:
         """Whether the interval does not exclude `value`; without an interval nothing is excluded."""
         if self.low is None or self.high is None:
@@ -48,6 +54,6 @@ def estimate(interval: Interval, left_out: float) -> Estimate:
     return Estimate(interval.mean, interval.low, interval.high, interval.n, left_out)
 
 
-def mean_estimate(values: Sequence[float], left_out: float) -> Estimate:
+def mean_estimate(values: Sequence[float], left_out: float, mean: MeanInterval = mean_interval) -> Estimate:
     """The mean of one value a block."""
-    return estimate(mean_interval(values), left_out)
+    return estimate(mean(values, CONFIDENCE), left_out)

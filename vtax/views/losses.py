@@ -54,7 +54,7 @@ def losses(result: Result, cells: Iterable[Cell]) -> list[Loss]:
             intended_mbps=cell.intended_mbps,
             uut_context=cell.uut_context,
             hop=hop,
-            ratio=mean_estimate(shares, cell.left_out),
+            ratio=mean_estimate(shares, cell.left_out, cell.mean),
             reason=reason,
         )
         for cell in cells

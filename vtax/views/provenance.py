@@ -15,7 +15,7 @@ _ENVIRONMENTS = """
     FROM environment GROUP BY ALL ORDER BY host, trials DESC, hash
 """
 
-_MEASURED = "SELECT count(DISTINCT (block, cell)) AS n FROM trials WHERE verdict <> 'invalid'"
+_MEASURED = "SELECT count(DISTINCT (block, cell, step)) AS n FROM trials WHERE verdict <> 'invalid'"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Provenance:
 
     `platforms` stand in the scenario's order, those of one group together: native first, emulated last.
     `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct
-    environment, with the number of trials that ran in it. `measured_trials` of the `planned_trials` are usable;
+    environment, with the number of trials that ran in it. `precision` and `search` are the scenario's, empty without;
+    with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them are usable;
     `recorded_trials` counts every attempt.
     """
 
@@ -52,7 +53,9 @@ class Provenance:
     command: tuple[str, ...]
     figures: tuple[str, ...]
     repetitions: int
-    planned_trials: int
+    precision: dict[str, Any]
+    search: dict[str, Any]
+    planned_trials: int | None
     recorded_trials: int
     measured_trials: int
     platforms: tuple[Platform, ...]
@@ -68,6 +71,13 @@ class Provenance:
     def shared_core(self) -> bool:
         """Whether agents, host and guests had fewer CPUs than the layout asks for."""
         return SHARED_CORE in self.labels
+
+    @property
+    def progress(self) -> str:
+        """How far a campaign came that is not complete."""
+        if self.planned_trials is None:
+            return f"{self.measured_trials} trials measured, which decide how many more"
+        return f"{self.measured_trials} of {self.planned_trials} trials measured"
 
     def platform(self, name: str) -> Platform:
         """The platform of that name.
@@ -91,6 +101,7 @@ def read_provenance(result: Result) -> Provenance:
     repetitions = int(scenario.get("repetitions") or 1)
     cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
     measured = sum(platform.skipped_reason is None for platform in platforms)
+    adaptive = bool(scenario.get("precision") or scenario.get("search"))
     return Provenance(
         name=str(scenario.get("name") or campaign.get("name") or result.directory.name),
         title=str(scenario.get("title") or ""),
@@ -102,7 +113,9 @@ def read_provenance(result: Result) -> Provenance:
         command=tuple(str(word) for word in campaign.get("command") or ()),
         figures=tuple(scenario.get("figures") or ()),
         repetitions=repetitions,
-        planned_trials=cells_a_platform * measured * repetitions,
+        precision=scenario.get("precision") or {},
+        search=scenario.get("search") or {},
+        planned_trials=None if adaptive else cells_a_platform * measured * repetitions,
         recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
         measured_trials=int(result.query(_MEASURED)["n"][0].as_py()),
         platforms=platforms,

@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vtax.views import tables, tax_tables
+from vtax.views import mode_tables, tables, tax_tables
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
@@ -62,6 +62,7 @@ def render(summary: Summary) -> str:
             tax_tables.tax_of_maximum(summary),
             tax_tables.tax_by_load(summary),
         ),
+        asked=_filled(mode_tables.search_table(summary), mode_tables.precision_table(summary)),
         emulated_tax=_filled(
             tax_tables.tax_of_maximum(summary, emulated=True),
             tax_tables.tax_by_load(summary, emulated=True),

@@ -11,6 +11,7 @@ from vtax.views.cells import Setting, load_phrase
 from vtax.views.delay import DelayPercentile
 from vtax.views.estimate import Estimate
 from vtax.views.provenance import Platform
+from vtax.views.searches import Found
 from vtax.views.tax import RAW, Bound, LoadCost, MaximumChange
 from vtax.views.throughput import Maximum, Throughput
 
@@ -34,11 +35,12 @@ class Findings:
     percentiles: Sequence[DelayPercentile]
     changes: Sequence[MaximumChange]
     costs: Sequence[LoadCost]
+    searches: Sequence[Found] = ()
 
     def about(self, platform: str, setting: Setting) -> Findings:
         """Only what concerns one platform in one setting."""
 
-        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost) -> bool:
+        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost | Found) -> bool:
             return row.platform == platform and row.setting == setting
 
         return Findings(
@@ -48,6 +50,7 @@ class Findings:
             [row for row in self.percentiles if is_meant(row)],
             [row for row in self.changes if is_meant(row)],
             [row for row in self.costs if is_meant(row)],
+            [row for row in self.searches if is_meant(row)],
         )
 
 
@@ -77,10 +80,15 @@ def _sentence(platform: Platform, findings: Findings) -> Sentence:
         )
         return Sentence(platform.name, "skipped", f"was skipped: {text}.")
     group = "emulated" if platform.emulated else "reference" if platform.name == RAW else "native"
-    settings = [maximum.setting for maximum in findings.maxima if maximum.platform == platform.name]
+    rows: list[Maximum | Found] = [*findings.maxima, *findings.searches]
+    settings = [row.setting for row in rows if row.platform == platform.name]
     if not settings:
         return Sentence(platform.name, group, "has no usable trial yet.")
     own = findings.about(platform.name, min(settings))
+    if own.searches:
+        text = _listed([_found(row) for row in own.searches])
+        share = max(row.left_out for row in own.searches)
+        return Sentence(platform.name, group, f"carries {text}; {_left_out(share)}.")
     compared = [_change(change) for change in own.changes[:1]]
     if group == "native" and own.changes and own.changes[0].change_percent:
         clauses = [*compared, *_costs(own.costs)]
@@ -89,6 +97,18 @@ def _sentence(platform: Platform, findings: Findings) -> Sentence:
     share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
     text = _listed([clause.text for clause in clauses])
     return Sentence(platform.name, group, f"{text}; {_left_out(share)}.")
+
+
+def _found(row: Found) -> str:
+    """A goal's bounds; the conditional throughput with its n."""
+    frames = f"of {_frames(row.setting)} at no more than {numbers.ratio_as_percent(row.loss_ratio)}% loss"
+    searches = f"{row.goal}, n = {row.searches}"
+    if row.lower_mbps is None:
+        most = "" if row.upper_mbps is None else f": less than {numbers.mbps(row.upper_mbps)} Mbit/s"
+        return f"not even the least load {frames}{most} ({searches})"
+    if row.bounded_by is not None or row.upper_mbps is None:
+        return f"at least {numbers.mbps(row.lower_mbps)} Mbit/s {frames} ({searches}; {row.bounded_by})"
+    return f"between {numbers.mbps(row.lower_mbps)} and {numbers.mbps(row.upper_mbps)} Mbit/s {frames} ({searches})"
 
 
 def _change(change: MaximumChange) -> Clause:

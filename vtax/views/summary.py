@@ -11,7 +11,9 @@ from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
+from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import Platform, Provenance, read_provenance
+from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
@@ -38,6 +40,8 @@ class Summary:
     costs: list[LoadCost]
     cpu: list[CpuUse]
     losses: list[Loss]
+    precision: list[Reached]
+    searches: list[Found]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -61,10 +65,14 @@ def summarise(result: Result) -> Summary:
     cells = read_cells(result, tuple(platform.name for platform in platforms))
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
-    found = maxima(cells)
+    # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
+    compared = [] if provenance.search else cells
+    found = maxima(compared)
+    reached = precision_reached(provenance, throughput, found)
+    searches = read_searches(result, tuple(platform.name for platform in platforms))
     percentiles = delay_percentiles(delays)
     changes = maximum_changes(found, platforms)
-    costs = load_costs(cells, delays, platforms)
+    costs = load_costs(compared, delays, platforms)
     verdicts = verdict_counts(result)
     by_cell = cell_verdicts(cells)
     return Summary(
@@ -78,9 +86,11 @@ def summarise(result: Result) -> Summary:
         costs=costs,
         cpu=cpu_use(result, cells),
         losses=losses(result, cells),
+        precision=reached,
+        searches=searches,
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
-        sentences=sentences(Findings(platforms, throughput, found, percentiles, changes, costs)),
-        caveats=caveats(provenance, throughput, found, verdicts, by_cell),
+        sentences=sentences(Findings(platforms, throughput, found, percentiles, changes, costs, searches)),
+        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached),
     )

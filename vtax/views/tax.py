@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vtax.statistics import paired_difference, ratio_of_maxima
+from vtax.statistics import Interval, climbed_ratio, paired_difference, ratio_of_maxima
+from vtax.statistics.interval import CONFIDENCE
 from vtax.views.cells import Cell, Setting, by_block, load_label
 from vtax.views.delay import Delay
 from vtax.views.estimate import Estimate, estimate
@@ -116,7 +117,7 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     change: Estimate | None = None
     problem: str | None = None
     if same:
-        ratio = ratio_of_maxima(maximum.by_load_mbps, same[0].by_load_mbps)
+        ratio = _ratio(maximum, same[0])
         if ratio:
             change = estimate(ratio, _left_out(maximum.cell, same[0].cell)).map(lambda each: (each - 1) * 100)
         else:
@@ -139,6 +140,14 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
         bound=_bound(maximum, same[0]) if same else Bound.EXACT,
         problem=problem,
     )
+
+
+def _ratio(maximum: Maximum, reference: Maximum) -> Interval | None:
+    if not maximum.cell.adaptive:
+        return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps)
+    half_each = (1 + CONFIDENCE) / 2
+    other = reference.ladder(half_each)
+    return climbed_ratio(maximum.ladder(half_each), other) if other.interval.mean else None
 
 
 def _bound(maximum: Maximum, reference: Maximum) -> Bound:
@@ -165,10 +174,14 @@ def load_costs(
         if reference is None or other is None:
             continue
         delay = paired_difference(
-            medians.get((cell.key, cell.uut_context), {}), medians.get((other.key, other.uut_context), {})
+            medians.get((cell.key, cell.uut_context), {}),
+            medians.get((other.key, other.uut_context), {}),
+            mean=cell.mean,
         )
         cpu = paired_difference(
-            by_block(cell.blocks, cell.host_percent), by_block(other.blocks, other.host_percent)
+            by_block(cell.blocks, cell.host_percent),
+            by_block(other.blocks, other.host_percent),
+            mean=cell.mean,
         )
         left_out = _left_out(cell, other)
         costs.append(

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from vtax.statistics import select_maximum
+from vtax.statistics import climb, load_cap, select_maximum
+from vtax.statistics.anytime import Ladder
+from vtax.statistics.interval import CONFIDENCE
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Cell, Limit, Setting, by_block
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 
@@ -43,8 +45,9 @@ class Maximum:
 
     `received_mbps` is that of the maximum itself, freed of the bias and with bounds for having been picked; the
     streams' means and the loss are of the load that was picked. `by_load_mbps` holds each load's {block: value},
-    for comparing maxima. Unless the platform showed its own limit, at this load or a higher one, the maximum is only a
-    `lower_bound`, and `limit` is what bounded it. `generator_limited` is that of the cell that was selected.
+    for comparing maxima, and `caps_mbps` what each cannot exceed. Unless the platform showed its own limit, at this
+    load or a higher one, the maximum is only a `lower_bound`, and `limit` is what bounded it. `generator_limited`
+    is that of the cell that was selected.
     """
 
     platform: str
@@ -59,6 +62,11 @@ class Maximum:
     lower_bound: bool
     cell: Cell
     by_load_mbps: Mapping[str, Mapping[int, float]]
+    caps_mbps: Mapping[str, float]
+
+    def ladder(self, confidence: float) -> Ladder[str]:
+        """The maximum where what was measured decided how often: its interval holds at any such moment."""
+        return _ladder(self.by_load_mbps, self.caps_mbps, confidence)
 
 
 def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
@@ -73,8 +81,8 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
                 setting=cell.setting,
                 intended_mbps=cell.intended_mbps,
                 uut_context=cell.uut_context,
-                offered_mbps=mean_estimate(cell.offered_mbps, cell.left_out),
-                received_mbps=mean_estimate(cell.received_mbps, cell.left_out),
+                offered_mbps=mean_estimate(cell.offered_mbps, cell.left_out, cell.mean),
+                received_mbps=mean_estimate(cell.received_mbps, cell.left_out, cell.mean),
                 loss_ratio=_loss(cell),
                 stream_received_mbps=_streams(cell),
                 generator_limited=cell.generator_limited,
@@ -100,17 +108,23 @@ def maxima(cells: Iterable[Cell]) -> list[Maximum]:
 
 def _maximum(cells: list[Cell]) -> Maximum:
     by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
-    selected = select_maximum(by_load)
-    if selected is None:
-        raise ValueError("a maximum needs a cell with a usable trial")
-    best = next(cell for cell in cells if cell.key == selected.load)
+    caps = {cell.key: load_cap(cell.intended_mbps, cell.setting.streams) for cell in cells}
+    if cells[0].adaptive:
+        ladder = _ladder(by_load, caps, CONFIDENCE)
+        picked, interval = ladder.best, ladder.interval
+    else:
+        selected = select_maximum(by_load)
+        if selected is None:
+            raise ValueError("a maximum needs a cell with a usable trial")
+        picked, interval = selected.load, selected.interval
+    best = next(cell for cell in cells if cell.key == picked)
     limit = _limit(best, cells)
     return Maximum(
         platform=best.platform,
         setting=best.setting,
         intended_mbps=best.intended_mbps,
         uut_context=best.uut_context,
-        received_mbps=estimate(selected.interval, best.left_out),
+        received_mbps=estimate(interval, best.left_out),
         stream_received_mbps=_streams(best),
         loss_ratio=_loss(best),
         generator_limited=best.generator_limited,
@@ -118,7 +132,14 @@ def _maximum(cells: list[Cell]) -> Maximum:
         lower_bound=limit is not None,
         cell=best,
         by_load_mbps=by_load,
+        caps_mbps=caps,
     )
+
+
+def _ladder(
+    by_load: Mapping[str, Mapping[int, float]], caps: Mapping[str, float], confidence: float
+) -> Ladder[str]:
+    return climb({load: list(values.values()) for load, values in by_load.items()}, caps, confidence)
 
 
 def _limit(best: Cell, cells: list[Cell]) -> Limit | None:
@@ -140,11 +161,11 @@ def _loss(cell: Cell) -> Estimate | None:
     known = [ratio for ratio in cell.loss_ratio if ratio is not None]
     if not known:
         return None
-    return mean_estimate(known, cell.left_out)
+    return mean_estimate(known, cell.left_out, cell.mean)
 
 
 def _streams(cell: Cell) -> dict[int, Estimate]:
     return {
-        stream: mean_estimate(received, cell.left_out)
+        stream: mean_estimate(received, cell.left_out, cell.mean)
         for stream, received in cell.stream_received_mbps.items()
     }

@@ -1,0 +1,138 @@
+"""Trial time of the modes that stop by what they measure, against designs fixed beforehand.
+
+`precision` against schlosser2011/dedicated, on raw, one stream, two frame sizes, all loads: the width that its most
+variable cell has after nine trials of ten seconds is asked of every cell. That cell is measured so; the trial time of
+the others is computed. `search` against two binary searches of 60 s trials between nothing and the largest load, down
+to the same width: their number is computed from the bounds that were found.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vtax import campaign
+from vtax.results import Result
+from vtax.scenario import Scenario, load_scenario
+from vtax.statistics import anytime_interval, mean_interval, relative_width
+from vtax.terminal import progress_on
+
+FIXED = "schlosser2011/dedicated"
+FRAME_BYTES = (64, 1500)
+BINARY_TRIAL_S = 60.0
+GOAL_WIDTH = 0.01
+
+
+@dataclass(frozen=True)
+class SearchCost:
+    """Seconds of warm-up and measurement. Widths are of intervals (of bounds: of the upper one), as a share.
+
+    `fixed_width` is the most variable cell's by Student, `precision_width` the widest of all cells' confidence
+    sequences; `maximum_*` are of the maximum over the loads at 64 bytes, of the same width.
+    """
+
+    fixed_s: float
+    fixed_width: float
+    precision_s: float
+    precision_width: float
+    cells: int
+    cells_reached: int
+    maximum_fixed_s: float
+    maximum_s: float
+    binary_s: float
+    binary_trials: int
+    search_s: float
+    search_width: float
+    search_trials: int
+
+    @property
+    def grid_ratio(self) -> float:
+        """What `precision` takes of the fixed grid's trial time; at most a fifth."""
+        return self.precision_s / self.fixed_s
+
+    @property
+    def maximum_ratio(self) -> float:
+        """What finding the maximum takes of the fixed grid's trial time."""
+        return self.maximum_s / self.maximum_fixed_s
+
+    @property
+    def search_ratio(self) -> float:
+        """What NDR and PDR together take of two binary searches; at most a tenth."""
+        return self.search_s / self.binary_s
+
+
+def run(directory: Path) -> SearchCost:
+    """Carry out the campaigns below `directory`; raises as campaign.run does."""
+    fixed = load_scenario(FIXED)
+    variable = fixed.override(["raw"], ["streams=1", "frame_bytes=64", "intended_mbps=max"])
+    reference = _carry_out(variable, directory / "fixed")
+    (received,) = _received(reference).values()
+    width = relative_width(mean_interval(received, 0.95))
+    if not width:
+        raise ValueError(f"{directory / 'fixed'}: no interval to compare with; see its trials' verdicts")
+
+    sizes = ",".join(map(str, FRAME_BYTES))
+    grid = _changed(fixed, sizes, precision={"relative_width": width})
+    precise = _carry_out(grid, directory / "precision")
+    widths = [relative_width(anytime_interval(values)) for values in _received(precise).values()]
+    known = [each for each in widths if each is not None]
+
+    ladder = _changed(fixed, "64", precision={"relative_width": width, "of": "maximum", "least": 4})
+    maximum = _carry_out(ladder, directory / "maximum")
+
+    searched = _carry_out(_changed(fixed, "64", search={"relative_width": GOAL_WIDTH}), directory / "search")
+    bounds = searched.query("SELECT lower_mbps, upper_mbps FROM searches").to_pylist()
+    found = [row for row in bounds if row["lower_mbps"] and row["upper_mbps"]]
+    if len(found) < 2:
+        raise ValueError(f"{directory / 'search'}: a goal has no bounds; see vtax show")
+    link_mbps = grid.cells()[0].testbed.link_mbps or math.inf
+    trials = sum(math.ceil(math.log2(link_mbps / (GOAL_WIDTH * row["upper_mbps"]))) for row in found)
+
+    return SearchCost(
+        fixed_s=_planned_s(fixed, len(grid.cells())),
+        fixed_width=width,
+        precision_s=_trial_s(precise),
+        precision_width=max(known, default=math.nan),
+        cells=len(grid.cells()),
+        cells_reached=sum(each <= width for each in known),
+        maximum_fixed_s=_planned_s(fixed, len(ladder.cells())),
+        maximum_s=_trial_s(maximum),
+        binary_s=trials * BINARY_TRIAL_S,
+        binary_trials=trials,
+        search_s=_trial_s(searched),
+        search_width=max(1 - row["lower_mbps"] / row["upper_mbps"] for row in found),
+        search_trials=int(searched.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
+    )
+
+
+def _changed(fixed: Scenario, frame_bytes: str, **mode: dict[str, Any]) -> Scenario:
+    """The fixed design on raw and one stream, with trials of one second, in a mode."""
+    fixes = ["streams=1", f"frame_bytes={frame_bytes}", "workload.warmup_s=0.3"]
+    resolved = fixed.override(["raw"], fixes, 100, 1.0).resolved()
+    if "search" in mode:
+        del resolved["factors"]["intended_mbps"]
+        resolved["repetitions"] = 1
+    return Scenario.from_resolved({**resolved, **mode})
+
+
+def _carry_out(scenario: Scenario, out: Path) -> Result:
+    outcome = campaign.run(scenario, out=out, seed=1, progress=progress_on(sys.stderr, plain=True))
+    return Result.open(outcome.directory)
+
+
+def _planned_s(fixed: Scenario, cells: int) -> float:
+    work = fixed.cells()[0].workload
+    return cells * fixed.repetitions * (work.warmup_s + work.duration_s)
+
+
+def _trial_s(result: Result) -> float:
+    """Of every trial that was made, invalid ones too."""
+    query = "SELECT sum(warmup_s + coalesce(duration_s, 0)) AS s FROM trials"
+    return float(result.query(query)["s"][0].as_py())
+
+
+def _received(result: Result) -> dict[str, Sequence[float]]:
+    rows = result.query("SELECT cell, list(received_mbps ORDER BY block) AS mbps FROM cells GROUP BY cell")
+    return {row["cell"]: row["mbps"] for row in rows.to_pylist()}

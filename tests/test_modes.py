@@ -1,0 +1,223 @@
+"""Campaigns whose trials decide what comes next, on a simulated testbed: the same from any kill on, and they end."""
+
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vtax.campaign.mode import mode_of
+from vtax.campaign.plan import plan_block
+from vtax.campaign.standing import ATTEMPTS, Standing, Trial
+from vtax.inputs import Document, InputError, read_document
+from vtax.scenario import Cell, Scenario
+from vtax.units import fps
+
+PRECISION = """
+name: own/precision
+title: a
+question: b
+workload: {kind: forwarding, warmup_s: 0, duration_s: 1, frame_bytes: 1500}
+testbed: {link_mbps: 1000}
+precision: {relative_width: 0.02, of: throughput, least: 3}
+factors: {platform: [raw, container], intended_mbps: [100, 500, 1000]}
+repetitions: 60
+"""
+MAXIMUM = PRECISION.replace("of: throughput", "of: maximum")
+SEARCH = """
+name: own/search
+title: a
+question: b
+workload: {kind: forwarding, warmup_s: 0, duration_s: 1, frame_bytes: 1500}
+testbed: {link_mbps: 1000}
+search: {goals: {NDR: 0, PDR: 0.005}, relative_width: 0.02, duration_sum_s: 5, most: 60}
+factors: {platform: [raw, container]}
+repetitions: 2
+"""
+CAPACITY_MBPS = {"raw": 900.0, "container": 420.0}
+CV = {"raw": 0.002, "container": 0.01}
+
+Measure = Callable[[int, int, Cell], Trial]
+
+
+def scenario(text: str) -> Scenario:
+    return Scenario.from_document(Document(Path("own.yaml"), yaml.safe_load(textwrap.dedent(text))))
+
+
+def measure(number: int, block: int, cell: Cell) -> Trial:
+    """A platform that carries what it is offered up to a capacity that varies; a function of the trial's number."""
+    work = cell.workload
+    assert work.intended_mbps is not None
+    noise = 1 + CV[cell.platform] * np.random.default_rng(number).standard_normal()
+    sent = round(fps(work.intended_mbps, work.frame_bytes) * work.duration_s)
+    carried = round(fps(CAPACITY_MBPS[cell.platform] * noise, work.frame_bytes) * work.duration_s)
+    received = min(sent, carried)
+    return Trial(
+        number=number,
+        block=block,
+        place=cell.place,
+        usable=True,
+        search=cell.search,
+        step=cell.step,
+        intended_mbps=work.intended_mbps,
+        duration_s=work.duration_s,
+        wall_s=1.5,
+        frames_sent=sent,
+        frames_received=received,
+        received_mbps=work.intended_mbps * received / sent,
+    )
+
+
+def carry_out(chosen: Scenario, before: list[Trial], how: Measure = measure) -> Iterator[Trial]:
+    """As the runner does, from the trials that are committed."""
+    cells = chosen.cells()
+    mode, standing = mode_of(chosen, cells), Standing(before)
+    for block in range(chosen.repetitions):
+        if mode.ended(block, standing):
+            return
+        for plot in plan_block(cells, 1, block):
+            for cell in plot.cells:
+                while (wanted := mode.next(block, cell, standing)) is not None:
+                    trial = how(standing.last_trial + 1, block, wanted)
+                    standing.add(trial)
+                    yield trial
+
+
+@pytest.mark.parametrize("text", [PRECISION, MAXIMUM, SEARCH], ids=["precision", "maximum", "search"])
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_campaign_goes_on_from_any_trial_as_it_would_have(text: str, data: st.DataObject) -> None:
+    whole = WHOLE.setdefault(text, list(carry_out(scenario(text), [])))
+    killed_after = data.draw(st.integers(0, len(whole)))
+    assert whole[:killed_after] + list(carry_out(scenario(text), whole[:killed_after])) == whole
+
+
+WHOLE: dict[str, list[Trial]] = {}
+
+
+def count(trials: list[Trial]) -> dict[str, int]:
+    places = [trial.place for trial in trials]
+    return {place: places.count(place) for place in places}
+
+
+def test_cells_that_are_narrow_take_no_part_in_later_blocks() -> None:
+    made = count(list(carry_out(scenario(PRECISION), [])))
+    assert made["platform=raw intended_mbps=100"] == 3
+    assert made["platform=container intended_mbps=100"] == 3
+    assert 4 < made["platform=container intended_mbps=500"] < 60
+
+
+def test_for_a_maximum_loads_that_cannot_be_it_drop_out() -> None:
+    made = count(list(carry_out(scenario(MAXIMUM), [])))
+    assert made["platform=raw intended_mbps=100"] <= 4
+    assert made["platform=raw intended_mbps=1000"] >= 4
+    assert made["platform=container intended_mbps=500"] > made["platform=container intended_mbps=100"]
+
+
+def test_the_last_block_and_the_budget_end_it() -> None:
+    wide = PRECISION.replace("0.02", "0.0001").replace("repetitions: 60", "repetitions: 4")
+    made = count(list(carry_out(scenario(wide), [])))
+    assert made["platform=container intended_mbps=500"] == 4
+    short = wide.replace("least: 3", "least: 3, budget_s: 7.5")
+    assert len(list(carry_out(scenario(short), []))) == 5
+
+
+def test_what_has_no_usable_trial_is_given_up() -> None:
+    def broken(number: int, block: int, cell: Cell) -> Trial:
+        trial = measure(number, block, cell)
+        return replace(trial, usable=cell.platform != "container")
+
+    for text, tries in ((PRECISION, 3 * ATTEMPTS), (SEARCH, 2 * 10)):
+        made = list(carry_out(scenario(text), [], broken))
+        places = [trial.place for trial in made if "container" in trial.place]
+        assert max(map(places.count, set(places))) == tries
+        assert any(trial.usable for trial in made)
+
+
+def test_an_invalid_trial_of_a_search_is_measured_again_at_its_load() -> None:
+    def disturbed(number: int, block: int, cell: Cell) -> Trial:
+        return replace(measure(number, block, cell), usable=number % 4 > 0)
+
+    made = [trial for trial in carry_out(scenario(SEARCH), [], disturbed) if "raw" in trial.place]
+    for earlier, later in pairwise(made):
+        if not earlier.usable:
+            assert (later.place, later.intended_mbps) == (earlier.place, earlier.intended_mbps)
+    assert found(scenario(SEARCH), made)
+
+
+def found(chosen: Scenario, trials: list[Trial]) -> list[dict[str, object]]:
+    mode = mode_of(chosen, chosen.cells())
+    return mode.found(0, chosen.cells()[0], Standing(trials))
+
+
+def test_the_bounds_stand_in_rows_when_the_search_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CV, "raw", 0.0)
+    chosen = scenario(SEARCH.replace("[raw, container]", "[raw]").replace("repetitions: 2", "repetitions: 1"))
+    trials = list(carry_out(chosen, []))
+    assert found(chosen, trials[:-1]) == []
+    ndr, pdr = found(chosen, trials)
+    assert (ndr["goal"], ndr["search"], ndr["trials"]) == ("NDR", "platform=raw", len(trials))
+    assert ndr["lower_mbps"] <= 900 <= ndr["upper_mbps"]  # type: ignore[operator]
+    assert pdr["bounded_by"] is None
+    assert mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], Standing(trials))
+    assert not mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], Standing(trials[:-1]))
+
+
+def test_a_bound_that_the_generator_set_is_named() -> None:
+    def weak(number: int, block: int, cell: Cell) -> Trial:
+        trial = measure(number, block, cell)
+        sent = min(trial.frames_sent, round(fps(300.0, 1500) * trial.duration_s))
+        short = sent < trial.frames_sent
+        return replace(
+            trial, frames_sent=sent, frames_received=sent, marks=("generator-limited",) if short else ()
+        )
+
+    chosen = scenario(SEARCH.replace("[raw, container]", "[raw]"))
+    ndr, _ = found(chosen, [trial for trial in carry_out(chosen, [], weak) if trial.block == 0])
+    assert ndr["lower_mbps"] <= 301.5 and ndr["bounded_by"] == "generator-limited"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "said"),
+    [
+        (
+            SEARCH,
+            "platform: [raw, container]",
+            "platform: [raw], intended_mbps: [1]",
+            "a search finds the load",
+        ),
+        (SEARCH, "PDR: 0.005", "PDR: 0", "two goals have the same loss ratio"),
+        (SEARCH, "link_mbps: 1000", "mtu: 1500", "the link is unlimited; name the largest load"),
+        (SEARCH, "most: 60", "max_mbps: 1001", "1001 is too large; allowed: at most testbed.link_mbps, 1000"),
+        (
+            SEARCH,
+            "most: 60",
+            "min_mbps: 1000",
+            "min_mbps: 1000 is too large; allowed: less than the largest load",
+        ),
+        (SEARCH, "NDR: 0,", "0: 0,", "search.goals"),
+        (SEARCH, "repetitions: 2", "repetitions: 2\nprecision: {relative_width: 0.1}", "are two modes"),
+        (PRECISION, "least: 3", "least: 61", "61 is too large; allowed: at most repetitions, 60"),
+        (MAXIMUM, "intended_mbps: [100, 500, 1000]", "streams: [1]", "needs a factor intended_mbps"),
+        (PRECISION, "0.02", "0", "0.0 is too small; allowed: more than 0, at most 1"),
+    ],
+)
+def test_what_contradicts_a_mode_is_refused(tmp_path: Path, text: str, old: str, new: str, said: str) -> None:
+    assert old in text
+    path = tmp_path / "own.yaml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+        Scenario.from_document(read_document(path))
+
+
+def test_a_mode_is_kept_when_a_campaign_is_resumed() -> None:
+    for text in (PRECISION, SEARCH):
+        first = scenario(text)
+        again = Scenario.from_resolved(first.resolved())
+        assert (again.file, again.trials) == (first.file, None)

@@ -1,0 +1,57 @@
+"""Which trial a campaign makes next.
+
+A function of what is committed, so that a resumed campaign goes on as it would have.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from vtax.campaign.precision import Precise
+from vtax.campaign.search import Searching
+from vtax.campaign.standing import Standing
+from vtax.scenario import Cell, Scenario
+
+
+class Mode(Protocol):
+    """How a campaign goes through its blocks."""
+
+    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+        """The trial that `cell` of the grid is to be measured with next in this block; None where no more is."""
+
+    def ended(self, block: int, standing: Standing) -> bool:
+        """Whether neither this block nor a later one has a trial left."""
+
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+        """Rows of `searches` that the last trial of `cell` in this block decided."""
+
+    def measured(self, cell: Cell, standing: Standing) -> bool:
+        """Whether there is a result for `cell`."""
+
+
+class Fixed:
+    """Every cell once in every block."""
+
+    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+        """The cell itself."""
+        return cell if standing.wants(block, cell.place) else None
+
+    def ended(self, block: int, standing: Standing) -> bool:
+        """The number of blocks is fixed."""
+        return False
+
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+        """Nothing is searched."""
+        return []
+
+    def measured(self, cell: Cell, standing: Standing) -> bool:
+        """Whether some trial of it is usable."""
+        return bool(standing.received_mbps(cell.place))
+
+
+def mode_of(scenario: Scenario, cells: Sequence[Cell]) -> Mode:
+    """The mode that a scenario asks for."""
+    if scenario.file.precision is not None:
+        return Precise(scenario.file.precision, cells)
+    if scenario.file.search is not None:
+        return Searching(scenario.file.search)
+    return Fixed()

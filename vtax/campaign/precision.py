@@ -1,0 +1,75 @@
+"""Repeats cells until their intervals are narrow enough; those that are take no part in later blocks.
+
+The intervals are confidence sequences: they hold whenever one stops for what they show. Where it is the maximum
+over loads that is asked for, loads that cannot change its interval drop out.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from vtax.campaign.standing import Standing
+from vtax.scenario import Cell, Precision
+from vtax.statistics import Interval, anytime_interval, climb, load_cap, relative_width
+
+
+class Precise:
+    """The mode of a scenario with `precision`."""
+
+    def __init__(self, settings: Precision, cells: Sequence[Cell]) -> None:
+        self._settings = settings
+        self._loads: dict[str, list[Cell]] = {}
+        for cell in cells:
+            self._loads.setdefault(_without_load(cell), []).append(cell)
+
+    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+        """The cell, while the interval that it serves is too wide."""
+        if self._over_budget(standing) or not standing.wants(block, cell.place):
+            return None
+        return cell if cell.key in self._wanted(cell, block, standing) else None
+
+    def ended(self, block: int, standing: Standing) -> bool:
+        """Whether every interval is narrow enough, or the budget is spent."""
+        cells = [cell for loads in self._loads.values() for cell in loads]
+        return self._over_budget(standing) or not any(self._wanted(cell, block, standing) for cell in cells)
+
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+        """Nothing is searched."""
+        return []
+
+    def measured(self, cell: Cell, standing: Standing) -> bool:
+        """Whether some trial of it is usable."""
+        return bool(standing.received_mbps(cell.place))
+
+    def _over_budget(self, standing: Standing) -> bool:
+        budget_s = self._settings.budget_s
+        return budget_s is not None and standing.wall_s >= budget_s
+
+    def _wanted(self, cell: Cell, block: int, standing: Standing) -> set[str]:
+        """The cells to be measured again for the interval that `cell` serves.
+
+        One that has no usable trial after `least` blocks is given up.
+        """
+        loads = self._loads[_without_load(cell)] if self._settings.of == "maximum" else [cell]
+        values = {load.key: standing.received_mbps(load.place) for load in loads}
+        unmeasured = {key for key, known in values.items() if not known}
+        if unmeasured and block < self._settings.least:
+            return unmeasured
+        known = {key: received for key, received in values.items() if received}
+        if not known:
+            return set()
+        if self._settings.of == "throughput":
+            return set() if self._enough(anytime_interval(known[cell.key])) else {cell.key}
+        caps = {load.key: load_cap(load.workload.intended_mbps, load.workload.streams) for load in loads}
+        ladder = climb(known, caps)
+        if self._enough(ladder.interval):
+            return set()
+        return ladder.wanted(self._settings.relative_width)
+
+    def _enough(self, interval: Interval) -> bool:
+        width = relative_width(interval)
+        narrow = width is not None and width <= self._settings.relative_width
+        return narrow and interval.n >= self._settings.least
+
+
+def _without_load(cell: Cell) -> str:
+    return " ".join(f"{name}={value}" for name, value in cell.factors.items() if name != "intended_mbps")

@@ -1,0 +1,60 @@
+"""What `precision` and `search` ask of the rest of a scenario."""
+
+from collections.abc import Sequence
+
+from vtax.inputs import Document
+from vtax.scenario.grid import MAX_FPS, Cell, Factor, refusal
+from vtax.scenario.keys import Key
+from vtax.scenario.schema import ScenarioFile, Search
+from vtax.units import fps
+
+LOAD = Key("workload", "intended_mbps")
+
+
+def check_modes(
+    document: Document, file: ScenarioFile, factors: Sequence[Factor], cells: Sequence[Cell]
+) -> None:
+    """Refuse a mode that the scenario's other keys contradict; InputError says where and why."""
+    if file.precision and file.search:
+        raise document.error(("search",), "precision and search are two modes; keep one of them")
+    if file.precision and file.precision.least > file.repetitions:
+        problem = f"{file.precision.least} is too large; allowed: at most repetitions, {file.repetitions}"
+        raise document.error(("precision", "least"), problem)
+    loads = next((factor.values for factor in factors if factor.key == LOAD), ())
+    if file.precision and file.precision.of == "maximum" and len(loads) < 2:
+        problem = "a maximum needs a factor intended_mbps of two loads at least"
+        raise document.error(("precision", "of"), problem)
+    if file.search:
+        for cell in cells:
+            _check_search(document, file.search, factors, cell)
+
+
+def _check_search(document: Document, search: Search, factors: Sequence[Factor], cell: Cell) -> None:
+    work = cell.workload
+    if work.intended_mbps is not None or any(factor.key == LOAD for factor in factors):
+        problem = "a search finds the load; leave intended_mbps out, or search"
+        raise refusal(document, factors, LOAD, work.intended_mbps or "max", problem)
+    if len(set(search.goals.values())) < len(search.goals):
+        raise document.error(("search", "goals"), "two goals have the same loss ratio; keep one of them")
+    largest = largest_load(search, cell)
+    if largest is None:
+        problem = "the link is unlimited; name the largest load, as in max_mbps: 10000"
+        raise document.error(("search",), problem)
+    link_mbps = cell.testbed.link_mbps
+    if link_mbps is not None and largest > link_mbps:
+        problem = f"{largest:g} is too large; allowed: at most testbed.link_mbps, {link_mbps:g}"
+        raise document.error(("search", "max_mbps"), problem)
+    if search.min_mbps >= largest:
+        problem = f"{search.min_mbps:g} is too large; allowed: less than the largest load, {largest:g}"
+        raise document.error(("search", "min_mbps"), problem)
+    if fps(largest, work.frame_bytes) > MAX_FPS:
+        problem = (
+            f"{largest:g} Mbit/s of {work.frame_bytes}-byte frames are over {MAX_FPS / 1e6:g} million frames a "
+            "second; name a smaller load, as in max_mbps: 1000"
+        )
+        raise document.error(("search",), problem)
+
+
+def largest_load(search: Search, cell: Cell) -> float | None:
+    """The largest load of a cell's search; None where neither it nor the link has one."""
+    return search.max_mbps if search.max_mbps is not None else cell.testbed.link_mbps

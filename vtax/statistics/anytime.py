@@ -1,0 +1,135 @@
+"""Intervals that hold at every number of repetitions at once, so that the data may decide when to stop.
+
+A Student interval looked at after each repetition misses in the end: it is narrow at some moment by chance. A
+confidence sequence holds the mean at all moments together with its confidence (Darling and Robbins, PNAS 58,
+1967). This one inverts a t-test whose evidence against each candidate mean is its likelihood ratio with the
+effect size mixed over a normal distribution: scale-invariant, so that the unknown variance drops out, and a
+martingale under the candidate, so that Ville's inequality bounds how often it ever misleads (Lai, Annals of
+Statistics 4, 1976; Wang and Ramdas, Anytime-valid t-tests and confidence sequences for Gaussian means with
+unknown variance, 2023). Values are independent and about normal, as a Student interval wants them.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import numpy as np
+
+from vtax.statistics.interval import CONFIDENCE, Interval
+
+Load = TypeVar("Load", bound=Hashable)
+
+EFFECT_VARIANCE: Final = 20.0
+"""Variance of the mixed effect size: near the least width for 3 to 30 repetitions, 1.9 of Student's at ten."""
+PACING: Final = 0.005
+"""A paced source keeps its intended load within this."""
+
+
+def anytime_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Return the mean of `values` with its confidence sequence's interval at this number of them.
+
+    Fewer than three values have no bounds at 95%, and fewer than four none at more than 99%. Equal values have an
+    interval of no width from there on. ValueError for no values or one not finite.
+    """
+    sample = np.asarray(values, dtype=float)
+    if not sample.size or not np.isfinite(sample).all():
+        raise ValueError(f"a mean needs at least one value, all finite: {list(values)!r}")
+    n, mean = int(sample.size), float(sample.mean())
+    reach = _reach(n, 1 - confidence)
+    if reach is None:
+        return Interval(mean, None, None, n)
+    half_width = reach * float(sample.std(ddof=1)) if np.ptp(sample) else 0.0
+    return Interval(mean, mean - half_width, mean + half_width, n)
+
+
+def _reach(n: int, miss: float) -> float | None:
+    """The half width in sample standard deviations; None where so few values cannot exclude any mean.
+
+    The evidence against a mean at t standard errors is (1 + n g)^(-1/2) [(1 + u) / (1 + u / (1 + n g))]^(n/2)
+    with u = t^2 / (n - 1) and g the effect's variance; it is solved for 1 / miss.
+    """
+    if n < 2:
+        return None
+    spread = 1 + n * EFFECT_VARIANCE
+    ratio = (math.sqrt(spread) / miss) ** (2 / n)
+    if ratio >= spread:
+        return None
+    u = (ratio - 1) / (1 - ratio / spread)
+    return math.sqrt(u * (n - 1) / n)
+
+
+@dataclass(frozen=True)
+class Ladder(Generic[Load]):
+    """Loads whose largest true mean is looked for, with an interval of it that holds at every moment.
+
+    `low` and `high` bound each load's true mean, all of them together; `best` is the load with the largest
+    sample mean, `interval` of the largest true mean.
+    """
+
+    low: Mapping[Load, float]
+    high: Mapping[Load, float]
+    best: Load
+    interval: Interval
+
+    def wanted(self, width: float) -> set[Load]:
+        """Return the loads to be measured again for an interval that is `width` of its estimate wide.
+
+        The best load, and those whose upper bound keeps the interval wider (after LUCB: Kalyanakrishnan,
+        Tewari, Auer and Stone, ICML 2012).
+        """
+        enough = max(self.low.values()) + width * abs(self.interval.mean)
+        return {self.best} | {load for load, high in self.high.items() if high > enough}
+
+
+def climb(
+    loads: Mapping[Load, Sequence[float]], caps: Mapping[Load, float], confidence: float = CONFIDENCE
+) -> Ladder[Load]:
+    """Return where the search for the largest true mean of `loads` stands; each has a value, or ValueError.
+
+    Each load's interval misses by its share of what all may miss together (Bonferroni), so that all hold at all
+    moments together: the largest mean is at least the largest lower bound, and at most the largest upper one.
+    `caps` are bounds of the means that are known beforehand, as that no load carries more than was offered.
+    """
+    each = 1 - (1 - confidence) / max(1, len(loads))
+    found = {load: anytime_interval(values, each) for load, values in loads.items()}
+    low = {load: -math.inf if at.low is None else at.low for load, at in found.items()}
+    high = {
+        load: min(caps.get(load, math.inf), math.inf if at.high is None else at.high)
+        for load, at in found.items()
+    }
+    best = max(found, key=lambda load: found[load].mean)
+    mean, n = found[best].mean, found[best].n
+    least, most = max(low.values()), max(high.values())
+    known = math.isfinite(least) and math.isfinite(most)
+    interval = (
+        Interval(mean, min(least, mean), max(most, mean), n) if known else Interval(mean, None, None, n)
+    )
+    return Ladder(low, high, best, interval)
+
+
+def climbed_ratio(one: Ladder[Load], other: Ladder[Load]) -> Interval:
+    """Return the ratio of two largest means; of two ladders at 97.5% it misses no more than 5%.
+
+    Nothing is paired: the sides stop at different repetitions.
+    """
+    first, second = one.interval, other.interval
+    n, ratio = min(first.n, second.n), first.mean / second.mean
+    if first.low is None or first.high is None or not second.low or not second.high or second.low <= 0:
+        return Interval(ratio, None, None, n)
+    return Interval(ratio, first.low / second.high, first.high / second.low, n)
+
+
+def load_cap(intended_mbps: float | None, streams: int) -> float:
+    """Return what a load's throughput cannot exceed: what was to be offered, and what pacing may add to it."""
+    return math.inf if intended_mbps is None else intended_mbps * streams * (1 + PACING)
+
+
+def relative_width(interval: Interval) -> float | None:
+    """Return the interval's width as a share of its estimate; None where it has no bounds, or the estimate is zero."""
+    if interval.low is None or interval.high is None:
+        return None
+    width = interval.high - interval.low
+    if interval.mean == 0:
+        return 0.0 if width == 0 else None
+    return width / abs(interval.mean)

@@ -1,0 +1,97 @@
+"""Tables of campaigns whose trials decide how many there are: precision and searches."""
+
+from __future__ import annotations
+
+from vtax.views import numbers
+from vtax.views.cells import load_label
+from vtax.views.layout import LOWER_BOUND, UNKNOWN, Column, Number, Table, count, left_out, sections
+from vtax.views.layout import mean_number as mean
+from vtax.views.layout import ranged_number as ranged
+from vtax.views.precision import Reached
+from vtax.views.searches import Found
+from vtax.views.summary import Summary
+from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
+
+
+def precision_table(summary: Summary) -> Table:
+    """Intervals that were to become narrow, and whether they did."""
+    return Table(
+        name="precision",
+        title="Precision",
+        note="Repeated until the 95% interval, which holds at every moment, is as narrow as asked for.",
+        columns=(
+            Column("platform"),
+            LOAD,
+            Column("received", "Mbit/s", numeric=True),
+            Column("width", "%", numeric=True),
+            Column("asked for", "%", numeric=True),
+            N,
+            LEFT_OUT,
+            Column(""),
+        ),
+        sections=sections(
+            sorted(summary.precision, key=lambda row: row.setting),
+            lambda row: _heading(summary, row),
+            lambda row: (
+                row.platform,
+                load_label(row.intended_mbps),
+                ranged(row.received_mbps, numbers.mbps),
+                Number(UNKNOWN if row.width is None else numbers.ratio_as_percent(row.width)),
+                Number(numbers.ratio_as_percent(row.wanted)),
+                count(row.received_mbps),
+                left_out(row.received_mbps.left_out),
+                "reached" if row.reached else "wider",
+            ),
+        ),
+    )
+
+
+def search_table(summary: Summary) -> Table:
+    """What searches found: each goal's bounds and conditional throughput."""
+    return Table(
+        name="searches",
+        title="Loads by their loss",
+        note="Relevant bounds and conditional throughput of RFC 9971, of each stream; n is searches, over which the "
+        "bounds are the outermost. A bound that the platform did not set is marked ≥.",
+        columns=(
+            Column("platform"),
+            Column("goal"),
+            Column("loss", "%", numeric=True),
+            Column("lower", "Mbit/s", numeric=True),
+            Column("upper", "Mbit/s", numeric=True),
+            Column("conditional", "Mbit/s", numeric=True),
+            N,
+            Column("trials", numeric=True),
+            Column("trial time", "s", numeric=True),
+            LEFT_OUT,
+            Column("bounded by"),
+        ),
+        sections=sections(
+            sorted(summary.searches, key=lambda row: row.setting),
+            lambda row: _heading(summary, row),
+            lambda row: (
+                row.platform,
+                row.goal,
+                Number(numbers.ratio_as_percent(row.loss_ratio)),
+                _load(row.lower_mbps, row.lower_bound),
+                _load(row.upper_mbps),
+                mean(row.conditional_mbps, numbers.mbps, row.lower_bound),
+                Number(str(row.searches)),
+                Number(str(row.trials)),
+                Number(f"{row.trial_s:.1f}"),
+                left_out(row.left_out),
+                row.bounded_by or "",
+            ),
+        ),
+    )
+
+
+def _heading(summary: Summary, row: Reached | Found) -> str:
+    group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
+    return f"{row.setting.label}{group}"
+
+
+def _load(mbps: float | None, lower_bound: bool = False) -> Number:
+    if mbps is None:
+        return Number(UNKNOWN)
+    return Number(f"{LOWER_BOUND if lower_bound else ''}{numbers.mbps(mbps)}")

@@ -1,0 +1,83 @@
+"""What searches found: loads by their loss, each goal with both bounds (RFC 9971)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.results import Result
+from vtax.views.cells import Setting, further_factors
+from vtax.views.estimate import Estimate, mean_estimate
+
+_SEARCHES = """
+WITH made AS (
+    SELECT search, count(*) AS recorded, count(*) FILTER (verdict = 'invalid') AS invalid
+    FROM trials WHERE search IS NOT NULL GROUP BY search
+)
+SELECT searches.search, goal, loss_ratio, any_value(platform) AS platform, any_value(streams) AS streams,
+       any_value(frame_bytes) AS frame_bytes, min(trial_id) AS first, min(lower_mbps) AS lower_mbps,
+       max(upper_mbps) AS upper_mbps, bool_or(lower_mbps IS NULL) AS no_lower,
+       bool_or(upper_mbps IS NULL) AS no_upper, list(conditional_mbps ORDER BY block) AS conditional_mbps,
+       count(*) AS searches, sum(searches.trials) AS trials, sum(trial_s) AS trial_s,
+       list(DISTINCT bounded_by) FILTER (bounded_by IS NOT NULL) AS bounded_by,
+       any_value(invalid / recorded) AS left_out {further}
+FROM searches JOIN trials USING (trial_id) JOIN made ON made.search = searches.search
+GROUP BY searches.search, goal, loss_ratio ORDER BY searches.search, loss_ratio
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A goal of a cell's searches, loads of each stream.
+
+    The bounds hold all searches': the least lower and the largest upper one; None where a search has none.
+    `conditional_mbps` is the mean conditional throughput, None where the least load already lost too much.
+    `bounded_by` is what bounded it in the platform's stead; the platform then might carry more.
+    """
+
+    platform: str
+    setting: Setting
+    goal: str
+    loss_ratio: float
+    lower_mbps: float | None
+    upper_mbps: float | None
+    conditional_mbps: Estimate | None
+    searches: int
+    trials: int
+    trial_s: float
+    left_out: float
+    bounded_by: str | None
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the platform might carry more."""
+        return self.bounded_by is not None
+
+
+def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
+    """Every goal of every search that came to its end, in the order platform, setting, goal."""
+    further = further_factors(result)
+    columns = "".join(f', any_value("{name}") AS "{name}"' for name in further)
+    found = [_found(row, further) for row in result.query(_SEARCHES.format(further=columns)).to_pylist()]
+    rank = {name: position for position, name in enumerate(platforms)}
+    return sorted(found, key=lambda row: (rank.get(row.platform, len(rank)), row.setting, row.loss_ratio))
+
+
+def _found(row: dict[str, Any], further: tuple[str, ...]) -> Found:
+    known = [value for value in row["conditional_mbps"] if value is not None]
+    return Found(
+        platform=row["platform"],
+        setting=Setting(
+            row["frame_bytes"], row["streams"], tuple((name, str(row[name])) for name in further)
+        ),
+        goal=row["goal"],
+        loss_ratio=row["loss_ratio"],
+        lower_mbps=None if row["no_lower"] else row["lower_mbps"],
+        upper_mbps=None if row["no_upper"] else row["upper_mbps"],
+        conditional_mbps=mean_estimate(known, row["left_out"]) if known else None,
+        searches=row["searches"],
+        trials=int(row["trials"]),
+        trial_s=row["trial_s"],
+        left_out=row["left_out"],
+        bounded_by=", ".join(sorted(row["bounded_by"] or ())) or None,
+    )
