@@ -153,7 +153,7 @@ pub struct Probes {
     pub duplicated: u64,
 }
 
-/// One-way delay of the frames that were sent to measure it. Null where there are too few samples.
+/// Delays: one-way of frames, round trips of messages. Null where there are too few samples.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
     pub count: u64,
