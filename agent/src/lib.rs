@@ -1,10 +1,11 @@
 //! # The agent
 //!
 //! The only part of vtax that touches packets. It serves JSON-RPC on the byte stream it was started with, and on nothing
-//! else: it opens no port.
+//! else: it opens no control port. (A responder listens as the endpoint that is measured.)
 
 pub mod control;
 mod cpu;
+mod endpoint;
 mod error;
 mod guest;
 mod mac;

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
 use super::slot::Slot;
+use crate::endpoint::requester::Requester;
+use crate::endpoint::responder::{Counts, Responder};
 use crate::meter::drops::Drops;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
@@ -22,6 +24,8 @@ pub(super) struct Agent {
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
     drops: Slot<Drops>,
+    responder: Slot<Responder>,
+    requester: Slot<Requester>,
 }
 
 /// How a request is answered.
@@ -50,6 +54,8 @@ impl Agent {
             sink: Slot::new("sink"),
             ingress: Slot::new("ingress"),
             drops: Slot::new("drops"),
+            responder: Slot::new("responder"),
+            requester: Slot::new("requester"),
         }
     }
 
@@ -154,6 +160,39 @@ impl Agent {
             "drops.close" => {
                 let Nothing {} = read_params(params)?;
                 drop(self.drops.take()?);
+                now(Nothing {})
+            }
+            "responder.open" => {
+                let params = read_params(params)?;
+                now(self
+                    .responder
+                    .open(|| Ok((Responder::open(&params)?, Nothing {})))?)
+            }
+            "responder.close" => {
+                let Nothing {} = read_params(params)?;
+                now(match self.responder.take()? {
+                    Some(responder) => responder.close()?,
+                    None => Counts::default(),
+                })
+            }
+            "requester.open" => {
+                let params = read_params(params)?;
+                now(self
+                    .requester
+                    .open(|| Ok((Requester::open(&params)?, Nothing {})))?)
+            }
+            "requester.go" => {
+                let params = read_params(params)?;
+                let mut requester = self.requester.lease()?;
+                self.later(method, move |abort| requester.go(&params, abort))
+            }
+            "requester.collect" => {
+                let Nothing {} = read_params(params)?;
+                now(self.requester.lease()?.collect()?)
+            }
+            "requester.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(self.requester.take()?);
                 now(Nothing {})
             }
             "abort" => {

@@ -8,7 +8,7 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 
 /// Now. A read through the vdso, no system call.
 #[inline]
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -19,7 +19,7 @@ pub(super) fn now_ns() -> u64 {
 }
 
 /// Sleeps until `time_ns`; a signal may end it early.
-pub(super) fn sleep_until(time_ns: u64) {
+pub(crate) fn sleep_until(time_ns: u64) {
     let time = Duration::from_nanos(time_ns).into();
     // An error means a signal: the callers look at the clock again.
     let _ = clock_nanosleep(

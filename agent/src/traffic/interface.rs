@@ -6,7 +6,7 @@ use super::Error;
 
 /// An interface of this thread's network namespace.
 #[derive(Clone, Debug)]
-pub(super) struct Interface {
+pub(crate) struct Interface {
     pub name: String,
     pub index: i32,
 }

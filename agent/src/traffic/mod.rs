@@ -1,11 +1,11 @@
 //! # Traffic: what sends, receives and drops test frames
 
 pub(crate) mod bpf;
-mod clock;
+pub(crate) mod clock;
 mod clsact;
 mod frame;
 pub mod ingress;
-mod interface;
+pub(crate) mod interface;
 mod mechanism;
 pub mod sink;
 pub(crate) mod source;

@@ -15,6 +15,7 @@ use proptest::{bool, prelude::*};
 use serde_json::{Value, json};
 use vtax_agent::control::LINE_LIMIT_BYTES;
 
+use crate::endpoint::{FAR, NEAR};
 use crate::lines::lines;
 use crate::network::Namespace;
 use crate::process::Agent;
@@ -30,12 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
 const SLACK_KIB: u64 = 8192;
 /// A member of the result of each call that does something, by which to tell that some were carried out.
-const CARRIED_OUT: [&str; 5] = [
+const CARRIED_OUT: [&str; 7] = [
     "aborted",
+    "answered",
     "cost_ns_per_frame",
     "drain_ms",
     "interfaces",
     "nics",
+    "strays",
 ];
 const CODES: [i64; 5] = [-32_700, -32_600, -32_601, -32_602, -32_000];
 
@@ -93,6 +96,8 @@ impl Fuzz {
     fn start(seed: u64) -> Self {
         let network = Namespace::make();
         network.join("src0", SOURCE_MAC, &network, "snk0", SINK_MAC);
+        network.ip(&format!("addr add {NEAR}/24 dev src0"));
+        network.ip(&format!("addr add {FAR}/24 dev snk0"));
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -154,7 +159,13 @@ impl Fuzz {
     }
 
     fn at_rest(&mut self) -> Footprint {
-        for method in ["source.close", "sink.close", "ingress.release"] {
+        for method in [
+            "source.close",
+            "sink.close",
+            "ingress.release",
+            "responder.close",
+            "requester.close",
+        ] {
             self.agent.reply(method, json!({}));
         }
         let process = format!("/proc/{}", self.agent.pid());

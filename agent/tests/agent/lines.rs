@@ -9,6 +9,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use vtax_agent::control::LINE_LIMIT_BYTES;
 
+use crate::endpoint::{FAR, NEAR};
 use crate::fuzz::{SINK_MAC, SOURCE_MAC};
 
 pub fn lines() -> BoxedStrategy<Vec<u8>> {
@@ -81,6 +82,12 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         2 => with("source.open", source()),
         1 => with("sink.open", sink()),
         1 => with("ingress.drop", dropped.boxed()),
+        20 => with("requester.go", go()),
+        10 => bare("requester.collect"),
+        3 => with("requester.open", requester()),
+        3 => with("responder.open", responder()),
+        1 => bare("requester.close"),
+        1 => bare("responder.close"),
         1 => bare("source.close"),
         1 => bare("sink.close"),
         1 => bare("ingress.release"),
@@ -152,6 +159,43 @@ fn collect() -> BoxedStrategy<Value> {
             json!({"expected": expected, "quiet_ms": quiet_ms, "limit_ms": limit_ms})
         })
         .boxed()
+}
+
+fn responder() -> BoxedStrategy<Value> {
+    (protocol(), 0..2, interface(), select(vec![json!(1), json!("equal"), json!(2000)]))
+        .prop_map(|(protocol, cpu, interface, response_bytes)| {
+            json!({
+                "cpu": cpu, "protocol": protocol, "interface": interface, "address": FAR, "port": 5000,
+                "response_bytes": response_bytes,
+            })
+        })
+        .boxed()
+}
+
+fn requester() -> BoxedStrategy<Value> {
+    (protocol(), 0..2, 64..3000, option::of(1.0..100_000.0), 1..10, 0..1000)
+        .prop_map(|(protocol, cpu, message_bytes, rps, timeout_ms, busy_poll_us)| {
+            json!({
+                "cpu": cpu, "protocol": protocol, "interface": "src0", "local_address": NEAR, "remote_address": FAR,
+                "port": 5000, "message_bytes": message_bytes, "response_bytes": 1, "rps": rps,
+                "timeout_ms": timeout_ms, "options": {"busy_poll_us": busy_poll_us},
+            })
+        })
+        .boxed()
+}
+
+fn go() -> BoxedStrategy<Value> {
+    (0..3, option::of(0.0001..0.003), 0.0001..0.003, option::of(1..10))
+        .prop_map(|(trial, warmup_s, duration_s, transactions)| {
+            json!({
+                "trial": trial, "warmup_s": warmup_s, "duration_s": duration_s, "transactions": transactions,
+            })
+        })
+        .boxed()
+}
+
+fn protocol() -> BoxedStrategy<&'static str> {
+    select(vec!["tcp", "udp"]).boxed()
 }
 
 fn guest() -> BoxedStrategy<Value> {

@@ -2,8 +2,10 @@
 //!
 //! Those of these tests that send traffic make network namespaces and need root.
 
+mod endpoint;
 mod fuzz;
 mod guest;
+mod idle;
 mod lines;
 mod link;
 mod mechanisms;

@@ -11,7 +11,7 @@ use super::wire::Durations;
 /// As in `delay_bucket.h`.
 const SUB_BUCKET_BITS: u32 = 7;
 const SUB_BUCKETS: usize = 1 << SUB_BUCKET_BITS;
-const DELAY_BITS: u32 = 36;
+pub(crate) const DELAY_BITS: u32 = 36;
 pub(super) const DELAY_BUCKETS: usize = (DELAY_BITS - SUB_BUCKET_BITS + 1) as usize * SUB_BUCKETS;
 
 /// Longest histogram in a reply: eight of them and their counts fit into a message of 64 KiB.
@@ -54,7 +54,7 @@ fn histogram(
 }
 
 /// The quantile q = permille / 1000, where at least 10 / (1 - q) samples support it.
-fn quantile(delays: &Histogram<u64>, permille: u64) -> Option<u64> {
+pub(crate) fn quantile(delays: &Histogram<u64>, permille: u64) -> Option<u64> {
     let supported = delays.len() * (1000 - permille) >= 10 * 1000;
     supported.then(|| delays.value_at_quantile(permille as f64 / 1000.0))
 }
@@ -64,10 +64,17 @@ fn quantile(delays: &Histogram<u64>, permille: u64) -> Option<u64> {
 ///
 /// Two figures make HdrHistogram's buckets the same as ours, so the first step down loses nothing.
 fn encode(buckets: &[u64; DELAY_BUCKETS]) -> anyhow::Result<String> {
+    encode_with(|significant_figures| histogram(buckets, significant_figures))
+}
+
+/// The same of what `histogram` gives for so many significant figures.
+pub(crate) fn encode_with(
+    histogram: impl Fn(u8) -> anyhow::Result<Histogram<u64>>,
+) -> anyhow::Result<String> {
     for significant_figures in [3, 2, 1] {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&histogram(buckets, significant_figures)?, &mut bytes)
+            .serialize(&histogram(significant_figures)?, &mut bytes)
             .context("cannot encode the delay histogram")?;
         let encoded = STANDARD.encode(bytes);
         if encoded.len() <= ENCODED_BYTES_MAX {

@@ -10,7 +10,7 @@ mod collect;
 mod cost;
 mod delivery;
 pub(super) mod frame;
-mod histogram;
+pub(crate) mod histogram;
 mod program;
 #[cfg(test)]
 mod tests;

@@ -241,7 +241,7 @@ pub struct CapturedFrame {
     pub bytes: String,
 }
 
-/// Delays, or other times. Null where there are too few samples.
+/// One-way delays, round trips, or other times. Null where there are too few samples.
 #[derive(Clone, Debug, Serialize)]
 pub struct Durations {
     pub count: u64,

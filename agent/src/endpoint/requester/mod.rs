@@ -1,0 +1,139 @@
+//! # The requester: it asks, and measures how long the answer takes
+//!
+//! One request is under way at a time. `requester.open` names the way, `requester.go` asks through a warm-up, which is discarded,
+//! and then through what is measured, `requester.collect` tells of that.
+
+mod exchange;
+mod params;
+mod tally;
+mod wire;
+
+use std::net::SocketAddrV4;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+
+use self::exchange::Exchange;
+pub(crate) use self::params::{GoParams, OpenParams};
+use self::tally::Tally;
+pub(crate) use self::tally::TallyReply;
+use super::message::Id;
+use super::socket;
+use crate::Error;
+use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
+use crate::traffic::clock::{now_ns, sleep_until};
+use crate::traffic::interface::Interface;
+
+/// How long before its time a waiter is awake: longer than any ordinary wake-up takes.
+const AWAKE_NS: u64 = 200_000;
+/// Longest wait without a look at whether to end.
+const LOOK_UP: Duration = Duration::from_millis(10);
+
+/// The way to a responder, and what the last run found there.
+#[derive(Debug)]
+pub(crate) struct Requester {
+    params: OpenParams,
+    interface: Interface,
+    tally: Option<Tally>,
+}
+
+/// `requester.go`: that it is over. Times are CLOCK_MONOTONIC.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct GoReply {
+    /// Of what was measured, the warm-up left out.
+    start_ns: u64,
+    end_ns: u64,
+    /// Whether the CPUs were kept out of deep sleep.
+    cpu_latency_held: bool,
+    aborted: bool,
+    /// Of the asking thread. Null where the kernel does not account for it.
+    thread: Option<ThreadTime>,
+}
+
+impl Requester {
+    /// Checks that the way can be taken; nothing is sent.
+    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+        params.check()?;
+        let interface = Interface::find("interface", &params.interface)?;
+        let local = SocketAddrV4::new(params.local_address, 0);
+        socket::open(params.protocol, &interface, local, &params.options)?;
+        Ok(Self {
+            params: params.clone(),
+            interface,
+            tally: None,
+        })
+    }
+
+    /// Asks from the calling thread. Setting `abort` ends it within milliseconds.
+    pub(crate) fn go(&mut self, params: &GoParams, abort: &AtomicBool) -> Result<GoReply, Error> {
+        params.check()?;
+        self.tally = None;
+        let cpu = self.params.cpu;
+        pin_this_thread(cpu)
+            .with_context(|| format!("cannot stay on CPU {cpu}; check that it is online"))?;
+        let latency = CpuLatency::hold();
+        let thread = ThreadTime::of_this_thread().ok();
+        let mut exchange = Exchange::open(&self.params, &self.interface, abort)?;
+        let mut tally = Tally::new(self.params.rps.is_some());
+
+        let begin_ns = now_ns();
+        let start_ns = begin_ns + params.warmup_ns();
+        let limit_ns = start_ns + params.duration_ns();
+        for sequence in 0.. {
+            let due_ns = match self.params.rps {
+                // From the number itself, so that no rounding adds up.
+                Some(rps) => begin_ns + (sequence as f64 * 1e9 / rps) as u64,
+                None => now_ns(),
+            };
+            if due_ns >= limit_ns || tally.begun() >= params.most_transactions() {
+                break;
+            }
+            await_time(due_ns, abort);
+            if abort.load(Ordering::Relaxed) {
+                break;
+            }
+            let trial = params.trial;
+            let outcome = exchange.perform(Id { trial, sequence });
+            if let Err(failure) = &outcome.result {
+                await_time(failure.until_ns, abort);
+                if abort.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+            if due_ns >= start_ns {
+                tally.count(due_ns, &outcome);
+            }
+        }
+        self.tally = Some(tally);
+        Ok(GoReply {
+            start_ns,
+            end_ns: now_ns(),
+            cpu_latency_held: latency.is_some(),
+            aborted: abort.load(Ordering::Relaxed),
+            thread: thread.and_then(|then| Some(ThreadTime::of_this_thread().ok()?.since(then))),
+        })
+    }
+
+    /// What the last run measured.
+    pub(crate) fn collect(&self) -> Result<TallyReply, Error> {
+        let tally = self.tally.as_ref();
+        let tally =
+            tally.ok_or_else(|| anyhow!("nothing was measured; call requester.go first"))?;
+        Ok(tally.reply()?)
+    }
+}
+
+/// Waits until `time_ns`, at its end without sleep, or until `abort` is set.
+fn await_time(time_ns: u64, abort: &AtomicBool) {
+    loop {
+        let now = now_ns();
+        if now >= time_ns || abort.load(Ordering::Relaxed) {
+            return;
+        }
+        if time_ns - now > AWAKE_NS {
+            sleep_until((time_ns - AWAKE_NS).min(now + LOOK_UP.as_nanos() as u64));
+        }
+    }
+}

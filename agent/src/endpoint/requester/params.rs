@@ -1,0 +1,223 @@
+//! # Params of the `requester.*` methods
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::Error;
+use crate::endpoint::message::{GREATEST_BYTES, LEAST_BYTES, ResponseBytes};
+use crate::endpoint::socket::{Options, Protocol, check_address};
+
+const GREATEST_RPS: f64 = 1e6;
+const LONGEST_PHASE_S: f64 = 3600.0;
+const LONGEST_TIMEOUT_MS: u64 = 60_000;
+
+/// `requester.open`: the way to a responder, and what to ask of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenParams {
+    pub(super) cpu: usize,
+    pub(super) protocol: Protocol,
+    pub(super) interface: String,
+    pub(super) local_address: Ipv4Addr,
+    remote_address: Ipv4Addr,
+    port: u16,
+    pub(super) message_bytes: usize,
+    /// As the responder was told.
+    response_bytes: ResponseBytes,
+    /// Requests a second. Null: each as soon as the one before is answered.
+    pub(super) rps: Option<f64>,
+    /// An answer that takes longer is none.
+    timeout_ms: u64,
+    #[serde(default)]
+    pub(super) options: Options,
+}
+
+impl OpenParams {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        check_address("local_address", self.local_address)?;
+        check_address("remote_address", self.remote_address)?;
+        if self.port == 0 {
+            return Err(Error::params("port", "must not be 0"));
+        }
+        if self.message_bytes < LEAST_BYTES {
+            let bytes = self.message_bytes;
+            let problem = format!("{bytes} is not between {LEAST_BYTES} and {GREATEST_BYTES}");
+            return Err(Error::params("message_bytes", problem));
+        }
+        self.protocol
+            .check_bytes("message_bytes", self.message_bytes)?;
+        self.protocol
+            .check_bytes("response_bytes", self.response_bytes())?;
+        if let Some(rps) = self.rps {
+            check_positive("rps", rps, GREATEST_RPS)?;
+        }
+        if !(1..=LONGEST_TIMEOUT_MS).contains(&self.timeout_ms) {
+            let problem = format!(
+                "{} is not between 1 and {LONGEST_TIMEOUT_MS}",
+                self.timeout_ms
+            );
+            return Err(Error::params("timeout_ms", problem));
+        }
+        self.options.check()
+    }
+
+    pub(super) fn remote(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.remote_address, self.port)
+    }
+
+    pub(super) fn response_bytes(&self) -> usize {
+        self.response_bytes.to_request(self.message_bytes)
+    }
+
+    pub(super) fn timeout_ns(&self) -> u64 {
+        self.timeout_ms * 1_000_000
+    }
+}
+
+/// `requester.go`: for how long to ask.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoParams {
+    pub(super) trial: u32,
+    /// Null for none.
+    warmup_s: Option<f64>,
+    duration_s: f64,
+    /// Measured ones, failed or not, after which it is over before its time. Null for no such limit.
+    transactions: Option<u64>,
+}
+
+impl GoParams {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if let Some(warmup_s) = self.warmup_s {
+            check_positive("warmup_s", warmup_s, LONGEST_PHASE_S)?;
+        }
+        check_positive("duration_s", self.duration_s, LONGEST_PHASE_S)?;
+        match self.transactions {
+            Some(0) => Err(Error::params("transactions", "must not be 0")),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn warmup_ns(&self) -> u64 {
+        to_ns(self.warmup_s.unwrap_or(0.0))
+    }
+
+    pub(super) fn duration_ns(&self) -> u64 {
+        to_ns(self.duration_s)
+    }
+
+    pub(super) fn most_transactions(&self) -> u64 {
+        self.transactions.unwrap_or(u64::MAX)
+    }
+}
+
+/// Of checked params only.
+fn to_ns(seconds: f64) -> u64 {
+    Duration::from_secs_f64(seconds).as_nanos() as u64
+}
+
+fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
+    if value > 0.0 && value <= greatest {
+        return Ok(());
+    }
+    Err(Error::params(
+        field,
+        format!("{value} is not above 0 and at most {greatest}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What is wrong with params that are valid but for `changes`.
+    fn problem(changes: Value) -> String {
+        let mut params = json!({
+            "cpu": 0, "protocol": "udp", "interface": "src0", "local_address": "198.18.0.2",
+            "remote_address": "198.18.0.3", "port": 5000, "message_bytes": 64, "response_bytes": "equal",
+            "rps": null, "timeout_ms": 1000,
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        let params: OpenParams = serde_json::from_value(params).unwrap();
+        params
+            .check()
+            .map_or_else(|error| error.to_string(), |()| "none".to_owned())
+    }
+
+    #[test]
+    fn ways_within_the_bounds_are_accepted() {
+        for changes in [
+            json!({}),
+            json!({"protocol": "tcp", "message_bytes": 65_536, "rps": 1e6}),
+            json!({"message_bytes": 65_507, "response_bytes": 1}),
+            json!({"options": {"busy_poll_us": 50, "send_buffer_bytes": 4096}}),
+        ] {
+            assert_eq!(problem(changes), "none");
+        }
+    }
+
+    #[test]
+    fn ways_beyond_the_bounds_are_refused_by_the_field() {
+        for (changes, field) in [
+            (
+                json!({"local_address": "127.0.0.1"}),
+                "local_address: 127.0.0.1",
+            ),
+            (
+                json!({"remote_address": "0.0.0.0"}),
+                "remote_address: 0.0.0.0",
+            ),
+            (
+                json!({"remote_address": "224.0.0.1"}),
+                "remote_address: 224",
+            ),
+            (json!({"port": 0}), "port:"),
+            (json!({"message_bytes": 63}), "message_bytes: 63"),
+            (json!({"message_bytes": 65_508}), "message_bytes: 65508"),
+            (json!({"response_bytes": 65_508}), "response_bytes: 65508"),
+            (
+                json!({"protocol": "tcp", "message_bytes": 65_537}),
+                "message_bytes: 65537",
+            ),
+            (json!({"rps": 0.0}), "rps: 0"),
+            (json!({"timeout_ms": 0}), "timeout_ms: 0"),
+            (
+                json!({"options": {"busy_poll_us": 1_000_001}}),
+                "options.busy_poll_us: 1000001",
+            ),
+            (
+                json!({"options": {"send_buffer_bytes": 1}}),
+                "options.send_buffer_bytes: 1",
+            ),
+        ] {
+            let problem = problem(changes);
+            assert!(problem.starts_with(field), "{problem}");
+        }
+    }
+
+    #[test]
+    fn runs_are_bounded_in_time_and_count() {
+        let check = |changes: Value| {
+            let mut params =
+                json!({"trial": 1, "warmup_s": 0.1, "duration_s": 1.0, "transactions": null});
+            params
+                .as_object_mut()
+                .unwrap()
+                .extend(changes.as_object().unwrap().clone());
+            serde_json::from_value::<GoParams>(params)
+                .unwrap()
+                .check()
+                .is_ok()
+        };
+        assert!(check(json!({})));
+        assert!(check(json!({"warmup_s": null, "transactions": 1})));
+        assert!(!check(json!({"duration_s": 3601.0})));
+        assert!(!check(json!({"warmup_s": -1.0})));
+        assert!(!check(json!({"transactions": 0})));
+    }
+}

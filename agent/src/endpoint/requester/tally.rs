@@ -1,0 +1,195 @@
+//! # What a run measured
+
+use anyhow::Result;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use super::exchange::{Failure, Outcome, RoundTrip};
+use crate::traffic::sink::histogram::{DELAY_BITS, encode_with, quantile};
+use crate::traffic::sink::wire::Latency;
+
+const LONGEST_NS: u64 = 1 << DELAY_BITS;
+
+/// Transactions of the measured phase.
+#[derive(Debug)]
+pub(super) struct Tally {
+    failed: u64,
+    strays: u64,
+    last_problem: Option<String>,
+    latency: Times,
+    /// Of a paced run: what counts from when each request was due.
+    corrected: Option<Times>,
+}
+
+/// `requester.collect`: transactions of the last run's measured phase.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TallyReply {
+    /// Completed.
+    transactions: u64,
+    /// Without their answer in time.
+    failed: u64,
+    /// Datagrams that came and answered nothing that was asked.
+    strays: u64,
+    /// Why the last failed one did.
+    last_problem: Option<String>,
+    /// From when each request was sent.
+    latency: Latency,
+    /// From when each request was due, which a late answer may have delayed; null where none was due at a time.
+    corrected: Option<Latency>,
+}
+
+impl Tally {
+    pub(super) fn new(is_paced: bool) -> Self {
+        Self {
+            failed: 0,
+            strays: 0,
+            last_problem: None,
+            latency: Times::new(),
+            corrected: is_paced.then(Times::new),
+        }
+    }
+
+    /// Transactions, the failed ones among them.
+    #[inline]
+    pub(super) fn begun(&self) -> u64 {
+        self.latency.histogram.len() + self.failed
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, due_ns: u64, outcome: &Outcome) {
+        self.strays += outcome.strays;
+        match &outcome.result {
+            Ok(RoundTrip {
+                sent_ns,
+                received_ns,
+            }) => {
+                self.latency.record(received_ns - sent_ns);
+                if let Some(corrected) = &mut self.corrected {
+                    corrected.record(received_ns - due_ns);
+                }
+            }
+            Err(Failure { problem, .. }) => {
+                self.failed += 1;
+                self.last_problem = Some(problem.clone());
+            }
+        }
+    }
+
+    pub(super) fn reply(&self) -> Result<TallyReply> {
+        Ok(TallyReply {
+            transactions: self.latency.histogram.len(),
+            failed: self.failed,
+            strays: self.strays,
+            last_problem: self.last_problem.clone(),
+            latency: self.latency.summary()?,
+            corrected: self.corrected.as_ref().map(Times::summary).transpose()?,
+        })
+    }
+}
+
+/// Times, their sum and extremes to the nanosecond.
+#[derive(Debug)]
+struct Times {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Times {
+    fn new() -> Self {
+        Self {
+            histogram: of_figures(3),
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, time_ns: u64) {
+        self.histogram.saturating_record(time_ns);
+        self.sum_ns += u128::from(time_ns);
+        self.min_ns = self.min_ns.min(time_ns);
+        self.max_ns = self.max_ns.max(time_ns);
+    }
+
+    fn summary(&self) -> Result<Latency> {
+        let count = self.histogram.len();
+        let if_any = (count > 0).then_some(());
+        Ok(Latency {
+            count,
+            min_ns: if_any.map(|()| self.min_ns),
+            mean_ns: if_any.map(|()| self.sum_ns as f64 / count as f64),
+            p50_ns: quantile(&self.histogram, 500),
+            p90_ns: quantile(&self.histogram, 900),
+            p99_ns: quantile(&self.histogram, 990),
+            p999_ns: quantile(&self.histogram, 999),
+            max_ns: if_any.map(|()| self.max_ns),
+            histogram: encode_with(|figures| {
+                let mut histogram = of_figures(figures);
+                histogram.add(&self.histogram)?;
+                Ok(histogram)
+            })?,
+        })
+    }
+}
+
+fn of_figures(significant_figures: u8) -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, significant_figures)
+        .expect("the bounds are in order, the figures few")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(sent_ns: u64, received_ns: u64) -> Outcome {
+        let result = Ok(RoundTrip {
+            sent_ns,
+            received_ns,
+        });
+        Outcome { strays: 0, result }
+    }
+
+    #[test]
+    fn a_request_that_had_to_wait_counts_from_when_it_was_due() {
+        let mut tally = Tally::new(true);
+        tally.count(1_000, &outcome(1_500, 3_000));
+        tally.count(2_000, &outcome(3_001, 4_000));
+        let reply = tally.reply().unwrap();
+        assert_eq!(reply.latency.mean_ns, Some((1_500 + 999) as f64 / 2.0));
+        let corrected = reply.corrected.unwrap();
+        assert_eq!(
+            (corrected.min_ns, corrected.max_ns),
+            (Some(2_000), Some(2_000))
+        );
+    }
+
+    #[test]
+    fn failures_have_no_time() {
+        let mut tally = Tally::new(false);
+        tally.count(0, &outcome(0, 70_000_000_000));
+        let problem = "Connection reset by peer".to_owned();
+        let result = Err(Failure {
+            until_ns: 1,
+            problem: problem.clone(),
+        });
+        tally.count(0, &Outcome { strays: 3, result });
+        let reply = tally.reply().unwrap();
+        assert_eq!((reply.transactions, reply.failed, reply.strays), (1, 1, 3));
+        assert_eq!(reply.last_problem, Some(problem));
+        // Beyond the histogram's end, and still told as it was.
+        assert_eq!(reply.latency.max_ns, Some(70_000_000_000));
+        assert!(reply.corrected.is_none());
+    }
+
+    #[test]
+    fn nothing_measured_gives_no_number() {
+        let latency = Tally::new(false).reply().unwrap().latency;
+        assert_eq!(
+            (latency.count, latency.mean_ns, latency.max_ns),
+            (0, None, None)
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! # Answers on connections
+//!
+//! Each connection has a thread of its own, and one request under way: a peer that sends more, or what is no request, has its
+//! connection broken off.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Mutex;
+use std::thread::{self, Scope};
+
+use super::waiters::Waiters;
+use super::{Counts, OpenParams};
+use crate::endpoint::message::{GREATEST_BYTES, HEADER_BYTES, answer, request_bytes};
+
+/// Further ones are broken off at once.
+const MOST_CONNECTIONS: usize = 64;
+
+/// Serves all who connect, until the waiters are closed.
+pub(super) fn serve(
+    listener: &TcpListener,
+    params: &OpenParams,
+    waiters: &Waiters,
+) -> io::Result<Counts> {
+    let counts = Mutex::new(Counts::default());
+    thread::scope(|scope| {
+        let ended = accept_all(scope, listener, params, waiters, &counts);
+        waiters.close();
+        ended
+    })?;
+    Ok(counts
+        .into_inner()
+        .unwrap_or_else(|poison| poison.into_inner()))
+}
+
+fn accept_all<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    listener: &TcpListener,
+    params: &'scope OpenParams,
+    waiters: &'scope Waiters,
+    counts: &'scope Mutex<Counts>,
+) -> io::Result<()> {
+    let count = |more| {
+        counts
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .add(more)
+    };
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(_) if waiters.is_closed() => return Ok(()),
+            Err(error) if is_of_the_peer(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        count(Counts {
+            connections: 1,
+            ..Counts::default()
+        });
+        // One of the waiters is the listener.
+        if waiters.len() > MOST_CONNECTIONS {
+            continue;
+        }
+        let Some(waiter) = waiters.enter(stream.as_fd())? else {
+            return Ok(());
+        };
+        thread::Builder::new().spawn_scoped(scope, move || {
+            count(serve_connection(&stream, params));
+            drop(waiter);
+        })?;
+    }
+}
+
+/// Whether one connection failed, and not the listener.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+    )
+}
+
+/// Answers until the peer is gone or breaks the protocol.
+fn serve_connection(mut stream: &TcpStream, params: &OpenParams) -> Counts {
+    let mut buffer = vec![0; GREATEST_BYTES];
+    let mut counts = Counts::default();
+    loop {
+        let message_bytes = match read_request(stream, params, &mut buffer) {
+            Ok(Some(message_bytes)) => message_bytes,
+            Ok(None) => return counts,
+            Err(_) => {
+                counts.refused += 1;
+                return counts;
+            }
+        };
+        let response_bytes = params.response_bytes.to_request(message_bytes);
+        if stream
+            .write_all(answer(&mut buffer, message_bytes, response_bytes))
+            .is_err()
+        {
+            counts.unsent += 1;
+            return counts;
+        }
+        counts.answered += 1;
+    }
+}
+
+/// Reads one request, however it arrives, and returns its length; None where the peer ended before it.
+fn read_request(
+    mut stream: &TcpStream,
+    params: &OpenParams,
+    buffer: &mut [u8],
+) -> io::Result<Option<usize>> {
+    let mut filled = 0;
+    loop {
+        params.options.poll_busily(stream);
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) if filled == 0 => return Ok(None),
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) if filled == 0 => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        if filled < HEADER_BYTES {
+            continue;
+        }
+        match request_bytes(&buffer[..filled]) {
+            Some(message_bytes) if message_bytes == filled => return Ok(Some(filled)),
+            Some(message_bytes) if message_bytes > filled => {}
+            _ => return Err(ErrorKind::InvalidData.into()),
+        }
+    }
+}

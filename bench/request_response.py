@@ -1,0 +1,181 @@
+"""Round trips of vtax's requester and responder beside sockperf's ping-pong, over TCP and UDP.
+
+Both tools block in their sockets, one message under way, answers as long as the messages; on the same CPUs over the
+same veth pair, in turns. sockperf is asked for full round trips, and its mean leaves out its warm-up as ours does.
+"""
+
+import contextlib
+import itertools
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.comparison import Comparison
+from bench.ends import End, Ends, made_ends
+from vtax.machine.ownership import process_start, stop_process
+from vtax.statistics.paired import paired_ratio
+
+MESSAGE_BYTES = (64, 1400)
+PROTOCOLS = ("udp", "tcp")
+ROUNDS = 12
+SECONDS = 2
+WARMUP_S = 0.4
+"""As sockperf's."""
+GREATEST_RATIO = 1.02
+OUR_PORT, SOCKPERF_PORT = 5000, 11111
+TIMEOUT_MS = 1000
+READY_S = 10.0
+CPU_LATENCY = Path("/dev/cpu_dma_latency")
+
+
+class PeerFailed(Exception):  # noqa: N818 - it states what the peer did
+    """sockperf ended with an error or printed no round trip: its words."""
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """Of one round."""
+
+    mean_ns: float
+    p50_ns: float
+
+
+def run(directory: Path) -> list[Comparison]:
+    """Measure every protocol and message size; logs go to `directory`."""
+    with made_ends(directory) as ends, cpu_latency_held():
+        return [
+            compare(ends, protocol, message_bytes, directory)
+            for protocol, message_bytes in itertools.product(PROTOCOLS, MESSAGE_BYTES)
+        ]
+
+
+def compare(
+    ends: Ends, protocol: str, message_bytes: int, directory: Path, rounds: int = ROUNDS
+) -> Comparison:
+    """Measure both tools in turns, each first in every other round."""
+    ours: list[RoundTrip] = []
+    theirs: list[RoundTrip] = []
+    with responder(ends, protocol, message_bytes), sockperf_server(ends, protocol, directory) as server:
+        client = sockperf_client(ends, protocol, message_bytes)
+        for number in range(rounds):
+            turns = [
+                lambda: ours.append(our_round(ends.near)),
+                lambda: theirs.append(sockperf_round(client)),
+            ]
+            for turn in turns if number % 2 else reversed(turns):
+                turn()
+    means = ([trip.mean_ns for trip in ours], [trip.mean_ns for trip in theirs])
+    medians = ([trip.p50_ns for trip in ours], [trip.p50_ns for trip in theirs])
+    ratio = paired_ratio(*(dict(enumerate(values)) for values in means))
+    of_medians = paired_ratio(*(dict(enumerate(values)) for values in medians))
+    if ratio is None or ratio.high is None or of_medians is None:
+        raise PeerFailed(f"sockperf measured round trips of no time: {means[1]}")
+    return Comparison(
+        name=f"mean round trip, {protocol.upper()}, {message_bytes} bytes",
+        unit="ns",
+        ours=tuple(means[0]),
+        peers={"sockperf": tuple(means[1])},
+        required=f"upper 95% bound of the ratio to sockperf at most {GREATEST_RATIO:g}",
+        ratio=ratio.mean,
+        low=ratio.low,
+        high=ratio.high,
+        holds=ratio.high <= GREATEST_RATIO,
+        note=f"medians' ratio {of_medians.mean:.3f}; `{' '.join(server)}`, `{' '.join(client)}`",
+    )
+
+
+@contextlib.contextmanager
+def cpu_latency_held() -> Iterator[None]:
+    """Keep idle CPUs out of deep sleep for both tools, as the requester does for itself; where the kernel can."""
+    if not CPU_LATENCY.exists():
+        yield
+        return
+    with CPU_LATENCY.open("wb", buffering=0) as request:
+        request.write(bytes(4))
+        yield
+
+
+@contextlib.contextmanager
+def responder(ends: Ends, protocol: str, message_bytes: int) -> Iterator[None]:
+    """Our responder at the far end and the way to it from the near end."""
+    near, far = ends.near, ends.far
+    exchange = {"protocol": protocol, "port": OUR_PORT, "response_bytes": "equal"}
+    listen = {"cpu": far.cpu, "interface": far.interface, "address": far.ip}
+    far.agent.call("responder.open", exchange | listen)
+    way = {"cpu": near.cpu, "interface": near.interface, "local_address": near.ip, "remote_address": far.ip}
+    load = {"message_bytes": message_bytes, "rps": None, "timeout_ms": TIMEOUT_MS}
+    near.agent.call("requester.open", exchange | way | load)
+    try:
+        yield
+    finally:
+        near.agent.call("requester.close")
+        far.agent.call("responder.close")
+
+
+def our_round(near: End) -> RoundTrip:
+    """One run of the requester. Raises RuntimeError for a transaction without an answer."""
+    go = {"trial": 1, "warmup_s": WARMUP_S, "duration_s": SECONDS - WARMUP_S, "transactions": None}
+    near.agent.call("requester.go", go, timeout_s=SECONDS + 10)
+    found = near.agent.call("requester.collect")
+    if found["failed"]:
+        raise RuntimeError(f"{found['failed']} requests went unanswered: {found['last_problem']}")
+    return RoundTrip(found["latency"]["mean_ns"], found["latency"]["p50_ns"])
+
+
+@contextlib.contextmanager
+def sockperf_server(ends: Ends, protocol: str, directory: Path) -> Iterator[list[str]]:
+    """Yield the command of a server that listens at the far end."""
+    command = ["sockperf", "server", *_where(ends.far, protocol)]
+    log = directory / "sockperf.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            _within(ends.far, command), stdout=output, stderr=subprocess.STDOUT, process_group=0
+        )
+    ends.record.add_process(process.pid, "sockperf")
+    try:
+        _await_words(process, log, "to block on socket")
+        yield command
+    finally:
+        stop_process(process.pid, process_start(process.pid))
+        process.wait()
+
+
+def sockperf_client(ends: Ends, protocol: str, message_bytes: int) -> list[str]:
+    """The command of one round, as it is run in the near end's namespace."""
+    load = ["-m", str(message_bytes), "-t", str(SECONDS), "--full-rtt"]
+    return _within(ends.near, ["sockperf", "ping-pong", *_where(ends.far, protocol), *load])
+
+
+def sockperf_round(client: list[str]) -> RoundTrip:
+    """One run of sockperf. Raises PeerFailed."""
+    done = subprocess.run(client, check=False, capture_output=True, text=True, timeout=SECONDS + 30)
+    return parse_sockperf(done.stdout + done.stderr)
+
+
+def parse_sockperf(told: str) -> RoundTrip:
+    """Mean and median out of what `sockperf ping-pong --full-rtt` prints, microseconds in the text."""
+    mean = re.search(r"Summary: Round trip is ([0-9.]+) usec", told)
+    p50 = re.search(r"percentile 50\.000 = +([0-9.]+)", told)
+    if mean is None or p50 is None:
+        raise PeerFailed(f"sockperf printed no round trip: {told}")
+    return RoundTrip(float(mean[1]) * 1e3, float(p50[1]) * 1e3)
+
+
+def _where(far: End, protocol: str) -> list[str]:
+    return ["-i", far.ip, "-p", str(SOCKPERF_PORT), *(["--tcp"] if protocol == "tcp" else [])]
+
+
+def _within(end: End, command: list[str]) -> list[str]:
+    return ["nsenter", f"--net={end.namespace.path}", "--", "taskset", "-c", str(end.cpu), *command]
+
+
+def _await_words(process: "subprocess.Popen[bytes]", log: Path, words: str) -> None:
+    for _ in range(round(READY_S / 0.01)):
+        if words in log.read_text(errors="replace"):
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.01)
+            break
+    raise PeerFailed(f"sockperf never said {words!r}: {log.read_text(errors='replace')}")
