@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::exchange::{Failure, Outcome, RoundTrip};
 use crate::traffic::sink::histogram::{DELAY_BITS, encode_with, quantile};
-use crate::traffic::sink::wire::Latency;
+use crate::traffic::sink::wire::Durations;
 
 const LONGEST_NS: u64 = 1 << DELAY_BITS;
 
@@ -33,9 +33,9 @@ pub(crate) struct TallyReply {
     /// Why the last failed one did.
     last_problem: Option<String>,
     /// From when each request was sent.
-    latency: Latency,
+    latency: Durations,
     /// From when each request was due, which a late answer may have delayed; null where none was due at a time.
-    corrected: Option<Latency>,
+    corrected: Option<Durations>,
 }
 
 impl Tally {
@@ -114,10 +114,10 @@ impl Times {
         self.max_ns = self.max_ns.max(time_ns);
     }
 
-    fn summary(&self) -> Result<Latency> {
+    fn summary(&self) -> Result<Durations> {
         let count = self.histogram.len();
         let if_any = (count > 0).then_some(());
-        Ok(Latency {
+        Ok(Durations {
             count,
             min_ns: if_any.map(|()| self.min_ns),
             mean_ns: if_any.map(|()| self.sum_ns as f64 / count as f64),
