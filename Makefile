@@ -1,5 +1,6 @@
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
+# make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, other tools, undisturbed trials and simulated campaigns; writes docs/validation.md.
 PYTHON ?= python3
 VENV := .venv
@@ -10,10 +11,11 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
 RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86
 TEST_PACKAGES := bpftool chromium cpio tshark
+BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: demo test fuzz soak validate lint build install install-dev agent
-.PHONY: packages-build packages-run packages-test packages-validate
+.PHONY: demo test fuzz soak validate bench lint build install install-dev agent
+.PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
 demo: install packages-run
 	$(BIN)/vtax run quick
@@ -32,6 +34,9 @@ soak: install-dev packages-run packages-test
 
 validate: install-dev packages-run packages-test packages-validate
 	$(BIN)/python -m validation $(PARTS)
+
+bench: install-dev packages-run packages-test packages-bench
+	$(BIN)/python -m bench $(PARTS)
 
 lint: install-dev
 	cd agent && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings
@@ -65,5 +70,7 @@ packages-run:
 	@scripts/packages $(RUN_PACKAGES)
 packages-test:
 	@scripts/packages $(TEST_PACKAGES)
+packages-bench:
+	@scripts/packages $(BENCH_PACKAGES)
 packages-validate:
 	@scripts/packages $(VALIDATE_PACKAGES)

@@ -2,7 +2,7 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vtax.machine.ownership import OwnershipRecord, process_start, stop_process
@@ -18,7 +18,7 @@ class ToolFailed(Exception):  # noqa: N818 - it states what the tool did
 
 def run(host: Host, cpu: int, *command: str) -> str:
     """Run a tool in a host's namespace on one CPU; returns what it printed. Raises ToolFailed."""
-    full = _within(host, cpu, command)
+    full = within(host, cpu, command)
     done = subprocess.run(full, check=False, capture_output=True, text=True, timeout=TIMEOUT_S)
     if done.returncode != 0:
         raise ToolFailed(
@@ -34,7 +34,7 @@ def started(
     """A tool that runs in the background, from when its log says `ready` to the end of the block."""
     with log.open("wb") as output:
         process = subprocess.Popen(
-            _within(host, cpu, command), stdout=output, stderr=subprocess.STDOUT, process_group=0
+            within(host, cpu, command), stdout=output, stderr=subprocess.STDOUT, process_group=0
         )
     record.add_process(process.pid, command[0])
     try:
@@ -57,5 +57,6 @@ def wait_until_said(process: "subprocess.Popen[bytes]", log: Path, words: str) -
     raise ToolFailed(f"{log.stem} never said {words!r}: {log.read_text(errors='replace')}")
 
 
-def _within(host: Host, cpu: int, command: tuple[str, ...]) -> list[str]:
+def within(host: Host, cpu: int, command: Sequence[str]) -> list[str]:
+    """The command as it is run in a host's namespace on one CPU."""
     return ["nsenter", f"--net={host.namespace.path}", "--", "taskset", "-c", str(cpu), *command]

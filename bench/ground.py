@@ -1,0 +1,131 @@
+"""Where vtax and its peers send: from one interface, over one link, to the same counter at the end of the way."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from bench.counter import Counter, counted
+from vtax.machine.namespace import index_of
+from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.addressing import UDP_PORT, StreamAddresses
+from vtax.testbed.host import Host
+from vtax.testbed.link import LinkEnd, complete_frames, make_link
+from vtax.testbed.local import LocalSettings, LocalTestbed
+
+STREAM = StreamAddresses(0)
+MTU = 1500
+SOURCE_INTERFACE = "src0"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The source's host with its agent `source`, and the far host, at whose `interface` frames end.
+
+    `next_mac` and `next_ip` are the next hop's from the source, `back_mac` and `back_ip` from the far end.
+    """
+
+    source: Host
+    far: Host
+    interface: str
+    far_ip: str
+    next_mac: str
+    next_ip: str
+    back_mac: str
+    back_ip: str
+    record: OwnershipRecord
+    cpus: dict[str, list[int]]
+    directory: Path
+
+    @property
+    def cpu(self) -> int:
+        """The one core that every source has."""
+        return self.cpus["agents"][0]
+
+    @property
+    def far_cpu(self) -> int:
+        """Where a peer's far end runs."""
+        return self.cpus["host"][0]
+
+    def stream(self) -> dict[str, Any]:
+        """The way from the source to the far end, as `source.open` takes it."""
+        return {
+            "stream": STREAM.stream,
+            "interface": SOURCE_INTERFACE,
+            "source_mac": STREAM.source_mac,
+            "destination_mac": self.next_mac,
+            "source_ip": STREAM.source_ip,
+            "destination_ip": self.far_ip,
+            "source_port": UDP_PORT,
+            "destination_port": UDP_PORT,
+        }
+
+    def counting(self, frame_bytes: int, at: str = "tc") -> contextlib.AbstractContextManager[Counter]:
+        """Count and drop frames of one length at the far end."""
+        return counted(self.far.namespace, self.interface, frame_bytes, self.directory, at=at)
+
+
+@contextlib.contextmanager
+def link_ground(
+    record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, own_context: bool
+) -> Iterator[Ground]:
+    """One veth pair, whose far end runs in the sender's context or in one of its own."""
+    source, far = Host("source", record, cpus), Host("far", record, cpus)
+    ground = Ground(
+        *(source, far, "snk0", STREAM.uut_in_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
+        *(STREAM.source_mac, STREAM.source_ip, record, cpus, directory),
+    )
+    try:
+        source.create()
+        far.create()
+        source.start_agent("source", "agents")
+        near_end = LinkEnd(source.namespace, SOURCE_INTERFACE, STREAM.source_mac)
+        make_link(near_end, LinkEnd(far.namespace, ground.interface, STREAM.uut_in_mac), MTU)
+        complete_frames(near_end)
+        if own_context:
+            far.give_ingress_context(ground.interface)
+        _give_addresses(ground)
+        yield ground
+    finally:
+        far.close()
+        source.close()
+
+
+@contextlib.contextmanager
+def router_ground(record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path) -> Iterator[Ground]:
+    """Two links with a router between them, the kernel's own, which runs in a context of its own."""
+    testbed = LocalTestbed(LocalSettings(None, False, MTU, cpus), 1, record)
+    ground = Ground(
+        *(testbed.source, testbed.sink, "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
+        *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory),
+    )
+    try:
+        testbed.build("wire")
+        testbed.uut.start_agent("router", "host")
+        testbed.uut.call("router", "guest.configure", testbed.guest_configuration([]), timeout_s=30.0)
+        _give_addresses(ground)
+        yield ground
+    finally:
+        testbed.close()
+
+
+def _give_addresses(ground: Ground) -> None:
+    """Addresses, neighbours and routes for peers that have sockets."""
+    near = (STREAM.source_ip, ground.next_ip, ground.next_mac, ground.far_ip)
+    far = (ground.far_ip, ground.back_ip, ground.back_mac, STREAM.source_ip)
+    for host, interface, end in (
+        (ground.source, SOURCE_INTERFACE, near),
+        (ground.far, ground.interface, far),
+    ):
+        host.namespace.netlink(lambda ip, interface=interface, end=end: _address(ip, interface, *end))
+
+
+def _address(ip: IPRoute, interface: str, own: str, next_ip: str, next_mac: str, other: str) -> None:
+    index = index_of(ip, interface)
+    ip.addr("add", index=index, address=own, prefixlen=24)
+    ip.neigh("replace", ifindex=index, dst=next_ip, lladdr=next_mac, nud="permanent")
+    if other != next_ip:
+        ip.route("add", dst=f"{other}/32", gateway=next_ip)

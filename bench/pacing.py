@@ -1,0 +1,162 @@
+"""Pacing: whether frames leave at the rate and at the times that were asked for."""
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.figure import Figure, Section
+from bench.ground import Ground, link_ground
+from bench.pauses import NOTICED_NS, Pauses, pauses, together
+from vtax.campaign.calibrate import AMPLE, PLAIN
+from vtax.campaign.hold import hold_host
+from vtax.machine.cpu import sample_cpus
+from vtax.statistics import mean_interval
+from vtax.testbed.layout import cpu_layout
+from vtax.units import fps, gap_ns
+
+FRAME_BYTES = (64, 512, 1024, 1500)
+RATES_MBPS = (10, 100, 400, 1000)
+TRIALS = 7
+WARMUP_S, TRIAL_S = 0.05, 0.6
+PROBE_FPS = 1000
+MEAN_ERROR = 1e-4
+GAP_ERROR_NS = 5_000
+LONGEST_BURST = 4
+
+TEXT = f"""
+The source's own record of {TRIALS} trials of {TRIAL_S:g} s each: when each frame was handed to the kernel,
+and how far the time from one departure to the next was from 8000 (s + 24) / b ns. The far end has a context
+of its own and drops. Frames go one by one where that is {AMPLE:g} times as fast as the rate, as in a
+campaign, else by the fastest mechanism; frames that fall due while another is on its way leave together, at
+most {LONGEST_BURST}. Trials during which the hypervisor reported stolen time are left out; n says how many
+are left.
+
+A hypervisor also stops a CPU without reporting it. Before each trial a loop that does nothing but read the
+clock ran on the source's CPU; from the pauses it saw follows how many gaps any source must miss by more
+than {GAP_ERROR_NS / 1000:g} us.
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Relative error of the mean rate, the gaps' error, bursts; and the machine's pauses just before."""
+
+    mean_error: float
+    gap_error_p99_ns: int
+    longest_burst: int
+    frames_per_send: float
+    stolen: bool
+    before: Pauses
+
+
+def run(directory: Path) -> Section:
+    """Every frame size at every rate."""
+    cpus = cpu_layout()
+    figures: list[Figure] = []
+    seen: list[Pauses] = []
+    with (
+        hold_host("bench pacing") as record,
+        link_ground(record, cpus, directory, own_context=True) as ground,
+    ):
+        opened = {"cpu": ground.cpu, "streams": [ground.stream()]}
+        ground.source.call("source", "source.open", opened)
+        for frame_bytes in FRAME_BYTES:
+            with ground.counting(frame_bytes):
+                asked = {"frame_bytes": frame_bytes, "load": "paced"}
+                found = ground.source.call("source", "source.calibrate", asked, timeout_s=60.0)
+                for rate_mbps in RATES_MBPS:
+                    mechanism = _mechanism(found["ceilings"], fps(rate_mbps, frame_bytes))
+                    trials = [_trial(ground, frame_bytes, rate_mbps, mechanism) for _ in range(TRIALS)]
+                    seen += [trial.before for trial in trials]
+                    figures += figures_of(frame_bytes, rate_mbps, mechanism, trials)
+    return Section("Pacing", f"{TEXT}\nIn this run: {together(seen).text()}.\n", tuple(figures))
+
+
+def _mechanism(ceilings: list[dict[str, Any]], needed_fps: float) -> str:
+    by_name = {entry["mechanism"]: entry["ceiling_fps"] for entry in ceilings}
+    return PLAIN if by_name[PLAIN] >= AMPLE * needed_fps else str(ceilings[0]["mechanism"])
+
+
+def _trial(ground: Ground, frame_bytes: int, rate_mbps: int, mechanism: str) -> Trial:
+    before = pauses(ground.cpu)
+    asked_fps = fps(rate_mbps, frame_bytes)
+    parameters = {
+        "trial": 1,
+        "frame_bytes": frame_bytes,
+        "mechanism": mechanism,
+        "intended_fps": asked_fps,
+        "probe_fps": PROBE_FPS,
+        "phases": [
+            {"phase": "warmup", "duration_s": WARMUP_S},
+            {"phase": "measure", "duration_s": TRIAL_S},
+        ],
+    }
+    steal = sample_cpus([ground.cpu]).steal_s
+    reply = ground.source.call("source", "source.run", parameters)
+    phase = reply["streams"][0]["phases"][-1]
+    elapsed_s = (phase["last_ns"] - phase["first_ns"]) / 1e9
+    return Trial(
+        (phase["frames_sent"] - 1) / elapsed_s / asked_fps - 1,
+        reply["gap_error_ns"]["p99"],
+        phase["longest_burst"],
+        phase["frames_sent"] / phase["sends"],
+        sample_cpus([ground.cpu]).steal_s != steal,
+        before,
+    )
+
+
+def figures_of(frame_bytes: int, rate_mbps: int, mechanism: str, trials: list[Trial]) -> list[Figure]:
+    """Mean rate, gap errors and, where frames leave together, bursts of one load."""
+    name = f"{frame_bytes} B at {rate_mbps} Mbit/s ({mechanism})"
+    whole = [trial for trial in trials if not trial.stolen]
+    if not whole:
+        note = "The hypervisor reported stolen time in every trial."
+        return [Figure(name, "", "", "trials without steal", None, None, None, False, note)]
+    mean = mean_interval([abs(trial.mean_error) * 100 for trial in whole])
+    error = mean_interval([trial.gap_error_p99_ns / 1000 for trial in whole])
+    p99s = sorted(trial.gap_error_p99_ns / 1000 for trial in whole)
+    middle = f"{statistics.median(p99s):.3g} us ({p99s[0]:.3g} to {p99s[-1]:.3g}, n = {len(whole)})"
+    gap_held = error.high is not None and error.high < GAP_ERROR_NS / 1000
+    figures = [
+        Figure(
+            f"{name}: mean rate off by, %",
+            f"{mean.mean:.4f} % (n = {mean.n})",
+            "",
+            f"within {MEAN_ERROR:.2%}",
+            mean.mean,
+            mean.low,
+            mean.high,
+            mean.high is not None and mean.high <= MEAN_ERROR * 100,
+        ),
+        Figure(
+            f"{name}: p99 gap error, us",
+            middle,
+            "",
+            f"under {GAP_ERROR_NS / 1000:g} us",
+            error.mean,
+            error.low,
+            error.high,
+            gap_held,
+            None if gap_held else _forced(whole, gap_ns(rate_mbps, frame_bytes)),
+        ),
+    ]
+    longest = max(trial.longest_burst for trial in trials)
+    if longest > 1:
+        together_ = statistics.mean(trial.frames_per_send for trial in trials)
+        text = f"longest {longest}, {together_:.2f} frames a send"
+        bound = f"at most {LONGEST_BURST} frames"
+        figures.append(Figure(f"{name}: burst", text, "", bound, None, None, None, longest <= LONGEST_BURST))
+    return figures
+
+
+def _forced(trials: list[Trial], gap: float) -> str | None:
+    """That the machine's own pauses spoil more than 1% of such gaps, where they do."""
+    before = together([trial.before for trial in trials])
+    share = before.share_of_gaps(gap)
+    if share < 0.01:
+        return None
+    return (
+        f"A loop that only reads the clock saw {before.text()} on this CPU, just before these trials. "
+        f"At this rate that spoils at least {share:.1%} of the gaps by more than {NOTICED_NS / 1000:g} us."
+    )

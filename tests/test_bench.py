@@ -1,0 +1,120 @@
+"""The bench compares within rounds, tells what a machine's pauses force, and counts only what arrives."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import main
+from bench.figure import Figure, Section
+from bench.ground import link_ground
+from bench.pacing import Trial, figures_of
+from bench.page import page
+from bench.pauses import Pauses
+from bench.rounds import Rates, against
+from bench.senders import TESTPMD_PACKET, TRAFGEN, vtax
+from vtax.campaign.hold import hold_host
+from vtax.testbed.layout import cpu_layout
+
+OURS = vtax("gso")
+UNDISTURBED = Pauses((), 300_000_000)
+TRIAL = Trial(1e-6, 900, 1, 1.0, False, UNDISTURBED)
+
+
+def rates(ours: list[float], theirs: list[float]) -> Rates:
+    return Rates({OURS.name: dict(enumerate(ours)), TRAFGEN.name: dict(enumerate(theirs))})
+
+
+def test_a_ratio_is_paired_within_rounds_and_its_whole_interval_must_hold() -> None:
+    """The machine slows down threefold from round to round: the ratio does not."""
+    found = rates([6e6, 4.1e6, 2e6], [3e6, 2e6, 1e6])
+    figure = against("generation", found, OURS, (TRAFGEN,), 1.9)
+    assert figure.ratio == pytest.approx(2.016, abs=0.01)
+    assert figure.holds
+    assert "4.100 Mpps (2.000 to 6.000, n = 3)" in figure.ours
+    assert against("generation", found, OURS, (TRAFGEN,), 2.01).holds is False
+    assert against("generation", found, OURS, (TRAFGEN,)).holds is None
+
+
+def test_the_fastest_of_the_peers_is_compared_and_a_silent_one_quoted() -> None:
+    found = rates([6e6, 6e6], [3e6, 3e6])
+    found.words[TESTPMD_PACKET.name] = "EAL: Cannot init"
+    figure = against("generation", found, OURS, (TESTPMD_PACKET, TRAFGEN), 1.5)
+    assert figure.peers.startswith("trafgen: 3.000 Mpps")
+    assert figure.note == "testpmd net_af_packet sent nothing: `EAL: Cannot init`"
+
+
+def test_pauses_spoil_gaps_by_their_length() -> None:
+    """1 ms of pauses of 25 us in a second. Two gaps each where gaps are long, one where they are short."""
+    seen = Pauses((25_000,) * 40, 1_000_000_000)
+    assert seen.share_of_gaps(100_000) == pytest.approx(40 * 2 * 0.2 / 10_000)
+    assert seen.share_of_gaps(1_000) == pytest.approx(40 / 1_000_000)
+    assert UNDISTURBED.share_of_gaps(1_000) == 0
+
+
+def test_late_departures_are_explained_only_by_pauses_that_suffice() -> None:
+    late = replace(TRIAL, gap_error_p99_ns=30_000)
+    mean, gap = figures_of(1500, 10, "raw", [late] * 3)
+    assert mean.holds
+    assert (gap.holds, gap.note) == (False, None)
+    stopped = replace(late, before=Pauses((45_000,) * 300, 1_000_000_000))
+    _, gap = figures_of(1500, 10, "raw", [stopped] * 3)
+    assert gap.holds is False
+    assert gap.note is not None
+    assert "300 pauses a second" in gap.note
+
+
+def test_trials_with_stolen_time_are_left_out_and_bursts_reported() -> None:
+    stolen = replace(TRIAL, mean_error=0.5, stolen=True)
+    mean, _, burst = figures_of(64, 1000, "gso", [replace(TRIAL, longest_burst=4), TRIAL, stolen])
+    assert mean.holds
+    assert "n = 2" in mean.ours
+    assert burst.holds
+    assert burst.ours.startswith("longest 4")
+    assert figures_of(64, 1000, "gso", [replace(TRIAL, longest_burst=5)] * 2)[2].holds is False
+
+
+def test_the_page_tells_held_shown_explained_and_missed_apart() -> None:
+    held = Figure("a", "1", "2", "at least 2 x", 2.5, 2.4, 2.6, True)
+    figures = (
+        held,
+        replace(held, holds=None, required=""),
+        replace(held, holds=False, note="The machine."),
+        replace(held, holds=False),
+    )
+    text = page("facts\n", [Section("Part", "Prose.", figures)])
+    for words in ("| holds |", "| shown |", "| missed, see below |", "| **missed** |", "*a*: The machine."):
+        assert words in text
+    assert "2.5 [2.4, 2.6]" in text
+
+
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generation", "weather"]) == 2
+    assert "no such part: weather" in capsys.readouterr().err
+
+
+@pytest.mark.system
+def test_what_arrives_is_counted_whoever_sent_it(tmp_path: Path) -> None:
+    """The counter agrees with what the agent says it sent, and does not believe a length that was not sent."""
+    parameters = {
+        "trial": 1,
+        "frame_bytes": 64,
+        "mechanism": "gso",
+        "intended_fps": 500_000,
+        "probe_fps": 1000,
+    }
+    phases = [{"phase": "measure", "duration_s": 0.4}]
+    with (
+        hold_host("test bench") as record,
+        link_ground(record, cpu_layout(), tmp_path, own_context=False) as ground,
+    ):
+        ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
+        with ground.counting(64) as counter:
+            reply = ground.source.call("source", "source.run", {**parameters, "phases": phases})
+            counted = counter.read()
+        sent = reply["streams"][0]["phases"][0]["frames_sent"]
+        assert counted.frames == sent
+        assert counted.fps == pytest.approx(500_000, rel=0.01)
+        with ground.counting(1500) as counter:
+            ground.source.call("source", "source.run", {**parameters, "phases": phases})
+            assert counter.read().frames == 0
