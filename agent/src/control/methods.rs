@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
 use super::slot::Slot;
+use crate::guest::residence::Residence;
 use crate::meter::drops::Drops;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
@@ -22,6 +23,7 @@ pub(super) struct Agent {
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
     drops: Slot<Drops>,
+    residence: Slot<Residence>,
 }
 
 /// How a request is answered.
@@ -50,6 +52,7 @@ impl Agent {
             sink: Slot::new("sink"),
             ingress: Slot::new("ingress"),
             drops: Slot::new("drops"),
+            residence: Slot::new("residence"),
         }
     }
 
@@ -75,6 +78,19 @@ impl Agent {
             "guest.state" => {
                 let Nothing {} = read_params(params)?;
                 now(guest::state()?)
+            }
+            "residence.open" => {
+                let Nothing {} = read_params(params)?;
+                now(self
+                    .residence
+                    .open(|| Ok((Residence::open()?, Nothing {})))?)
+            }
+            "residence.read" => {
+                let Nothing {} = read_params(params)?;
+                let residence = self.residence.take()?.ok_or_else(|| {
+                    Error::from(anyhow!("no frames are stamped; call residence.open first"))
+                })?;
+                now(residence.read()?)
             }
             "source.open" => {
                 let params = read_params(params)?;

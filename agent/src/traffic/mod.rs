@@ -3,7 +3,7 @@
 pub(crate) mod bpf;
 mod clock;
 mod clsact;
-mod frame;
+pub(crate) mod frame;
 pub mod ingress;
 mod interface;
 pub mod sink;

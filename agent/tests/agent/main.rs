@@ -8,4 +8,5 @@ mod lines;
 mod network;
 mod process;
 mod protocol;
+mod residence;
 mod source;
