@@ -132,11 +132,15 @@ def all_cases() -> list[Case]:
     return [
         *(partial(means, n, skewed) for skewed in (False, True) for n in repetitions),
         *(partial(ratios, n) for n in repetitions),
-        *(partial(quantiles, n, q, cv) for q in (0.5, 0.99) for cv in (0.0, 0.05) for n in (3, 10)),
+        *(partial(quantiles, n, q, cv) for q in (0.5, 0.99) for cv in (0.0, 0.05) for n in repetitions),
         *(partial(maxima, n, shape, False) for n in repetitions for shape in shapes(n)),
         *(partial(maxima, n, shapes(n)[0], True) for n in repetitions),
         *(partial(maxima, n, HEAVY_TAILS, False) for n in repetitions),
-        *(partial(ratios_of_maxima, 3, one, other) for one, other in ((1, 1), (0, 1), (1, 0), (0, 0))),
+        *(
+            partial(ratios_of_maxima, n, one, other)
+            for n in repetitions
+            for one, other in ((1, 1), (0, 1), (1, 0), (0, 0))
+        ),
     ]
 
 

@@ -11,6 +11,7 @@ use super::message::{RpcError, read_params};
 use super::slot::Slot;
 use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::{Counts, Responder};
+use crate::guest::residence::Residence;
 use crate::meter::drops::Drops;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
@@ -26,6 +27,7 @@ pub(super) struct Agent {
     drops: Slot<Drops>,
     responder: Slot<Responder>,
     requester: Slot<Requester>,
+    residence: Slot<Residence>,
 }
 
 /// How a request is answered.
@@ -56,6 +58,7 @@ impl Agent {
             drops: Slot::new("drops"),
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
+            residence: Slot::new("residence"),
         }
     }
 
@@ -81,6 +84,19 @@ impl Agent {
             "guest.state" => {
                 let Nothing {} = read_params(params)?;
                 now(guest::state()?)
+            }
+            "residence.open" => {
+                let Nothing {} = read_params(params)?;
+                now(self
+                    .residence
+                    .open(|| Ok((Residence::open()?, Nothing {})))?)
+            }
+            "residence.read" => {
+                let Nothing {} = read_params(params)?;
+                let residence = self.residence.take()?.ok_or_else(|| {
+                    Error::from(anyhow!("no frames are stamped; call residence.open first"))
+                })?;
+                now(residence.read()?)
             }
             "source.open" => {
                 let params = read_params(params)?;

@@ -6,6 +6,7 @@
 pub(crate) mod egress;
 mod links;
 pub(crate) mod modules;
+pub(crate) mod residence;
 mod state;
 mod sysctl;
 

@@ -117,6 +117,29 @@ pub(crate) fn build(
     frame
 }
 
+/// Which measured frame one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    trial: u32,
+    /// With the lane.
+    stream: u8,
+    sequence: u32,
+}
+
+impl Identity {
+    /// None for what is no test frame, or is none of the measured phase.
+    pub(crate) fn of(frame: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u32::from_be_bytes(frame.get(at..at + 4)?.try_into().ok()?));
+        let is_measured =
+            word(MAGIC_AT)? == MAGIC && frame.get(PHASE_AT)? & !PROBE == Phase::Measure as u8;
+        is_measured.then_some(Self {
+            trial: word(TRIAL_AT)?,
+            stream: *frame.get(STREAM_AT)?,
+            sequence: word(SEQUENCE_AT)?,
+        })
+    }
+}
+
 /// Writes what differs from frame to frame into its test fields, which begin after [`HEADER_BYTES`].
 #[inline]
 pub(crate) fn stamp(fields: &mut [u8], phase: Phase, is_probe: bool, sequence: u32, time_ns: u64) {

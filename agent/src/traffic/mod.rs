@@ -3,7 +3,7 @@
 pub(crate) mod bpf;
 pub(crate) mod clock;
 mod clsact;
-mod frame;
+pub(crate) mod frame;
 pub mod ingress;
 pub(crate) mod interface;
 mod mechanism;

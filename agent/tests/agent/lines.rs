@@ -91,6 +91,8 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         1 => bare("source.close"),
         1 => bare("sink.close"),
         1 => bare("ingress.release"),
+        1 => bare("residence.open"),
+        1 => bare("residence.read"),
     ]
     .boxed()
 }

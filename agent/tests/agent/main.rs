@@ -12,4 +12,5 @@ mod mechanisms;
 mod network;
 mod process;
 mod protocol;
+mod residence;
 mod source;

@@ -1,0 +1,68 @@
+//! netem: loss, delay, duplication and order, see tc-netem(8).
+
+use serde::Deserialize;
+
+use super::{attribute, require, words};
+use crate::Error;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+pub(super) const TCA_NETEM_REORDER: u16 = 3;
+pub(super) const TCA_NETEM_LATENCY64: u16 = 10;
+pub(super) const TCA_NETEM_JITTER64: u16 = 11;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Netem {
+    limit_packets: u32,
+    delay_ns: u64,
+    jitter_ns: u64,
+    loss_ratio: f64,
+    duplicate_ratio: f64,
+    /// The share of packets that are sent at once while the others are delayed.
+    reorder_ratio: f64,
+}
+
+impl Netem {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        for (name, ratio) in [
+            ("loss_ratio", self.loss_ratio),
+            ("duplicate_ratio", self.duplicate_ratio),
+            ("reorder_ratio", self.reorder_ratio),
+        ] {
+            require(name, (0.0..=1.0).contains(&ratio), "0 to 1")?;
+        }
+        require("limit_packets", self.limit_packets > 0, "1 or more")?;
+        require("delay_ns", self.delay_ns <= SECOND_NS, "0 to 1000000000")?;
+        let steady = self.jitter_ns <= self.delay_ns;
+        require("jitter_ns", steady, "0 to delay_ns")?;
+        let has_order = self.reorder_ratio == 0.0 || self.delay_ns > 0;
+        require("reorder_ratio", has_order, "0 where nothing is delayed")
+    }
+
+    pub(super) fn options(&self) -> Vec<u8> {
+        let gap = u32::from(self.reorder_ratio > 0.0);
+        // tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter; times follow in nanoseconds.
+        let mut options = words(&[
+            0,
+            self.limit_packets,
+            probability(self.loss_ratio),
+            gap,
+            probability(self.duplicate_ratio),
+            0,
+        ]);
+        options.extend(attribute(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes()));
+        options.extend(attribute(TCA_NETEM_JITTER64, &self.jitter_ns.to_ne_bytes()));
+        if gap > 0 {
+            // tc_netem_reorder: probability, correlation.
+            let reorder = words(&[probability(self.reorder_ratio), 0]);
+            options.extend(attribute(TCA_NETEM_REORDER, &reorder));
+        }
+        options
+    }
+}
+
+/// A probability as netem compares it with 32 random bits.
+pub(super) fn probability(ratio: f64) -> u32 {
+    (ratio * f64::from(u32::MAX)).round() as u32
+}

@@ -1,0 +1,57 @@
+//! tbf: a token bucket that limits the rate, see tc-tbf(8).
+
+use serde::Deserialize;
+
+use super::{attribute, require, words};
+use crate::Error;
+
+/// The largest frame of mtu 1500: a bucket lets nothing through that it cannot hold.
+const LEAST_BURST_BYTES: u32 = 1514;
+
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+/// Then the kernel counts bytes by itself and wants no table of rates.
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tbf {
+    rate_bps: u64,
+    burst_bytes: u32,
+    limit_bytes: u32,
+    /// Counted with every frame.
+    overhead_bytes: u16,
+}
+
+impl Tbf {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        require("rate_bps", self.rate_bps >= 8, "8 or more")?;
+        let roomy = self.burst_bytes >= LEAST_BURST_BYTES;
+        require("burst_bytes", roomy, "1514 or more")?;
+        require("limit_bytes", self.limit_bytes > 0, "1 or more")
+    }
+
+    pub(super) fn options(&self) -> Vec<u8> {
+        let bytes_per_s = self.rate_bps / 8;
+        let rate = u32::try_from(bytes_per_s).unwrap_or(u32::MAX);
+        let mut parameters = rate_specification(rate, self.overhead_bytes);
+        parameters.extend(rate_specification(0, 0)); // no peak rate
+        parameters.extend(words(&[self.limit_bytes, 0, 0])); // limit, buffer, mtu
+        let mut options = attribute(TCA_TBF_PARMS, &parameters);
+        if rate == u32::MAX {
+            options.extend(attribute(TCA_TBF_RATE64, &bytes_per_s.to_ne_bytes()));
+        }
+        options.extend(attribute(TCA_TBF_BURST, &self.burst_bytes.to_ne_bytes()));
+        options
+    }
+}
+
+/// tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate.
+fn rate_specification(bytes_per_s: u32, overhead_bytes: u16) -> Vec<u8> {
+    let mut bytes = vec![0, TC_LINKLAYER_ETHERNET];
+    bytes.extend(overhead_bytes.to_ne_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(bytes_per_s.to_ne_bytes());
+    bytes
+}

@@ -1,0 +1,138 @@
+//! # Residence: how long this kernel has test frames
+//!
+//! From when a frame came off one NIC to when it was handed to the driver of another, by the kernel's own time stamps of the
+//! same frame. What a queueing discipline holds back is in it, its timer's lateness too; what happens outside the guest is not.
+//! A packet socket of all interfaces takes both stamps. It is read when all is over: nothing is woken up meanwhile.
+
+use std::collections::HashMap;
+use std::io::IoSliceMut;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use anyhow::Context;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType,
+    recvmsg, setsockopt, socket, sockopt,
+};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use crate::Error;
+use crate::traffic::frame::{Identity, LEAST_FRAME_BYTES};
+
+/// Room for some thousand frames, each as large as a driver makes it; the kernel doubles it.
+const BUFFER_BYTES: usize = 8 << 20;
+
+/// `residence.read`: measured frames that came and left since `residence.open`; null where there are none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ResidenceReply {
+    frames: usize,
+    min_ns: Option<i64>,
+    p50_ns: Option<i64>,
+    p90_ns: Option<i64>,
+    p99_ns: Option<i64>,
+    max_ns: Option<i64>,
+}
+
+/// A tap of all interfaces of this thread's network namespace.
+#[derive(Debug)]
+pub(crate) struct Residence(OwnedFd);
+
+/// A frame that passed the tap.
+struct Stamped {
+    /// None for what is no measured frame.
+    frame: Option<Identity>,
+    /// By the time of day.
+    at_ns: i64,
+    leaves: bool,
+}
+
+/// When a frame came and when it left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    came_ns: Option<i64>,
+    left_ns: Option<i64>,
+}
+
+impl Residence {
+    /// Keeps stamped copies of all frames from now on.
+    pub(crate) fn open() -> Result<Self, Error> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let tap = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            flags,
+            SockProtocol::EthAll,
+        )
+        .context("cannot open a packet socket; it needs root")?;
+        setsockopt(&tap, sockopt::RcvBufForce, &BUFFER_BYTES).context("no room for frames")?;
+        setsockopt(&tap, sockopt::ReceiveTimestampns, &true).context("no time stamps of frames")?;
+        Ok(Self(tap))
+    }
+
+    /// What was seen until now, and the end of it.
+    pub(crate) fn read(self) -> Result<ResidenceReply, Error> {
+        let now = clock_gettime(ClockId::CLOCK_REALTIME).context("no time of day")?;
+        let mut seen: HashMap<Identity, Seen> = HashMap::new();
+        while let Some(stamped) = self.next()?.filter(|next| next.at_ns <= nanoseconds(now)) {
+            if let Some(identity) = stamped.frame {
+                let seen = seen.entry(identity).or_default();
+                let when = match stamped.leaves {
+                    true => &mut seen.left_ns,
+                    false => &mut seen.came_ns,
+                };
+                when.get_or_insert(stamped.at_ns);
+            }
+        }
+        let mut held_ns: Vec<i64> = seen
+            .values()
+            .filter_map(|seen| Some(seen.left_ns? - seen.came_ns?))
+            .collect();
+        held_ns.sort_unstable();
+        Ok(ResidenceReply::of(&held_ns))
+    }
+
+    /// The oldest copy, if there is one.
+    fn next(&self) -> anyhow::Result<Option<Stamped>> {
+        let mut bytes = [0; LEAST_FRAME_BYTES];
+        let mut vectors = [IoSliceMut::new(&mut bytes)];
+        let mut space = nix::cmsg_space!(TimeSpec);
+        let tap = self.0.as_raw_fd();
+        let received = recvmsg::<LinkAddr>(tap, &mut vectors, Some(&mut space), MsgFlags::empty());
+        let message = match received {
+            Err(Errno::EAGAIN) => return Ok(None),
+            received => received.context("cannot read frames")?,
+        };
+        let stamp = message.cmsgs()?.find_map(|control| match control {
+            ControlMessageOwned::ScmTimestampns(time) => Some(time),
+            _ => None,
+        });
+        let address = message.address;
+        let length = message.bytes;
+        Ok(Some(Stamped {
+            frame: Identity::of(&bytes[..length]),
+            at_ns: nanoseconds(stamp.context("the kernel gave a frame no time stamp")?),
+            leaves: address.is_some_and(|from| from.pkttype() == libc::PACKET_OUTGOING),
+        }))
+    }
+}
+
+fn nanoseconds(time: TimeSpec) -> i64 {
+    time.tv_sec() * 1_000_000_000 + time.tv_nsec()
+}
+
+impl ResidenceReply {
+    fn of(held_ns: &[i64]) -> Self {
+        let last = held_ns.len().saturating_sub(1);
+        let quantile = |percent: usize| held_ns.get(last * percent / 100).copied();
+        Self {
+            frames: held_ns.len(),
+            min_ns: quantile(0),
+            p50_ns: quantile(50),
+            p90_ns: quantile(90),
+            p99_ns: quantile(99),
+            max_ns: quantile(100),
+        }
+    }
+}

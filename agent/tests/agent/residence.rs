@@ -1,0 +1,112 @@
+//! # `residence.*`: a namespace between two others tells how long it held what it forwarded
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::network::Namespace;
+use crate::process::Agent;
+
+const SOURCE_MAC: &str = "02:76:74:00:00:01";
+const IN_MAC: &str = "02:76:74:00:00:02";
+const OUT_MAC: &str = "02:76:74:00:00:03";
+const SINK_MAC: &str = "02:76:74:00:00:04";
+
+/// Source, guest and sink in a row, with an agent at the source and one in the guest.
+struct Row {
+    _namespaces: [Namespace; 2],
+    sink: Namespace,
+    source: Agent,
+    guest: Agent,
+}
+
+impl Row {
+    fn make() -> Self {
+        let [source, guest, sink] = [(); 3].map(|()| Namespace::make());
+        guest.join("in0", IN_MAC, &source, "src0", SOURCE_MAC);
+        guest.join("out0", OUT_MAC, &sink, "snk0", SINK_MAC);
+        let mut sender = Agent::start(&["--netns", &source.path()]);
+        sender.call(
+            "source.open",
+            json!({"cpu": 0, "streams": [{
+                "stream": 0, "interface": "src0", "source_mac": SOURCE_MAC, "destination_mac": IN_MAC,
+                "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2", "source_port": 4096, "destination_port": 4097,
+            }]}),
+        );
+        let mut forwarder = Agent::start(&["--netns", &guest.path()]);
+        let nic = |mac: &str, address: &str, neighbours: Value| json!({"mac": mac, "address": address, "mtu": 1500, "neighbours": neighbours});
+        let next = json!([{"address": "198.18.1.2", "mac": SINK_MAC}]);
+        let nics = [
+            nic(IN_MAC, "198.18.0.1/24", json!([])),
+            nic(OUT_MAC, "198.18.1.1/24", next),
+        ];
+        forwarder.call(
+            "guest.configure",
+            json!({"modules": [], "nics": nics, "forward": true}),
+        );
+        Self {
+            _namespaces: [source, guest],
+            sink,
+            source: sender,
+            guest: forwarder,
+        }
+    }
+
+    /// What the guest says of 100 frames of 1500 bytes, a millisecond apart, after a warm-up of ten.
+    ///
+    /// Every frame that was sent is among them.
+    fn residence(&mut self) -> Value {
+        let before = self.sink.rx_packets("snk0");
+        self.guest.call("residence.open", json!({}));
+        let reply = self.source.call(
+            "source.run",
+            json!({
+                "trial": 7, "frame_bytes": 1500, "mechanism": "paced", "intended_fps": 1000.0, "probe_fps": 1000.0,
+                "phases": [{"phase": "warmup", "duration_s": 0.01}, {"phase": "measure", "duration_s": 0.1}],
+            }),
+        );
+        let sent = |phase: usize| reply["streams"][0]["phases"][phase]["frames_sent"].as_u64();
+        let (warmup, measured) = (sent(0).unwrap(), sent(1).unwrap());
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.sink.rx_packets("snk0") - before < warmup + measured {
+            assert!(Instant::now() < deadline, "the frames do not arrive");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let residence = self.guest.call("residence.read", json!({}));
+        assert_eq!(residence["frames"], measured);
+        residence
+    }
+}
+
+#[test]
+fn a_bucket_holds_frames_as_long_as_its_rate_makes_it() {
+    let mut row = Row::make();
+    let at_once = row.residence();
+    assert!(at_once["min_ns"].as_i64().unwrap() > 0);
+    assert!(at_once["p50_ns"].as_i64().unwrap() < 1_000_000);
+
+    // A frame leaves every 2 ms, so that the last waits for half of all; for less where a busy source was late.
+    let bucket = json!({"kind": "tbf", "rate_bps": 6_000_000, "burst_bytes": 1514, "limit_bytes": 1_000_000, "overhead_bytes": 0});
+    row.guest.call(
+        "guest.set_egress_qdisc",
+        json!({"macs": [OUT_MAC], "qdisc": bucket}),
+    );
+    let held = row.residence();
+    let longest_ns = held["max_ns"].as_i64().unwrap();
+    assert!(
+        (50_000_000..220_000_000).contains(&longest_ns),
+        "{longest_ns}"
+    );
+}
+
+#[test]
+fn without_frames_there_is_no_residence() {
+    let guest = Namespace::make();
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+    let (_, message) = agent.refusal("residence.read", json!({}));
+    assert_eq!(message, "no frames are stamped; call residence.open first");
+    agent.call("residence.open", json!({}));
+    let reply = agent.call("residence.read", json!({}));
+    assert_eq!(reply["frames"], 0);
+    assert_eq!(reply["p50_ns"], Value::Null);
+}
