@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from validation.agreement import capture, iperf3, roundtrip
-from validation.agreement.capture import Frame, Seen
+from validation.agreement import capture, iperf3, passage, roundtrip
+from validation.agreement.capture import Frame
 from validation.agreement.checks import platform_checks
+from validation.agreement.flow import Flow
 from validation.agreement.iperf3 import Sent
+from validation.agreement.passage import Parts
 from validation.agreement.process import ToolFailed
+from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.samples import RoundTrips, Samples
-from validation.agreement.trials import Flow, cell
+from validation.agreement.trials import cell
 
 SOCKPERF = """\
 sockperf: == version #3.7-no.git ==
@@ -69,15 +72,15 @@ def test_iperf3_without_a_result_is_a_failure(told: str) -> None:
 
 
 def test_a_line_of_tshark_is_a_test_frame() -> None:
-    (frame,) = capture.parse(f"1795280706.000000123\t128\t{PAYLOAD}\n")
+    (frame,) = capture.parse([["1795280706.000000123", "128", PAYLOAD]])
     assert frame == Frame(1_795_280_706_000_000_123, 128, 7, 3, False, 5, 10_000)
-    (probe,) = capture.parse(f"1795280706.5\t128\t{PAYLOAD.replace('0703', '0783')}\n")
+    (probe,) = capture.parse([["1795280706.5", "128", PAYLOAD.replace("0703", "0783")]])
     assert (probe.at_ns % 10**9, probe.phase, probe.is_probe) == (500_000_000, 3, True)
 
 
 def test_another_frame_on_the_way_is_a_failure() -> None:
     with pytest.raises(ToolFailed, match="no test frame"):
-        capture.parse(f"1795280706.0\t128\t{PAYLOAD.replace('76', '77', 1)}\n")
+        capture.parse([["1795280706.0", "128", PAYLOAD.replace("76", "77", 1)]])
 
 
 def frame(sequence: int, at_ns: int, phase: int = 3, trial: int = 1, is_probe: bool = True) -> Frame:
@@ -104,17 +107,62 @@ def test_a_lost_probes_delay_is_beyond_every_other() -> None:
     assert capture.seen(left, came, trial=1, clock_offset_ns=0).delay_p50_ns == math.inf
 
 
-WIRE = RoundTrips(there=[2e3] * 3, back=[2e3] * 3, sockperf=[11e3] * 3, ping=[7e3] * 3)
+NEAR, FAR = "198.18.0.2", "198.19.0.2"
+MESSAGE = "0000000000000007"
+"""The number that a message of sockperf's begins with; its flags tell an answer from a request."""
+
+
+def test_a_round_trip_has_its_parts() -> None:
+    near = passage.parse(
+        [
+            ["1.000000000", NEAR, "", MESSAGE + "0001"],
+            ["1.000040000", FAR, "", MESSAGE + "0000"],
+            ["2.000000000", NEAR, "7", ""],
+            ["2.000020000", FAR, "7", ""],
+            ["3.000000000", NEAR, "8", ""],
+        ]
+    )
+    far = passage.parse(
+        [
+            ["1.000010000", NEAR, "", MESSAGE + "0001"],
+            ["1.000015000", FAR, "", MESSAGE + "0000"],
+            ["2.000006000", NEAR, "7", ""],
+            ["2.000008000", FAR, "7", ""],
+        ]
+    )
+    assert passage.parts("sockperf", near, far, NEAR, FAR) == Parts(10_000, 5_000, 25_000, 40_000)
+    # The echo that is lost on its way has no parts.
+    assert passage.parts("ping", near, far, NEAR, FAR) == Parts(6_000, 2_000, 12_000, 20_000)
+
+
+def test_a_number_used_again_is_the_later_round_trips() -> None:
+    near = passage.parse([[f"{at}.0", NEAR, "1", ""] for at in (1, 5)] + [["5.5", FAR, "1", ""]])
+    far = passage.parse([["5.1", NEAR, "1", ""], ["5.3", FAR, "1", ""]])
+    assert passage.parts("ping", near, far, NEAR, FAR).whole_ns == 500_000_000
+
+
+def test_requests_without_an_answer_are_a_failure() -> None:
+    near = passage.parse([["1.0", NEAR, "1", ""]])
+    with pytest.raises(ToolFailed, match="of 1 requests that were captured none was answered"):
+        passage.parts("ping", near, {}, NEAR, FAR)
+
+
+def trips(there_us: float, back_us: float, whole_us: float = 40, *, sleeps: bool = False) -> RoundTrips:
+    """What vtax finds to be 5 µs there and 20 µs back, as both tools have it."""
+    tool = RoundTrip(whole_us * 1e3, Parts(there_us * 1e3, 5e3, back_us * 1e3, 38e3))
+    return RoundTrips(sleeps, [5e3] * 3, [20e3] * 3, [{"sockperf": tool, "ping": tool}] * 3)
+
+
 AGREED = Samples(
     flow=Flow(10_000, 9_900, 100, 105, 93, 6.0192, 5_000),
-    seen=Seen(10_000, 9_900, 100, 105, 93, 6.0190, 4_000),
+    seen=Flow(10_000, 9_900, 100, 105, 93, 6.0190, 4_000),
     loads=[(Flow(10_000, 9_905, 95, 0, 0, 6.02, 5_000), Sent(9_992, 104, 6.01))] * 3,
-    round_trips=RoundTrips(there=[5e3] * 3, back=[4e3] * 3, sockperf=[18e3] * 3, ping=[11e3] * 3),
+    round_trips=trips(6, 21),
 )
 
 
 def missed(samples: Samples) -> list[str]:
-    return [check.what for check in platform_checks("raw", samples, WIRE) if not check.holds]
+    return [check.what for check in platform_checks("raw", samples) if not check.holds]
 
 
 def test_all_holds_where_all_agree() -> None:
@@ -145,24 +193,27 @@ def test_iperf3_that_loses_more_than_chance_is_missed() -> None:
     assert missed(replace(AGREED, loads=loads)) == ["raw: throughput, iperf3", "raw: loss, iperf3"]
 
 
-def test_a_tools_own_time_is_not_the_uuts() -> None:
-    slower = replace(AGREED.round_trips, ping=[23e3] * 3)
-    assert missed(replace(AGREED, round_trips=slower)) == ["raw: round trip, ping"]
-
-
 def test_the_cell_is_one_that_a_campaign_could_have() -> None:
     asked = cell("raw", 128, 5000, 2)
     assert asked.workload.intended_mbps == pytest.approx(6.08)
     assert (asked.workload.streams, asked.testbed.link_mbps) == (1, 1000)
 
 
+def missed_by_both(what: str) -> list[str]:
+    return [f"raw: {what}, {tool}" for tool in ("sockperf", "ping")]
+
+
+def test_a_round_trip_shorter_than_what_was_captured_of_it_is_missed() -> None:
+    assert missed(replace(AGREED, round_trips=trips(6, 21, whole_us=37))) == missed_by_both("round trip")
+
+
+def test_ways_that_vtax_finds_otherwise_are_missed() -> None:
+    assert missed(replace(AGREED, round_trips=trips(40, 21))) == missed_by_both("way there")
+    assert missed(replace(AGREED, round_trips=trips(6, 40))) == missed_by_both("way back")
+
+
 def test_an_answer_may_find_a_guest_awake() -> None:
-    trips = RoundTrips(
-        sleeps=True, there=[300e3] * 3, back=[200e3] * 3, sockperf=[400e3] * 3, ping=[200e3] * 3
-    )
-    assert missed(replace(AGREED, round_trips=trips)) == ["raw: round trip, ping"]
-    native = replace(trips, sleeps=False)
-    assert missed(replace(AGREED, round_trips=native)) == [
-        "raw: round trip, sockperf",
-        "raw: round trip, ping",
-    ]
+    assert missed(replace(AGREED, round_trips=trips(6, 5))) == missed_by_both("way back")
+    assert missed(replace(AGREED, round_trips=trips(6, 5, sleeps=True))) == []
+    # Awake it still has to forward.
+    assert missed(replace(AGREED, round_trips=trips(6, 0, sleeps=True))) == missed_by_both("way back")

@@ -11,7 +11,6 @@ from validation.agreement.samples import (
     REPEATS,
     ROUND_TRIPS_PER_S,
     on_platform,
-    on_the_wire,
 )
 from validation.agreement.trials import NoTrial, Trials
 from validation.section import Check, Section
@@ -51,14 +50,13 @@ def run(directory: Path) -> Section:
     with hold_host("validation agreement") as record:
         try:
             os.sched_setaffinity(0, cpus["controller"])
-            wire = on_the_wire(cpus, record, trials, directory)
             for name in PLATFORMS:
                 try:
                     samples = on_platform(presets()[name], cpus, record, trials, directory)
                 except (*BUILD_FAILURES, NoTrial, ToolFailed) as failure:
                     checks.append(Check(name, f"not measured: {failure}", "measured", holds=False))
                     continue
-                checks += platform_checks(name, samples, wire)
+                checks += platform_checks(name, samples)
         finally:
             os.sched_setaffinity(0, affinity)
     return Section("Agreement with other tools", TEXT, tuple(checks))

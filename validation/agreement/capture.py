@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from validation.agreement.flow import Flow
 from validation.agreement.process import TIMEOUT_S, ToolFailed, started
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT
@@ -20,6 +21,7 @@ from vtax.units import mbps
 
 SNAP_BYTES = 96
 BUFFER_KIB = 32 * 1024
+TEST_FRAMES = f"udp port {UDP_PORT}"
 FIELDS = ("frame.time_epoch", "frame.len", "udp.payload")
 HEADER = struct.Struct(">4sIBBIQ")
 """Magic, trial, phase, stream, sequence, send time: the test frame's own fields, behind UDP."""
@@ -44,28 +46,17 @@ class Frame:
     due_ns: int
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What the captures tell of a trial's measured phase; delay to where frames leave the UUT."""
-
-    sent: int
-    received: int
-    lost: int
-    duplicated: int
-    reordered: int
-    received_mbps: float
-    delay_p50_ns: float
-
-
 @contextlib.contextmanager
-def captured(host: Host, record: OwnershipRecord, cpu: int, interface: str, file: Path) -> Iterator[None]:
-    """Capture test frames at an interface while the block lasts, every one of them; raises ToolFailed."""
+def captured(
+    host: Host, record: OwnershipRecord, cpu: int, interface: str, file: Path, what: str = TEST_FRAMES
+) -> Iterator[None]:
+    """Capture frames at an interface while the block lasts, every one of them; raises ToolFailed."""
     log = file.with_suffix(".log")
     options = [
         *("--time-stamp-precision=nano", f"--snapshot-length={SNAP_BYTES}", f"--buffer-size={BUFFER_KIB}"),
         *("-n", "-Z", "root", "-i", interface, "-w", str(file)),
     ]
-    command = ["tcpdump", *options, "udp", "port", str(UDP_PORT)]
+    command = ["tcpdump", *options, what]
     with started(host, record, cpu, "listening on", log, *command) as process:
         yield
         _await_the_last(process, log)
@@ -85,33 +76,41 @@ def _await_the_last(process: "subprocess.Popen[bytes]", log: Path) -> None:
         raise ToolFailed(f"tcpdump missed frames: {log.read_text()}")
 
 
-def frames(file: Path) -> list[Frame]:
-    """The test frames of a capture, in its order, as tshark decodes it."""
-    fields = [word for field in FIELDS for word in ("-e", field)]
-    command = ["tshark", "-r", str(file), "-n", "-T", "fields", *fields]
+def decoded(file: Path, *fields: str) -> list[list[str]]:
+    """Fields of each frame of a capture, in its order, as tshark decodes them."""
+    asked = [word for field in fields for word in ("-e", field)]
+    command = ["tshark", "-r", str(file), "-n", "-T", "fields", *asked]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S)
     if done.returncode != 0:
         raise ToolFailed(f"{' '.join(command)}: {done.stderr.strip()}")
-    return parse(done.stdout)
+    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
-def parse(text: str) -> list[Frame]:
-    """Test frames out of tshark's fields, a frame a line."""
+def at_ns(epoch: str) -> int:
+    """tshark's time of day, in whole nanoseconds."""
+    seconds, _, fraction = epoch.partition(".")
+    return int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+
+
+def frames(file: Path) -> list[Frame]:
+    """The test frames of a capture."""
+    return parse(decoded(file, *FIELDS))
+
+
+def parse(lines: Sequence[list[str]]) -> list[Frame]:
+    """Test frames out of tshark's fields."""
     found = []
-    for line in text.splitlines():
-        epoch, length, payload = line.split("\t")
+    for epoch, length, payload in lines:
         magic, trial, phase, _, sequence, due_ns = HEADER.unpack_from(bytes.fromhex(payload))
         if magic != MAGIC:
-            raise ToolFailed(f"no test frame on the way: {line}")
-        seconds, _, fraction = epoch.partition(".")
-        at_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+            raise ToolFailed(f"no test frame on the way: {payload}")
         is_probe = bool(phase & PROBE)
-        found.append(Frame(at_ns, int(length), trial, phase & ~PROBE, is_probe, sequence, due_ns))
+        found.append(Frame(at_ns(epoch), int(length), trial, phase & ~PROBE, is_probe, sequence, due_ns))
     return found
 
 
-def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clock_offset_ns: int) -> Seen:
-    """Count a trial's measured phase out of what passed at the source and at the UUT's end."""
+def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clock_offset_ns: int) -> Flow:
+    """A trial's measured phase out of what passed at the source and where frames leave the UUT; delay up to there."""
     left = [frame for frame in departures if (frame.trial, frame.phase) == (trial, MEASURE)]
     came = [frame for frame in arrivals if (frame.trial, frame.phase) == (trial, MEASURE)]
     first: dict[int, Frame] = {}
@@ -130,7 +129,7 @@ def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clo
         for frame in left
         if frame.is_probe
     ]
-    return Seen(
+    return Flow(
         sent=len(sent),
         received=len(first),
         lost=len(sent - first.keys()),

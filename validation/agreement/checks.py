@@ -1,13 +1,13 @@
 """What must hold between vtax and another tool: a row for each platform, quantity and tool."""
 
 import math
-import operator
 import statistics
 from collections.abc import Iterator, Sequence
 
+from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.iperf3 import Sent
+from validation.agreement.roundtrip import TOOLS
 from validation.agreement.samples import PER_10000, RoundTrips, Samples
-from validation.agreement.trials import COUNTS, Flow
 from validation.section import Check
 
 Z_999 = 3.29
@@ -18,19 +18,18 @@ LAST_LINK_NS = 10_000
 """From where frames leave the UUT, and tcpdump sees them, over the last link to the sink."""
 HALF_BUCKET = 1 / 256
 """A delay of vtax is the middle of its histogram's bucket, which is so much of it wide to either side."""
-ROUND_TRIP_NS = 10_000
-ROUND_TRIP_SHARE, ROUND_TRIP_SHARE_ASLEEP = 0.10, 0.15
-"""The greater of the two: a round trip wakes idle CPUs, which takes its time and is not the same from run to run."""
+WAY_NS, WAY_SHARE = 10_000, 0.15
+AWAKE_NS = 1_000
 IPERF3_RATE = 0.01
 """As much as is planted to be lost; iperf3 sends by a timer of its own, a millisecond's frames at a time."""
 
 
-def platform_checks(name: str, samples: Samples, wire: RoundTrips) -> Iterator[Check]:
+def platform_checks(name: str, samples: Samples) -> Iterator[Check]:
     """All of one platform's."""
     yield from _capture(name, samples)
     yield from _iperf3(name, samples.loads)
-    for tool in ("sockperf", "ping"):
-        yield _round_trip(name, tool, samples.round_trips, wire)
+    for tool in TOOLS:
+        yield from _round_trip(name, tool, samples.round_trips)
 
 
 def _capture(name: str, samples: Samples) -> Iterator[Check]:
@@ -77,30 +76,37 @@ def _iperf3(name: str, loads: Sequence[tuple[Flow, Sent]]) -> Iterator[Check]:
     )
 
 
-def _round_trip(name: str, tool: str, path: RoundTrips, wire: RoundTrips) -> Check:
-    """A tool's round trip less the end hosts' time, which is what it has beyond vtax's over the first link alone.
-
-    A guest that sleeps, and the CPU under it, is still awake when the answer comes to it. vtax's way back by itself
-    wakes both, so that its sum is the most a round trip may take, and its way there the least.
-    """
-    tools = getattr(path, tool)
-    end_hosts = statistics.median(map(operator.sub, getattr(wire, tool), _sums(wire)))
-    through = statistics.median(tools) - end_hosts
-    there, both = statistics.median(path.there), statistics.median(_sums(path))
-    share = ROUND_TRIP_SHARE_ASLEEP if path.sleeps else ROUND_TRIP_SHARE
-    tolerance = max(ROUND_TRIP_NS, share * both)
-    least, most = (there if path.sleeps else both) - tolerance, both + tolerance
-    return Check(
+def _round_trip(name: str, tool: str, trips: RoundTrips) -> Iterator[Check]:
+    """What a tool prints holds what was captured of it, whose two ways through the path are those that vtax finds."""
+    whole_ns = [trip[tool].p50_ns for trip in trips.tools]
+    own_ns = [trip[tool].own_ns for trip in trips.tools]
+    parts = [trip[tool].parts for trip in trips.tools]
+    there_ns, back_ns = [part.there_ns for part in parts], [part.back_ns for part in parts]
+    far_end_ns = [part.far_end_ns for part in parts]
+    yield Check(
         f"{name}: round trip, {tool}",
-        f"vtax there {_median_us(path.there)} and back {_median_us(path.back)}, "
-        f"{tool} {_median_us(tools)}, without the end hosts' {_us(end_hosts)} {_us(through)}",
-        f"{_us(least)} to {_us(most)}",
-        least <= through <= most,
+        f"{tool} {_median_us(whole_ns)}: captured there {_median_us(there_ns)}, at the far end "
+        f"{_median_us(far_end_ns)}, back {_median_us(back_ns)}; its own {_median_us(own_ns)}",
+        "its own above 0",
+        statistics.median(own_ns) > 0,
     )
+    yield _way(f"{name}: way there, {tool}", tool, trips.there_ns, there_ns, may_be_awake=False)
+    yield _way(f"{name}: way back, {tool}", tool, trips.back_ns, back_ns, may_be_awake=trips.sleeps)
 
 
-def _sums(trips: RoundTrips) -> list[float]:
-    return list(map(operator.add, trips.there, trips.back))
+def _way(
+    what: str, tool: str, ours_ns: Sequence[float], theirs_ns: Sequence[float], *, may_be_awake: bool
+) -> Check:
+    """A guest that a tool's request has woken is still awake when the answer comes; vtax's frames always wake it."""
+    ours, theirs = statistics.median(ours_ns), statistics.median(theirs_ns)
+    tolerance = max(WAY_NS, WAY_SHARE * ours)
+    least = AWAKE_NS if may_be_awake else ours - tolerance
+    return Check(
+        what,
+        f"vtax {_median_us(ours_ns)}, {tool} {_us(theirs)}",
+        f"{_us(least)} to {_us(ours + tolerance)}",
+        least <= theirs <= ours + tolerance,
+    )
 
 
 def _rate(what: str, tool: str, ours: Sequence[float], theirs: Sequence[float], share: float) -> Check:

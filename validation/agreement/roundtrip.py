@@ -3,23 +3,69 @@
 import contextlib
 import re
 import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from validation.agreement import passage
+from validation.agreement.capture import captured
 from validation.agreement.ground import Ground
 from validation.agreement.process import ToolFailed, run, started
 from vtax.units import HEADER_BYTES
 
-PORT = 11111
+TOOLS = ("sockperf", "ping")
 ATTEMPTS = 3
+SOCKPERF_S = 1
+"""The shortest that sockperf takes; its warm-up is within."""
+LATENCY = Path("/dev/cpu_dma_latency")
+"""Holding it open asks for a latency in microseconds: kernel's admin-guide/pm, PM QoS."""
 
 
-def sockperf_p50_ns(
-    ground: Ground, frame_bytes: int, rps: float, duration_s: float, directory: Path
-) -> float:
+@dataclass(frozen=True)
+class RoundTrip:
+    """A tool's median round trip, and what captures at both ends saw of the same round trips."""
+
+    p50_ns: float
+    parts: passage.Parts
+
+    @property
+    def own_ns(self) -> float:
+        """What passes in the near end's sockets and in the tool, outside the capture."""
+        return self.p50_ns - self.parts.whole_ns
+
+
+def measure(
+    ground: Ground, capture_cpu: int, frame_bytes: int, rps: float, duration_s: float, directory: Path
+) -> dict[str, RoundTrip]:
+    """Round trips by each tool, one after the other, captured at both ends."""
+    near, far = ground.near, ground.far
+    files = [directory / "near.pcap", directory / "far.pcap"]
+    with contextlib.ExitStack() as captures:
+        for end, file in zip((near, far), files, strict=True):
+            place = (end.host, ground.record, capture_cpu, end.interface)
+            captures.enter_context(captured(*place, file, passage.FRAMES))
+        with _awake():
+            p50_ns = {
+                "sockperf": _sockperf_p50_ns(ground, frame_bytes, rps, directory),
+                "ping": _ping_p50_ns(ground, frame_bytes, rps, duration_s),
+            }
+    passages = [passage.read(file) for file in files]
+    return {tool: RoundTrip(p50_ns[tool], passage.parts(tool, *passages, near.ip, far.ip)) for tool in TOOLS}
+
+
+@contextlib.contextmanager
+def _awake() -> Iterator[None]:
+    """Keep idle CPUs awake while tools wait, as vtax's source does while it sends."""
+    with LATENCY.open("wb", buffering=0) as request:
+        request.write(bytes(4))
+        yield
+
+
+def _sockperf_p50_ns(ground: Ground, frame_bytes: int, rps: float, directory: Path) -> float:
     """Median round trip of sockperf's ping-pong, `rps` of them a second."""
-    where = ["-i", ground.far.ip, "-p", str(PORT)]
+    where = ["-i", ground.far.ip, "-p", str(passage.SOCKPERF_PORT)]
     message = ["-m", str(frame_bytes - HEADER_BYTES)]
-    load = ["-t", str(round(duration_s)), f"--mps={rps:g}", "--full-rtt"]
+    load = ["-t", str(SOCKPERF_S), f"--mps={rps:g}", "--full-rtt"]
     client = ["sockperf", "ping-pong", *where, *message, *load]
     server = ["sockperf", "server", *where]
     log = directory / "sockperf.log"
@@ -38,7 +84,7 @@ def parse_sockperf(told: str) -> float:
     return float(found[1]) * 1e3
 
 
-def ping_p50_ns(ground: Ground, frame_bytes: int, rps: float, duration_s: float) -> float:
+def _ping_p50_ns(ground: Ground, frame_bytes: int, rps: float, duration_s: float) -> float:
     """Median round trip of ping, whose header is as long as UDP's."""
     load = ["-i", f"{1 / rps:g}", "-c", str(round(duration_s * rps)), "-s", str(frame_bytes - HEADER_BYTES)]
     return parse_ping(run(ground.near.host, ground.cpu, "ping", "-n", *load, ground.far.ip))

@@ -1,16 +1,15 @@
 """What vtax and the other tools measured on one path, in the order they did."""
 
-import contextlib
-import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from validation.agreement import capture, iperf3, roundtrip
-from validation.agreement.capture import Seen, captured
-from validation.agreement.ground import Ground, path_ground, wire_ground
+from validation.agreement.capture import captured
+from validation.agreement.flow import Flow
+from validation.agreement.ground import Ground, path_ground
 from validation.agreement.plant import Planted, planted
-from validation.agreement.trials import Flow, Trials, cell
+from validation.agreement.roundtrip import RoundTrip
+from validation.agreement.trials import Trials, cell
 from vtax.campaign.path import Path as TestPath
 from vtax.campaign.runner import local_settings
 from vtax.machine.clock import clock_offset_ns
@@ -27,22 +26,17 @@ PER_10000 = 100
 REPEATS = 5
 ROUND_TRIPS_PER_S = 1000
 ROUND_TRIPS_S = 0.6
-LATENCY = Path("/dev/cpu_dma_latency")
-"""Holding it open asks for a latency in microseconds: kernel's admin-guide/pm, PM QoS."""
-SOCKPERF_S = 1.0
-"""The shortest that sockperf takes; its warm-up is within."""
 
 
 @dataclass
 class RoundTrips:
-    """Medians of each repetition, in nanoseconds: vtax's of either way, the tools' of both together."""
+    """Of each repetition: vtax's median delays either way, and what the tools made of both together."""
 
     sleeps: bool = False
     """Whether a guest with a kernel of its own is between the ends, whose CPU sleeps while nothing comes."""
-    there: list[float] = field(default_factory=list)
-    back: list[float] = field(default_factory=list)
-    sockperf: list[float] = field(default_factory=list)
-    ping: list[float] = field(default_factory=list)
+    there_ns: list[float] = field(default_factory=list)
+    back_ns: list[float] = field(default_factory=list)
+    tools: list[dict[str, RoundTrip]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Samples:
     """One platform's."""
 
     flow: Flow
-    seen: Seen
+    seen: Flow
     loads: list[tuple[Flow, iperf3.Sent]]
     round_trips: RoundTrips
 
@@ -82,54 +76,16 @@ def on_platform(
             for _ in range(REPEATS):
                 _, other = trials.whole(path, asked, emulated=emulated)
                 loads.append((other, iperf3.measure(ground, FRAME_BYTES, FPS, TRIAL_S, directory)))
-        return Samples(flow, seen, loads, _round_trips(ground, trials, directory))
+        return Samples(flow, seen, loads, _round_trips(ground, host_cpu, trials, directory))
     finally:
         path.close()
 
 
-def on_the_wire(
-    cpus: dict[str, list[int]], record: OwnershipRecord, trials: Trials, directory: Path
-) -> RoundTrips:
-    """Round trips over a link alone: what is the end hosts' and the tools' own."""
-    settings = local_settings(cell("raw", FRAME_BYTES, FPS, TRIAL_S), cpus)
-    with wire_ground(settings, record) as ground:
-        return _round_trips(ground, trials, directory)
-
-
-def _round_trips(ground: Ground, trials: Trials, directory: Path) -> RoundTrips:
+def _round_trips(ground: Ground, capture_cpu: int, trials: Trials, directory: Path) -> RoundTrips:
     found = RoundTrips(ground.sleeps)
+    load = (FRAME_BYTES, ROUND_TRIPS_PER_S, ROUND_TRIPS_S)
     for _ in range(REPEATS):
-        for ways, there in ((found.there, True), (found.back, False)):
-            ways.append(
-                trials.delay_p50_ns(
-                    ground,
-                    there=there,
-                    frame_bytes=FRAME_BYTES,
-                    fps=ROUND_TRIPS_PER_S,
-                    duration_s=ROUND_TRIPS_S,
-                )
-            )
-        with _awake(ground):
-            found.sockperf.append(
-                roundtrip.sockperf_p50_ns(ground, FRAME_BYTES, ROUND_TRIPS_PER_S, SOCKPERF_S, directory)
-            )
-            found.ping.append(roundtrip.ping_p50_ns(ground, FRAME_BYTES, ROUND_TRIPS_PER_S, ROUND_TRIPS_S))
+        found.there_ns.append(trials.delay_p50_ns(ground, *load, there=True))
+        found.back_ns.append(trials.delay_p50_ns(ground, *load, there=False))
+        found.tools.append(roundtrip.measure(ground, capture_cpu, *load, directory))
     return found
-
-
-@contextlib.contextmanager
-def _awake(ground: Ground) -> Iterator[None]:
-    """Keep the ends' CPU awake while tools use it, as vtax's source does by waiting busily.
-
-    A loop of idle priority gives way to whoever wakes up.
-    """
-    loop = ["chrt", "--idle", "0", "taskset", "-c", str(ground.cpu), "sh", "-c", "while :; do :; done"]
-    with LATENCY.open("wb", buffering=0) as request:
-        request.write(bytes(4))
-        process = subprocess.Popen(loop, process_group=0)
-        ground.record.add_process(process.pid, "idle loop")
-        try:
-            yield
-        finally:
-            process.kill()
-            process.wait()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
 from vtax.campaign.instrument import WAIT_INVALID
 from vtax.campaign.judge import judge
@@ -21,24 +22,10 @@ from vtax.units import mbps
 ATTEMPTS = 3
 """As a campaign repeats invalid trials."""
 WARMUP_S = 0.2
-COUNTS = ("sent", "received", "lost", "duplicated", "reordered")
 
 
 class NoTrial(Exception):  # noqa: N818 - it states what vtax did
     """vtax has no usable trial to compare with: why."""
-
-
-@dataclass(frozen=True)
-class Flow:
-    """What vtax records of a trial's flow; delay is NaN where it gives none."""
-
-    sent: int
-    received: int
-    lost: int
-    duplicated: int
-    reordered: int
-    received_mbps: float
-    delay_p50_ns: float
 
 
 @dataclass
@@ -65,7 +52,7 @@ class Trials:
         raise NoTrial(f"{cell.platform}: {'; '.join(reasons)}")
 
     def delay_p50_ns(
-        self, ground: Ground, *, there: bool, frame_bytes: int, fps: float, duration_s: float
+        self, ground: Ground, frame_bytes: int, fps: float, duration_s: float, *, there: bool
     ) -> float:
         """Median one-way delay from one end to the other, every frame a probe."""
         sender, receiver = (ground.near, ground.far) if there else (ground.far, ground.near)
