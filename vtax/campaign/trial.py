@@ -167,10 +167,11 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     ]
     collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
     measured.sink = testbed.sink.call("sink", "sink.collect", collect)
+    active = {stream["stream"] for stream in measured.source["streams"]}
     for stream in measured.sink["streams"]:
         number = stream["stream"]
-        stream["times"] = testbed.sink.call("sink", "sink.histograms", {"stream": number})
-        if work.capture_frames:
+        if number in active:
+            stream["times"] = testbed.sink.call("sink", "sink.histograms", {"stream": number})
             measured.captured += captured_frames(testbed.sink, number, work.capture_frames)
     measured.interfaces = (interfaces_before, _interfaces(path))
     if drops_before is not None and (drops_after := path.dropped()) is not None:
