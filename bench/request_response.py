@@ -60,16 +60,18 @@ def compare(
     with responder(ends, protocol, message_bytes), sockperf_server(ends, protocol, directory) as server:
         client = sockperf_client(ends, protocol, message_bytes)
         for number in range(rounds):
-            turns = [
-                lambda: ours.append(our_round(ends.near)),
-                lambda: theirs.append(sockperf_round(client)),
-            ]
-            for turn in turns if number % 2 else reversed(turns):
-                turn()
-    means = ([trip.mean_ns for trip in ours], [trip.mean_ns for trip in theirs])
-    medians = ([trip.p50_ns for trip in ours], [trip.p50_ns for trip in theirs])
-    ratio = paired_ratio(*(dict(enumerate(values)) for values in means))
-    of_medians = paired_ratio(*(dict(enumerate(values)) for values in medians))
+            ours_first = number % 2 == 0
+            if ours_first:
+                ours.append(our_round(ends.near))
+            theirs.append(sockperf_round(client))
+            if not ours_first:
+                ours.append(our_round(ends.near))
+    means = [trip.mean_ns for trip in ours], [trip.mean_ns for trip in theirs]
+    ratio = paired_ratio(dict(enumerate(means[0])), dict(enumerate(means[1])))
+    of_medians = paired_ratio(
+        {number: trip.p50_ns for number, trip in enumerate(ours)},
+        {number: trip.p50_ns for number, trip in enumerate(theirs)},
+    )
     if ratio is None or ratio.high is None or of_medians is None:
         raise PeerFailed(f"sockperf measured round trips of no time: {means[1]}")
     return Comparison(

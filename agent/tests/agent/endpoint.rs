@@ -289,7 +289,7 @@ fn a_responder_outlives_whatever_is_sent_to_it() {
 #[test]
 fn nothing_is_answered_after_the_end() {
     let mut ends = Ends::make();
-    for protocol in ["tcp", "udp"] {
+    for protocol in ["udp", "tcp"] {
         ends.open(protocol, 64, &json!(1), json!({}));
         ends.go(5.0, Some(1));
         let _open_connections = (protocol == "tcp").then(|| (ends.connect(), ends.connect()));
