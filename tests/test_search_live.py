@@ -74,8 +74,7 @@ def test_the_bounds_hold_a_known_capacity(tmp_path: Path) -> None:
         assert found["conditional_mbps"] <= found["lower_mbps"]
         assert found["bounded_by"] is None
     if done.returncode == 0:
-        assert "uml (emulated CPU)" not in done.stdout
-        assert "of 1500-byte frames at no more than 0.50% loss (PDR, n = 1)" in done.stdout.replace("\n ", "")
+        assert "of 1500-byte frames at no more than 0.50% loss (PDR, n = 1)" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("instant", [SOON[3], SOON[7]], ids=str)

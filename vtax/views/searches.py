@@ -15,7 +15,7 @@ WITH made AS (
     FROM trials WHERE search IS NOT NULL GROUP BY search
 )
 SELECT searches.search, goal, loss_ratio, any_value(platform) AS platform, any_value(streams) AS streams,
-       any_value(frame_bytes) AS frame_bytes, min(trial_id) AS first, min(lower_mbps) AS lower_mbps,
+       any_value(frame_bytes) AS frame_bytes, min(lower_mbps) AS lower_mbps,
        max(upper_mbps) AS upper_mbps, bool_or(lower_mbps IS NULL) AS no_lower,
        bool_or(upper_mbps IS NULL) AS no_upper, list(conditional_mbps ORDER BY block) AS conditional_mbps,
        count(*) AS searches, sum(searches.trials) AS trials, sum(trial_s) AS trial_s,
