@@ -112,13 +112,13 @@ def quantile_interval(
 ) -> Interval | None:
     """Return quantile q of a typical repetition: the geometric mean of each one's, with its interval.
 
-    The interval of the logarithms, Student's unless told, transformed back. It holds where the logarithms of the
-    repetitions' quantiles are about normal, however few they are. Within a repetition the quantile lies between the two values
-    around rank q (packets + 1/3) + 1/3, whose median is the quantile about exactly, whatever the distribution (type
-    8 of Hyndman and Fan, The American Statistician 50, 1996): a bias of one repetition is that of all, and many
-    would make an interval narrow that is beside the truth. The values of a bucket are spread evenly over it. A
-    bucket that holds most of a repetition hides how they lie in it: the bounds are wider by half its width, by that
-    share.
+    The interval of the logarithms, Student's unless told, transformed back. It holds where the logarithms of
+    the repetitions' quantiles are about normal, however few they are. Within a repetition the quantile lies
+    between the two values around rank q (packets + 1/3) + 1/3, whose median is the quantile about exactly,
+    whatever the distribution (type 8 of Hyndman and Fan, The American Statistician 50, 1996): a bias of one
+    repetition is that of all, and many would make an interval narrow that is beside the truth. The values of
+    a bucket are spread evenly over it. A bucket that holds most of a repetition hides how they lie in it: the
+    bounds are wider by half its width, by that share.
 
     Where a repetition alone has too few packets or lost too many of them, or one took no time at all, the result
     is the quantile of all of them merged, without bounds; None where they have none either. One repetition has
