@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +121,11 @@ def _give_addresses(ground: Ground) -> None:
         (ground.source, SOURCE_INTERFACE, near),
         (ground.far, ground.interface, far),
     ):
-        host.namespace.netlink(lambda ip, interface=interface, end=end: _address(ip, interface, *end))
+        host.namespace.netlink(partial(_address, interface=interface, end=end))
 
 
-def _address(ip: IPRoute, interface: str, own: str, next_ip: str, next_mac: str, other: str) -> None:
+def _address(ip: IPRoute, interface: str, end: tuple[str, str, str, str]) -> None:
+    own, next_ip, next_mac, other = end
     index = index_of(ip, interface)
     ip.addr("add", index=index, address=own, prefixlen=24)
     ip.neigh("replace", ifindex=index, dst=next_ip, lladdr=next_mac, nud="permanent")
