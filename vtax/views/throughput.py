@@ -108,7 +108,11 @@ def maxima(cells: Iterable[Cell]) -> list[Maximum]:
 
 def _maximum(cells: list[Cell]) -> Maximum:
     by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
-    caps = {cell.key: load_cap(cell.intended_mbps, cell.setting.streams) for cell in cells}
+    caps = {
+        cell.key: load_cap(cell.intended_mbps, cell.setting.streams)
+        for cell in cells
+        if cell.intended_mbps is not None
+    }
     if cells[0].adaptive:
         ladder = _ladder(by_load, caps, CONFIDENCE)
         picked, interval = ladder.best, ladder.interval
