@@ -115,17 +115,27 @@ def router_ground(record: OwnershipRecord, cpus: dict[str, list[int]], directory
 
 def _give_addresses(ground: Ground) -> None:
     """Addresses, neighbours and routes for peers that have sockets."""
-    near = (STREAM.source_ip, ground.next_ip, ground.next_mac, ground.far_ip)
-    far = (ground.far_ip, ground.back_ip, ground.back_mac, STREAM.source_ip)
-    for host, interface, end in (
-        (ground.source, SOURCE_INTERFACE, near),
-        (ground.far, ground.interface, far),
-    ):
-        host.namespace.netlink(partial(_address, interface=interface, end=end))
+    near = partial(
+        _address,
+        interface=SOURCE_INTERFACE,
+        own=STREAM.source_ip,
+        next_ip=ground.next_ip,
+        next_mac=ground.next_mac,
+        other=ground.far_ip,
+    )
+    far = partial(
+        _address,
+        interface=ground.interface,
+        own=ground.far_ip,
+        next_ip=ground.back_ip,
+        next_mac=ground.back_mac,
+        other=STREAM.source_ip,
+    )
+    ground.source.namespace.netlink(near)
+    ground.far.namespace.netlink(far)
 
 
-def _address(ip: IPRoute, interface: str, end: tuple[str, str, str, str]) -> None:
-    own, next_ip, next_mac, other = end
+def _address(ip: IPRoute, interface: str, own: str, next_ip: str, next_mac: str, other: str) -> None:
     index = index_of(ip, interface)
     ip.addr("add", index=index, address=own, prefixlen=24)
     ip.neigh("replace", ifindex=index, dst=next_ip, lladdr=next_mac, nud="permanent")

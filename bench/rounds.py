@@ -9,7 +9,7 @@ from bench.ground import Ground
 from bench.senders import Sender
 from vtax.statistics import paired_ratio
 
-ROUNDS = 8
+ROUNDS = 7
 
 
 @dataclass

@@ -92,7 +92,7 @@ def _iperf3(ground: Ground, frame_bytes: int) -> str:
 
 def _timed(family: str, command: Callable[[Ground, int], list[str]]) -> Flood:
     def flood(ground: Ground, frame_bytes: int) -> str:
-        end = ["timeout", "--signal=INT", f"{SEND_S + START_S[family]:g}"]
+        end = ["timeout", "--signal=INT", "--kill-after=5", f"{SEND_S + START_S[family]:g}"]
         return _words(ground, [*end, *command(ground, frame_bytes)])
 
     return flood

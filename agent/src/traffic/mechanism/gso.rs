@@ -4,25 +4,20 @@
 //! UDP segmentation. The kernel gives each segment its headers. The test fields are part of the payloads, so that every frame
 //! has its own. Frames carry a UDP checksum, and the identification of each is its place in its train.
 
-use std::ffi::c_int;
 use std::mem::size_of;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
-use anyhow::Context;
 use nix::errno::Errno;
 
-use super::socket::{PacketSocket, Queueing};
+use super::trains::{SLOTS, Trains};
 use super::{Mechanism, Sent};
 use crate::traffic::frame::{self, GREATEST_FRAME_BYTES, HEADER_BYTES};
 use crate::traffic::interface::Interface;
 
 /// Most segments that every kernel with UDP segmentation takes.
 const MOST_SEGMENTS: usize = 64;
-/// Most payload of one datagram, by IPv4's 16 bits of length.
-const MOST_PAYLOAD_BYTES: usize = 65_535 - 20 - 8;
-
-/// PACKET_VNET_HDR of linux/if_packet.h.
-const PACKET_VNET_HDR: c_int = 15;
+/// Most payload of one datagram: the kernel's copy of the train, with what goes with it, fits 64 KiB.
+const MOST_PAYLOAD_BYTES: usize = 63 * 1024;
 
 /// `struct virtio_net_hdr` of linux/virtio_net.h, in the machine's byte order.
 #[repr(C)]
@@ -43,25 +38,19 @@ const GSO_UDP_L4: u8 = 5;
 
 #[derive(Debug)]
 pub(super) struct Gso {
-    socket: PacketSocket,
+    /// Each the virtio-net header, the frames' headers, and the payloads one after the other.
+    trains: Trains,
     payload_bytes: usize,
-    /// The virtio-net header, the frames' headers, and the payloads one after the other.
-    train: Vec<u8>,
-    /// Frames that the headers are made for.
-    made_for: usize,
+    /// Frames that the headers in each slot are made for.
+    made_for: [usize; SLOTS],
 }
 
 impl Gso {
     pub(super) fn open(interface: &Interface) -> anyhow::Result<Self> {
-        let socket = PacketSocket::open(interface, Queueing::Qdisc)?;
-        socket
-            .set_option(libc::SOL_PACKET, PACKET_VNET_HDR, 1)
-            .context("the kernel's packet sockets take no virtio-net header")?;
         Ok(Self {
-            socket,
+            trains: Trains::open(interface)?,
             payload_bytes: 0,
-            train: Vec::new(),
-            made_for: 0,
+            made_for: [0; SLOTS],
         })
     }
 
@@ -69,7 +58,8 @@ impl Gso {
         let header = VirtioNetHeader {
             flags: FLAG_NEEDS_CHECKSUM,
             gso_type: if count > 1 { GSO_UDP_L4 } else { GSO_NONE },
-            header_bytes: HEADER_BYTES as u16,
+            // How much of it the kernel lays out in one piece: all, since it cuts that apart fastest.
+            header_bytes: (HEADER_BYTES + count * self.payload_bytes) as u16,
             segment_bytes: if count > 1 {
                 self.payload_bytes as u16
             } else {
@@ -78,10 +68,11 @@ impl Gso {
             checksum_start: frame::UDP_AT as u16,
             checksum_offset: frame::UDP_CHECKSUM_OFFSET as u16,
         };
-        let (virtio, headers) = self.train.split_at_mut(VIRTIO_BYTES);
+        let train = self.trains.train(VIRTIO_BYTES + HEADER_BYTES);
+        let (virtio, headers) = train.split_at_mut(VIRTIO_BYTES);
         virtio.copy_from_slice(&header.bytes());
-        frame::set_payload_bytes(&mut headers[..HEADER_BYTES], count * self.payload_bytes);
-        self.made_for = count;
+        frame::set_payload_bytes(headers, count * self.payload_bytes);
+        self.made_for[self.trains.slot()] = count;
     }
 }
 
@@ -105,10 +96,11 @@ impl Mechanism for Gso {
     fn load(&mut self, frame: &[u8]) {
         let (headers, payload) = frame.split_at(HEADER_BYTES);
         self.payload_bytes = payload.len();
-        self.train = vec![0; VIRTIO_BYTES];
-        self.train.extend(headers);
-        self.train.extend(payload.repeat(self.slots()));
-        self.made_for = 0;
+        let mut train = vec![0; VIRTIO_BYTES];
+        train.extend(headers);
+        train.extend(payload.repeat(self.slots()));
+        self.trains.fill(&train);
+        self.made_for = [0; SLOTS];
     }
 
     fn greatest_frame_bytes(&self) -> usize {
@@ -121,17 +113,18 @@ impl Mechanism for Gso {
 
     #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
-        let payloads = &mut self.train[VIRTIO_BYTES + HEADER_BYTES..];
-        &mut payloads[slot * self.payload_bytes..][..self.payload_bytes]
+        let at = VIRTIO_BYTES + HEADER_BYTES + slot * self.payload_bytes;
+        let train = self.trains.train(at + self.payload_bytes);
+        &mut train[at..]
     }
 
     #[inline]
     fn send(&mut self, count: usize) -> Result<Sent, Errno> {
-        if count != self.made_for {
+        if count != self.made_for[self.trains.slot()] {
             self.make_headers(count);
         }
         let bytes = VIRTIO_BYTES + HEADER_BYTES + count * self.payload_bytes;
-        match self.socket.send(&self.train[..bytes]) {
+        match self.trains.send(bytes) {
             // The interface dropped some of the frames, the last among them.
             Ok(()) | Err(Errno::ENOBUFS) => Ok(Sent::all(count)),
             Err(Errno::EAGAIN) => Ok(Sent::NO_ROOM),
@@ -145,6 +138,6 @@ impl Mechanism for Gso {
     }
 
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.trains.descriptor()
     }
 }

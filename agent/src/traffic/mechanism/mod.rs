@@ -8,6 +8,7 @@ mod gso;
 mod raw;
 mod rings;
 mod socket;
+mod trains;
 
 use std::fmt::{Debug, Display, Formatter};
 use std::os::fd::BorrowedFd;

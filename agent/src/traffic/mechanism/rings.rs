@@ -55,7 +55,7 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), bytes) }
     }
 
-    fn at<T>(&self, offset: u64) -> NonNull<T> {
+    pub(super) fn at<T>(&self, offset: u64) -> NonNull<T> {
         assert!(offset as usize + size_of::<T>() <= self.bytes);
         // SAFETY: within the mapping.
         unsafe { self.start.add(offset as usize).cast() }

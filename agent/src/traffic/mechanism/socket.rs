@@ -11,6 +11,7 @@ use std::ptr;
 use anyhow::Context;
 use nix::errno::Errno;
 
+use super::rings::Mapping;
 use crate::traffic::interface::Interface;
 
 /// Most frames in one system call.
@@ -48,9 +49,9 @@ impl PacketSocket {
         let socket = Errno::result(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         // SAFETY: `socket` is ours alone.
         let socket = Self(unsafe { OwnedFd::from_raw_fd(socket) });
-        socket.set_option(libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BUFFER_BYTES)?;
+        socket.set_option(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
         if queueing == Queueing::Bypass {
-            socket.set_option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+            socket.set_option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
         }
         socket.bind(index)?;
         Ok(socket)
@@ -101,15 +102,21 @@ impl PacketSocket {
         }
     }
 
-    pub(super) fn set_option(&self, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
-        let length = size_of::<c_int>() as libc::socklen_t;
+    /// What the kernel shares of the socket's ring.
+    pub(super) fn shared_memory(&self, bytes: usize) -> io::Result<Mapping> {
+        Mapping::shared(&self.0, 0, bytes)
+    }
+
+    /// Sets an option whose kernel type is `T`.
+    pub(super) fn set_option<T>(&self, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+        let length = size_of::<T>() as libc::socklen_t;
         // SAFETY: `value` outlives the call.
         let set = unsafe {
             libc::setsockopt(
                 self.0.as_raw_fd(),
                 level,
                 option,
-                (&raw const value).cast(),
+                ptr::from_ref(value).cast(),
                 length,
             )
         };
