@@ -17,12 +17,19 @@ def test_lateness_is_what_the_guest_held_frames_longer_than_planted() -> None:
     assert late.low < late.mean < late.high
 
 
-def test_lateness_belongs_to_delays_against_no_discipline_alone() -> None:
+def test_lateness_belongs_to_delays_alone() -> None:
     for case in CASES:
-        asked = {DEFAULT: {0: 1.0}, case.qdisc: {0: case.truth + 1}}
-        own = case.quantity is MEDIAN_DELAY and case.reference == DEFAULT
-        assert (lateness(asked, case) is not None) is own, case
+        asked = {case.reference: {0: 1.0}, case.qdisc: {0: case.truth + 1}}
+        assert (lateness(asked, case) is not None) is (case.quantity is MEDIAN_DELAY), case
+        assert lateness({case.qdisc: asked[case.qdisc]}, case) is None
     assert lateness({}, DELAY) is None
+
+
+def test_of_two_delays_the_lateness_is_what_theirs_differ_by() -> None:
+    later = Case("delayed", "netem delay 2ms", "median delay", MEDIAN_DELAY, 1e6, "netem delay 1ms")
+    stamped = {"netem delay 1ms": {0: 1.04e6, 1: 1.05e6}, "netem delay 2ms": {0: 2.07e6, 1: 2.09e6}}
+    late = lateness(stamped, later)
+    assert late is not None and late.mean == pytest.approx((30e3 + 40e3) / 2)
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,10 @@ guest's timer may be a millisecond late before the next frame but one overtakes,
 *Delay.* Medians, because they stand when some frames are lost: `delay 1ms 200us` is uniform from 0.8 to 1.2 ms, its
 median 1 ms. netem's timer fires when a frame is due or later, so that the guest's kernel holds frames longer than it
 was told to. How long it does is measured in the guest: its kernel stamps each frame when it comes off one NIC and when
-it is handed to the driver of the other, in {REPEATS} trials of the same load behind each discipline, apart from the
-campaign's. What their medians differ by beyond the planted delay is the *lateness* that is added to it; its own 99.9%
-interval widens that of the difference. Of 2 ms against 1 ms it is no part. Frames leave 1.5 ms apart: none comes when
-another is due, which would send both. The interval is wider by half a bucket of the histogram, 1/256 of the delay.
+it is handed to the driver of the other, in {REPEATS} trials of the same load behind each discipline, each in a guest
+of its own as the campaign's are. What their medians differ by beyond the planted delay is the *lateness* that is added
+to it; its own 99.9% interval widens that of the difference. Frames leave 1.5 ms apart: none comes when another is due,
+which would send both. The interval is wider by half a bucket of the histogram, 1/256 of the delay.
 
 *Limit.* 50 Mbit/s at layer 1 (24 bytes of overhead a frame) of an offered 80. The warm-up fills the bucket's queue
 within 17 ms; it is as full at the end of the window as at its beginning, so that what drains afterwards adds nothing.
@@ -155,10 +155,10 @@ def _difference(result: Result, platform: str, case: Case) -> Interval | None:
 
 def lateness(stamped: Stamped, case: Case) -> Interval | None:
     """How much longer than planted the guest's kernel itself says that it held frames; None where nobody asked."""
-    if case.quantity is not MEDIAN_DELAY or case.reference != DEFAULT or case.qdisc not in stamped:
+    if case.quantity is not MEDIAN_DELAY or not {case.qdisc, case.reference} <= stamped.keys():
         return None
     held = {repetition: ns - case.truth for repetition, ns in stamped[case.qdisc].items()}
-    return paired_difference(held, stamped[DEFAULT], CONFIDENCE)
+    return paired_difference(held, stamped[case.reference], CONFIDENCE)
 
 
 def charge(results: list[Result], platform: str) -> Check:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from validation.agreement.trials import NoTrial, Trials, cell
 from vtax.campaign.hold import hold_host
@@ -30,12 +31,18 @@ class NotStamped(Exception):  # noqa: N818 - it states what the guest did
 
 
 def medians_ns(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, dict[int, float]]:
-    """Median residence behind each discipline, by repetition, each in a guest of its own; raises NotStamped."""
+    """Median residence behind each discipline, by repetition; raises NotStamped.
+
+    Each trial has a guest of its own, as those of a campaign's blocks have: guests differ from boot to boot.
+    """
     affinity, cpus = os.sched_getaffinity(0), cpu_layout()
     with hold_host("validation residence") as record:
         try:
             os.sched_setaffinity(0, cpus["controller"])
-            return {qdisc: _behind(platform, qdisc, load, cpus, record) for qdisc in qdiscs}
+            found: dict[str, dict[int, float]] = {qdisc: {} for qdisc in qdiscs}
+            for repetition, qdisc in product(range(REPEATS), qdiscs):
+                found[qdisc][repetition] = _behind(platform, qdisc, load, cpus, record)
+            return found
         except (*BUILD_FAILURES, NoTrial) as failure:
             raise NotStamped(f"{platform}: {failure}") from None
         finally:
@@ -44,24 +51,19 @@ def medians_ns(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, di
 
 def _behind(
     platform: str, qdisc: str, load: Load, cpus: dict[str, list[int]], record: OwnershipRecord
-) -> dict[int, float]:
+) -> float:
     preset, trials = presets()[platform], Trials()
     config = preset.resolve({"egress_qdisc": qdisc})
     emulated = preset.platform().prepare(config).emulated
     asked = cell(platform, load.frame_bytes, load.fps, load.duration_s)
     path = Path(preset, config, local_settings(asked, cpus), 1, record)
-    found: dict[int, float] = {}
     try:
         path.open()
-        for repetition in range(REPEATS):
-            path.testbed.uut.call(GUEST, "residence.open", {})
-            _, flow = trials.whole(path, asked, emulated=emulated)
-            stamped = path.testbed.uut.call(GUEST, "residence.read", {})
-            if stamped["frames"] < flow.received:
-                raise NotStamped(
-                    f"{platform}: the guest stamped {stamped['frames']} of {flow.received} frames"
-                )
-            found[repetition] = float(stamped["p50_ns"])
+        path.testbed.uut.call(GUEST, "residence.open", {})
+        _, flow = trials.whole(path, asked, emulated=emulated)
+        stamped = path.testbed.uut.call(GUEST, "residence.read", {})
     finally:
         path.close()
-    return found
+    if stamped["frames"] < flow.received:
+        raise NotStamped(f"{platform}: the guest stamped {stamped['frames']} of {flow.received} frames")
+    return float(stamped["p50_ns"])
