@@ -10,7 +10,12 @@ from vtax.inputs import allowed
 from vtax.scenario import ScenarioFile, TestbedSettings, Workload, load_scenario
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
-from vtax.scenario.schema import FRAME_BYTES_BEYOND_MTU, Source
+from vtax.scenario.schema import (
+    FRAME_BYTES_BEYOND_MTU,
+    GREATEST_FRAME_BYTES,
+    LEAST_FRAME_BYTES,
+    Source,
+)
 from vtax.views import figure_names
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
@@ -81,7 +86,8 @@ def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseMo
         largest_mtu = max(
             int(number) for number in re.findall(r"\d+", allowed(TestbedSettings.model_fields["mtu"]))
         )
-        assert bounds["frame_bytes"].pop() == str(largest_mtu + FRAME_BYTES_BEYOND_MTU)
+        assert largest_mtu + FRAME_BYTES_BEYOND_MTU == GREATEST_FRAME_BYTES
+        assert f"{LEAST_FRAME_BYTES} to testbed.mtu" in allowed(model.model_fields["frame_bytes"])
     for name, numbers in bounds.items():
         words = re.findall(r"[\d.]+", allowed(model.model_fields[name]))
         assert all(number in words for number in numbers), name

@@ -12,10 +12,12 @@
 #include "frame.h"
 
 #define WINDOW_FRAMES 65536
+#define MOST_LENGTHS 7
 
 /* Sequence state of the analysed phase. A stream's frames and its extra probes are two lanes. */
 struct lane {
 	__u64 received; /* without duplicates */
+	__u64 bytes; /* of these */
 	__u64 duplicated;
 	__u64 reordered;
 	__u64 next_expected; /* RFC 4737: one above the highest sequence so far */
@@ -29,7 +31,7 @@ enum { LANE_MAIN, LANE_EXTRA, LANES };
 struct state {
 	struct bpf_spin_lock lock;
 	__u32 trial;
-	__u32 frame_bytes;
+	__u32 frame_bytes[MOST_LENGTHS]; /* a frame has one of these */
 	__u16 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
 	__u16 stream;
 	__u64 frames[PHASES]; /* the main lane's, duplicates included */
@@ -90,9 +92,18 @@ static __always_inline void unlock(struct state *state)
 		bpf_spin_unlock(&state->lock);
 }
 
-static __always_inline void count_arrival(struct lane *lane, __u32 sequence)
+static __always_inline bool is_armed_length(const struct state *state, __u32 frame_bytes)
+{
+	for (int i = 0; i < MOST_LENGTHS; i++)
+		if (frame_bytes == state->frame_bytes[i])
+			return true;
+	return false;
+}
+
+static __always_inline void count_arrival(struct lane *lane, __u32 sequence, __u32 frame_bytes)
 {
 	lane->received++;
+	lane->bytes += frame_bytes;
 	if (sequence < lane->next_expected)
 		lane->reordered++;
 	else
@@ -130,7 +141,7 @@ static __always_inline void count_phase(struct state *state, const struct test_f
 
 static __always_inline void analyse(struct state *state, struct window *window,
 				    struct histogram *delays, const struct test_frame *frame,
-				    __u64 now_ns)
+				    __u32 frame_bytes, __u64 now_ns)
 {
 	bool extra = frame->stream & STREAM_FLAG_EXTRA_LANE;
 	struct lane *lane = &state->lanes[extra];
@@ -145,7 +156,7 @@ static __always_inline void analyse(struct state *state, struct window *window,
 		lane->duplicated++;
 		return;
 	}
-	count_arrival(lane, sequence);
+	count_arrival(lane, sequence, frame_bytes);
 
 	if (extra || frame->phase & PHASE_FLAG_PROBE || frame_phase(frame) == PHASE_PROBE) {
 		__s64 delay_ns = now_ns - bpf_be64_to_cpu(frame->time_ns);
@@ -183,13 +194,13 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 		state->refused_trial++;
 	} else if ((frame->stream & ~STREAM_FLAG_EXTRA_LANE) != state->stream) {
 		state->refused_stream++;
-	} else if (frame_bytes != state->frame_bytes) {
+	} else if (!is_armed_length(state, frame_bytes)) {
 		state->refused_length++;
 	} else {
 		if (!(frame->stream & STREAM_FLAG_EXTRA_LANE))
 			count_phase(state, frame);
 		if (frame_phase(frame) == state->analysed_phase)
-			analyse(state, window, delays, frame, now_ns);
+			analyse(state, window, delays, frame, frame_bytes, now_ns);
 	}
 	unlock(state);
 	return true;

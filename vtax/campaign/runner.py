@@ -28,7 +28,7 @@ from vtax.machine.environment import environment_columns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable
 from vtax.results import ResultWriter
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Cell, Scenario, Workload
 from vtax.testbed.local import LocalSettings
 
 BUILD_FAILURES = (
@@ -104,11 +104,9 @@ class Campaign:
             os.sched_setaffinity(0, affinity)
 
     def _calibrate(self, cells: list[Cell], owned: OwnershipRecord) -> None:
-        loads: dict[LocalSettings, list[tuple[int, int]]] = {}
+        loads: dict[LocalSettings, list[Workload]] = {}
         for cell in cells:
-            loads.setdefault(local_settings(cell, self.cpus), []).append(
-                (cell.workload.streams, cell.workload.frame_bytes)
-            )
+            loads.setdefault(local_settings(cell, self.cpus), []).append(cell.workload)
         for settings, wanted in loads.items():
             self.progress.note("calibrating the source's ceilings")
             try:

@@ -11,7 +11,6 @@ from vtax.campaign.path import Path
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Cell
 from vtax.testbed.local import GUEST
-from vtax.units import fps
 
 QUIET_MS = 200
 QUIET_EMULATED_MS = 500
@@ -114,9 +113,9 @@ def _failure_of(measured: Measured) -> str | None:
 
 def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, testbed = cell.workload, path.testbed
-    arm = {"trial": measured.trial, "phase": "measure", "frame_bytes": work.frame_bytes}
+    arm = {"trial": measured.trial, "phase": "measure", "frame_bytes": work.lengths.as_json()}
     testbed.sink.call("sink", "sink.arm", arm)
-    intended = None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes)
+    intended = work.intended_fps
     path.meter_drops(None if intended is None else intended * work.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
     interfaces_before, drops_before = _interfaces(path), path.dropped()
@@ -125,7 +124,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
         "source.run",
         {
             "trial": measured.trial,
-            "frame_bytes": work.frame_bytes,
+            "frame_bytes": work.lengths.as_json(),
             "mechanism": measured.mechanism,
             "intended_fps": intended,
             "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,

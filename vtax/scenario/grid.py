@@ -12,6 +12,7 @@ from vtax.inputs import Document, InputError, Loc, problems
 from vtax.scenario.keys import MODELS, Key, Section
 from vtax.scenario.schema import (
     FRAME_BYTES_BEYOND_MTU,
+    LEAST_FRAME_BYTES,
     Scalar,
     ScenarioFile,
     TestbedSettings,
@@ -43,8 +44,9 @@ class Cell:
     """One combination of the factors' values, resolved.
 
     `key` is the factors' text in factor order, `platform=raw streams=1 frame_bytes=64 intended_mbps=max`.
-    `factors` holds the values by column name, None where `intended_mbps` is `max`. Cells of one `plot` share
-    a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*` factor.
+    `factors` holds the values by column name, None where `intended_mbps` is `max` or `frame_bytes` a mix. Cells of
+    one `plot` share a built testbed and a guest: the text of the platform and of each `testbed.*` and
+    `platform.*` factor.
     """
 
     key: str
@@ -123,22 +125,36 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
             platform_overrides=sections["platform"],
             plot=" ".join(_assignment(factor, value) for factor, value in chosen if factor.key.whole_plot),
         )
-        frame_bytes, mtu = cell.workload.frame_bytes, cell.testbed.mtu
-        largest = mtu + FRAME_BYTES_BEYOND_MTU
-        load = cell.workload.intended_mbps
-        if load is not None and fps(load, frame_bytes) > MAX_FPS:
-            problem = (
-                f"{text(load)} Mbit/s of {frame_bytes}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
-                "allowed: less, or max for the flood"
-            )
-            raise refusal(document, factors, Key("workload", "intended_mbps"), load, problem)
-        if frame_bytes > largest:
-            problem = (
-                f"{frame_bytes} does not fit a link of mtu {mtu}; "
-                f"allowed: 64 to {largest} (mtu + {FRAME_BYTES_BEYOND_MTU})"
-            )
-            raise refusal(document, factors, Key("workload", "frame_bytes"), frame_bytes, problem)
+        _check_cell(document, factors, cell)
         yield cell
+
+
+def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> None:
+    """Raise InputError for a combination that cannot be sent."""
+    work, mtu = cell.workload, cell.testbed.mtu
+    lengths, largest = work.lengths, mtu + FRAME_BYTES_BEYOND_MTU
+
+    def refused(name: str, value: Scalar, problem: str) -> InputError:
+        return refusal(document, factors, Key("workload", name), value, problem)
+
+    if (load := work.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
+        raise refused(
+            "intended_mbps",
+            load,
+            f"{text(load)} Mbit/s of {lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
+            "allowed: less, or max for the flood",
+        )
+    if lengths.greatest > largest:
+        raise refused(
+            "frame_bytes",
+            work.frame_bytes,
+            f"{lengths.greatest} does not fit a link of mtu {mtu}; "
+            f"allowed: {LEAST_FRAME_BYTES} to {largest} (mtu + {FRAME_BYTES_BEYOND_MTU})",
+        )
+    if work.mix is not None and work.mechanism == "gso":
+        raise refused(
+            "mechanism", "gso", "a train has frames of one length; allowed with a mix: auto, raw, af_xdp"
+        )
 
 
 def _base(file: ScenarioFile) -> dict[Section, dict[str, Any]]:
@@ -157,7 +173,9 @@ def _assignment(factor: Factor, value: Scalar) -> str:
 
 
 def _column_value(factor: Factor, value: Scalar) -> Scalar | None:
-    return None if factor.key == Key("workload", "intended_mbps") and value == "max" else value
+    """None where the column is one of numbers and the value none: the flood's load, a mix's length."""
+    numeric = factor.key in (Key("workload", "intended_mbps"), Key("workload", "frame_bytes"))
+    return None if numeric and isinstance(value, str) else value
 
 
 def _check_values(document: Document, base: dict[Section, dict[str, Any]], factor: Factor) -> None:

@@ -3,7 +3,19 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+)
+from pydantic_core import PydanticKnownError
+
+from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
+from vtax.units import fps
 
 Scalar = str | int | float | bool
 
@@ -12,6 +24,10 @@ PLATFORM_KEY = r"[a-z][a-z0-9_]*"
 
 FRAME_BYTES_BEYOND_MTU = 14
 """The Ethernet header: a link of mtu 1500 carries frames of up to 1514 bytes."""
+
+LEAST_FRAME_BYTES = 64
+"""What Ethernet, IPv4, UDP and the test fields need."""
+GREATEST_FRAME_BYTES = 9000 + FRAME_BYTES_BEYOND_MTU
 
 
 class Keys(BaseModel):
@@ -58,6 +74,24 @@ def _slug(pattern: str, example: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _frame_bytes(value: Any) -> int | str:
+    """A frame length, or the text of a mix whose lengths are all within the bounds."""
+    frame_bytes: int | str
+    match value:
+        case str() if is_mix(value):
+            frame_bytes = value
+        case int() if not isinstance(value, bool):
+            frame_bytes = value
+        case _:
+            raise PydanticKnownError("int_type")
+    lengths = lengths_of(frame_bytes)
+    if lengths.least < LEAST_FRAME_BYTES:
+        raise PydanticKnownError("greater_than_equal", {"ge": LEAST_FRAME_BYTES})
+    if lengths.greatest > GREATEST_FRAME_BYTES:
+        raise PydanticKnownError("less_than_equal", {"le": GREATEST_FRAME_BYTES})
+    return frame_bytes
+
+
 ScenarioName = Annotated[
     str, _slug(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*", "schlosser2011/dedicated")
 ]
@@ -81,12 +115,10 @@ class Workload(Keys):
     streams: int = _key(
         "parallel streams, each over a pair of links of its own", "1 to 8", default=1, ge=1, le=8
     )
-    frame_bytes: int = _key(
-        "Ethernet frame without FCS (RFC 2544's size less 4)",
-        "64 to testbed.mtu + 14",
+    frame_bytes: Annotated[int | str, PlainValidator(_frame_bytes)] = _key(
+        "Ethernet frame without FCS (RFC 2544's size less 4), or a mix of several",
+        f"{LEAST_FRAME_BYTES} to testbed.mtu + {FRAME_BYTES_BEYOND_MTU}, imix, or COUNT:BYTES as in {IMIX}",
         default=1500,
-        ge=64,
-        le=9014,
     )
     intended_mbps: Annotated[float | None, _named("max", "Mbit/s"), _written("max")] = _key(
         "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
@@ -100,6 +132,21 @@ class Workload(Keys):
         "auto, raw, gso, af_xdp",
         default="auto",
     )
+
+    @property
+    def lengths(self) -> Lengths:
+        """The lengths of a stream's frames."""
+        return lengths_of(self.frame_bytes)
+
+    @property
+    def mix(self) -> str | None:
+        """The mix of frame lengths as it was written, None where all frames have one length."""
+        return self.frame_bytes if isinstance(self.frame_bytes, str) else None
+
+    @property
+    def intended_fps(self) -> float | None:
+        """Frames a second of each stream, None for the flood."""
+        return None if self.intended_mbps is None else fps(self.intended_mbps, self.lengths.mean)
 
 
 class TestbedSettings(Keys):

@@ -6,6 +6,7 @@ mod clsact;
 mod frame;
 pub mod ingress;
 mod interface;
+mod lengths;
 mod mechanism;
 pub mod sink;
 pub(crate) mod source;

@@ -98,11 +98,16 @@ fn source() -> BoxedStrategy<Value> {
         .boxed()
 }
 
+fn lengths() -> BoxedStrategy<Value> {
+    let mix = vec(select(vec![64, 65, 300]), 1..20);
+    prop_oneof![(64..300).prop_map(Value::from), mix.prop_map(Value::from)].boxed()
+}
+
 fn run() -> BoxedStrategy<Value> {
     let phase = (select(vec!["probe", "warmup", "measure"]), 0.0001..0.003)
         .prop_map(|(phase, duration_s)| json!({"phase": phase, "duration_s": duration_s}));
     let mechanism = select(vec!["raw", "gso", "af_xdp"]);
-    (0..3, 64..300, mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
+    (0..3, lengths(), mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
         .prop_map(|(trial, frame_bytes, mechanism, intended_fps, probe_fps, phases)| {
             json!({
                 "trial": trial, "frame_bytes": frame_bytes, "mechanism": mechanism, "intended_fps": intended_fps,
@@ -124,7 +129,7 @@ fn sink() -> BoxedStrategy<Value> {
 }
 
 fn arm() -> BoxedStrategy<Value> {
-    (0..3, select(vec!["probe", "measure"]), 64..300)
+    (0..3, select(vec!["probe", "measure"]), lengths())
         .prop_map(|(trial, phase, frame_bytes)| json!({"trial": trial, "phase": phase, "frame_bytes": frame_bytes}))
         .boxed()
 }

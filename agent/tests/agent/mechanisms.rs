@@ -17,17 +17,45 @@ fn every_mechanism_s_frames_arrive_byte_for_byte() {
     let receiver = link.sink.within(receiver);
     for mechanism in MECHANISMS {
         for (frame_bytes, intended_fps) in [(64, None), (65, BEYOND_REACH), (1514, None)] {
-            // Short, since all of it is received; a busy machine may let one pass unused.
-            let mut params = run(mechanism, intended_fps, 1000.0, &[("measure", 0.003)]);
-            params["frame_bytes"] = frame_bytes.into();
-            let deadline = Instant::now() + Duration::from_secs(10);
-            while sent_and_checked(&mut link, &receiver, &params) < 100 {
-                assert!(
-                    Instant::now() < deadline,
-                    "{mechanism} sends next to nothing"
-                );
-            }
+            let frame_bytes = json!(frame_bytes);
+            arrives_byte_for_byte(&mut link, &receiver, mechanism, frame_bytes, intended_fps);
         }
+    }
+}
+
+#[test]
+fn a_mix_arrives_byte_for_byte_in_its_order() {
+    let mut link = Link::without_offloads(1);
+    let receiver = link.sink.within(receiver);
+    let mix = json!([64, 590, 64, 1514, 65]);
+    for mechanism in ["raw", "af_xdp"] {
+        for intended_fps in [None, BEYOND_REACH, Some(100_000.0)] {
+            arrives_byte_for_byte(&mut link, &receiver, mechanism, mix.clone(), intended_fps);
+        }
+    }
+    let mut params = run("gso", None, 1000.0, &[("measure", 0.003)]);
+    params["frame_bytes"] = mix;
+    let (code, message) = link.agent.refusal("source.run", params);
+    let reason = "frame_bytes: a train has frames of one length: gso sends no mix";
+    assert_eq!((code, message.as_str()), (-32_602, reason));
+}
+
+fn arrives_byte_for_byte(
+    link: &mut Link,
+    receiver: &OwnedFd,
+    mechanism: &str,
+    frame_bytes: Value,
+    intended_fps: Option<f64>,
+) {
+    // Short, since all of it is received; a busy machine may let one pass unused.
+    let mut params = run(mechanism, intended_fps, 1000.0, &[("measure", 0.003)]);
+    params["frame_bytes"] = frame_bytes;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sent_and_checked(link, receiver, &params) < 100 {
+        assert!(
+            Instant::now() < deadline,
+            "{mechanism} sends next to nothing"
+        );
     }
 }
 
@@ -36,15 +64,23 @@ fn sent_and_checked(link: &mut Link, receiver: &OwnedFd, params: &Value) -> u32 
     let mechanism = &params["mechanism"];
     let reply = link.agent.call("source.run", params.clone());
     assert_eq!(&reply["mechanism"], mechanism);
-    let (mut sequence, mut place) = (0, None);
+    let (mut sequence, mut probe, mut place) = (0, 0, None);
+    let cycle = match &params["frame_bytes"] {
+        Value::Array(cycle) => cycle.clone(),
+        one => vec![one.clone()],
+    };
+    let length_of = |number: u32| cycle[number as usize % cycle.len()].as_u64().unwrap();
     for _ in 0..total(&reply, "frames_sent") + total(&reply, "probes_sent") {
         let frame = receive(receiver);
-        assert_eq!(frame.len() as u64, params["frame_bytes"].as_u64().unwrap());
         if frame[51] == 0x80 {
             // A probe, which is sent raw.
+            assert_eq!(frame.len() as u64, length_of(probe));
             assert_eq!(frame, expected(&frame, None));
+            assert_eq!(frame[52..56], u32::to_be_bytes(probe));
+            probe += 1;
             continue;
         }
+        assert_eq!(frame.len() as u64, length_of(sequence));
         place = (mechanism == "gso").then(|| next_place(place, &frame));
         let built = expected(&frame, place);
         assert_eq!(frame, built, "{mechanism}, sequence {sequence}");

@@ -40,11 +40,13 @@ pub(super) struct AfXdp {
     frames: Producer<libc::xdp_desc>,
     completions: Consumer<u64>,
     memory: Mapping,
-    frame_bytes: usize,
+    /// The longest frame.
+    place_bytes: usize,
     /// Offsets of the chunks that nothing waits in.
     free: Vec<u64>,
-    /// The chunk of each slot.
+    /// The chunk of each slot, and how long the frame in it is.
     slots: [u64; BATCH],
+    lengths: [u32; BATCH],
 }
 
 impl AfXdp {
@@ -111,9 +113,10 @@ impl AfXdp {
             frames,
             completions,
             memory,
-            frame_bytes: 0,
+            place_bytes: 0,
             free,
             slots: slots.try_into().expect("a batch of chunks"),
+            lengths: [0; BATCH],
         })
     }
 
@@ -152,7 +155,8 @@ impl Mechanism for AfXdp {
     /// Every chunk gets the frame, so that sending writes only the test fields. The kernel reads none of them now: `flush` left
     /// the ring empty.
     fn load(&mut self, frame: &[u8]) {
-        self.frame_bytes = frame.len();
+        self.place_bytes = frame.len();
+        self.lengths.fill(frame.len() as u32);
         for chunk in 0..CHUNKS as usize {
             self.memory
                 .bytes_mut(chunk * CHUNK_BYTES, frame.len())
@@ -169,10 +173,17 @@ impl Mechanism for AfXdp {
     }
 
     #[inline]
+    fn headers(&mut self, slot: usize, frame_bytes: usize) -> Option<&mut [u8]> {
+        self.lengths[slot] = frame_bytes as u32;
+        let chunk = self.slots[slot] as usize;
+        Some(self.memory.bytes_mut(chunk, HEADER_BYTES))
+    }
+
+    #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
         let chunk = self.slots[slot] as usize;
         self.memory
-            .bytes_mut(chunk + HEADER_BYTES, self.frame_bytes - HEADER_BYTES)
+            .bytes_mut(chunk + HEADER_BYTES, self.place_bytes - HEADER_BYTES)
     }
 
     fn send(&mut self, count: usize) -> Result<Sent, Errno> {
@@ -182,10 +193,10 @@ impl Mechanism for AfXdp {
             taken: count.min(free.len()),
             dropped: 0,
         };
-        for slot in &mut self.slots[..sent.taken] {
+        for (slot, &length) in self.slots[..sent.taken].iter_mut().zip(&self.lengths) {
             self.frames.push(libc::xdp_desc {
                 addr: *slot,
-                len: self.frame_bytes as u32,
+                len: length,
                 options: 0,
             });
             *slot = free.pop().expect("as many are free as are taken");

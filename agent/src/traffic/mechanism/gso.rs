@@ -119,6 +119,10 @@ impl Mechanism for Gso {
         MOST_SEGMENTS.min(MOST_PAYLOAD_BYTES / self.payload_bytes.max(1))
     }
 
+    fn headers(&mut self, _slot: usize, _frame_bytes: usize) -> Option<&mut [u8]> {
+        None
+    }
+
     #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
         let payloads = &mut self.train[VIRTIO_BYTES + HEADER_BYTES..];

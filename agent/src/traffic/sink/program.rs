@@ -9,6 +9,7 @@ use super::delivery::Delivery;
 use super::histogram::DELAY_BUCKETS;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
+use crate::traffic::lengths::MOST_LENGTHS;
 
 pub(super) mod skeleton {
     #![allow(clippy::all, dead_code)]
@@ -67,7 +68,8 @@ pub(super) struct Armed {
     pub trial: u32,
     pub stream: u8,
     pub phase: AnalysedPhase,
-    pub frame_bytes: u32,
+    /// One of these.
+    pub frame_bytes: [u32; MOST_LENGTHS],
 }
 
 impl Memory {

@@ -13,6 +13,7 @@ mod probes;
 mod reply;
 mod schedule;
 mod stream;
+mod variety;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,7 +60,7 @@ impl Source {
     ) -> Result<RunReply, Error> {
         let pace = params.check()?;
         for stream in &self.streams {
-            stream.check(params.mechanism, params.frame_bytes)?;
+            stream.check(params.mechanism, &params.frame_bytes)?;
         }
         let cpu = self.cpu;
         pin_this_thread(cpu)
@@ -111,10 +112,12 @@ impl Source {
     fn load(&mut self, pace: Pace, params: &RunParams) -> Box<dyn Load + '_> {
         let streams = self.streams.iter_mut();
         let (main, probes) = streams
-            .map(|stream| stream.feeds(params.mechanism, params.trial, params.frame_bytes))
+            .map(|stream| stream.feeds(params.mechanism, params.trial, &params.frame_bytes))
             .unzip();
         match pace {
-            Pace::Intended { fps } => Box::new(Paced::new(main, fps, params.probe_fps)),
+            Pace::Intended { fps } => {
+                Box::new(Paced::new(main, fps, &params.frame_bytes, params.probe_fps))
+            }
             Pace::Unlimited => Box::new(Flood::new(main, probes, params.probe_fps)),
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use crate::mac::MacAddress;
 use crate::traffic::frame::{
     Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
 };
+use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
 const MOST_STREAMS: usize = 8;
@@ -74,10 +74,11 @@ impl StreamParams {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunParams {
     pub(super) trial: u32,
-    pub(super) frame_bytes: usize,
+    /// One length of all frames, or those of a mix's cycle.
+    pub(super) frame_bytes: Lengths,
     /// One of those that `source.open` named.
     pub(super) mechanism: Name,
-    /// Of each stream. Null for a flood.
+    /// Of each stream; of a mix, frames of its mean length. Null for a flood.
     pub(super) intended_fps: Option<f64>,
     /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
     pub(super) probe_fps: f64,
@@ -109,11 +110,8 @@ pub(super) enum Pace {
 
 impl RunParams {
     pub(super) fn check(&self) -> Result<Pace, Error> {
-        check_range(
-            "frame_bytes",
-            self.frame_bytes,
-            LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES,
-        )?;
+        self.frame_bytes
+            .check(LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES)?;
         check_positive("probe_fps", self.probe_fps, GREATEST_FPS)?;
         check_count("phases", self.phases.len(), MOST_PHASES)?;
         for (at, phase) in self.phases.iter().enumerate() {
@@ -147,20 +145,10 @@ impl RunParams {
 }
 
 fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
-    check_range(field, count, 1..=most)
-        .map_err(|_| Error::params(field, format!("needs 1 to {most} entries")))
-}
-
-fn check_range(field: &str, value: usize, range: RangeInclusive<usize>) -> Result<(), Error> {
-    if range.contains(&value) {
+    if (1..=most).contains(&count) {
         return Ok(());
     }
-    let problem = format!(
-        "{value} is not between {} and {}",
-        range.start(),
-        range.end()
-    );
-    Err(Error::params(field, problem))
+    Err(Error::params(field, format!("needs 1 to {most} entries")))
 }
 
 fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
@@ -211,6 +199,8 @@ mod tests {
         for (changes, field) in [
             (json!({"frame_bytes": 63}), "frame_bytes: 63"),
             (json!({"frame_bytes": 9015}), "frame_bytes: 9015"),
+            (json!({"frame_bytes": [64, 63]}), "frame_bytes: 63"),
+            (json!({"frame_bytes": []}), "frame_bytes: a mix"),
             (json!({"intended_fps": 0.0}), "intended_fps: 0"),
             (json!({"intended_fps": 1e8}), "intended_fps:"),
             (json!({"probe_fps": -1.0}), "probe_fps: -1"),

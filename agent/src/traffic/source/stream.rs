@@ -7,8 +7,10 @@ use anyhow::{Context, anyhow};
 use super::feed::Feed;
 use super::params::StreamParams;
 use super::reply::Refusal;
-use crate::traffic::frame::{self, BEYOND_MTU_BYTES, Lane};
+use super::variety::Variety;
+use crate::traffic::frame::{self, BEYOND_MTU_BYTES, HEADER_BYTES, Lane};
 use crate::traffic::interface::Interface;
+use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::{self, Fitness, Mechanism, Name};
 use crate::{Error, netdevice};
 
@@ -64,7 +66,7 @@ impl Stream {
     }
 
     /// Whether the stream can send such frames now: the mechanism is not refused, and the interface is up and takes them.
-    pub(super) fn check(&self, name: Name, frame_bytes: usize) -> Result<(), Error> {
+    pub(super) fn check(&self, name: Name, lengths: &Lengths) -> Result<(), Error> {
         let interface = self.params.interface.as_str();
         if let Some(Refusal { reason, .. }) = self.refusal(name) {
             return Err(Error::params(
@@ -72,6 +74,11 @@ impl Stream {
                 format!("{name} is refused: {reason}"),
             ));
         }
+        if lengths.is_mix() && name == Name::Gso {
+            let problem = "a train has frames of one length: gso sends no mix".to_owned();
+            return Err(Error::params("frame_bytes", problem));
+        }
+        let frame_bytes = lengths.greatest();
         let ask =
             || -> io::Result<_> { Ok((netdevice::is_up(interface)?, netdevice::mtu(interface)?)) };
         let (is_up, mtu) =
@@ -101,11 +108,16 @@ impl Stream {
         &mut self,
         name: Name,
         trial: u32,
-        frame_bytes: usize,
+        lengths: &Lengths,
     ) -> (Feed<'_>, Feed<'_>) {
         let endpoints = self.params.endpoints();
         let number = self.params.stream;
-        let frame = |lane| frame::build(&endpoints, trial, number, lane, frame_bytes);
+        let frame = |lane, frame_bytes| frame::build(&endpoints, trial, number, lane, frame_bytes);
+        let longest = |lane| frame(lane, lengths.greatest());
+        let variety = || {
+            let headers = |frame_bytes| frame(Lane::Main, frame_bytes)[..HEADER_BYTES].to_vec();
+            Variety::of(lengths, headers)
+        };
         let interface = self.params.interface.as_str();
         let mechanisms = self.mechanisms.iter_mut();
         let main = mechanisms
@@ -114,8 +126,13 @@ impl Stream {
             .next()
             .expect("a checked mechanism is open");
         (
-            Feed::new(main, interface, &frame(Lane::Main)),
-            Feed::new(self.probes.as_mut(), interface, &frame(Lane::Probes)),
+            Feed::new(main, interface, &longest(Lane::Main), variety()),
+            Feed::new(
+                self.probes.as_mut(),
+                interface,
+                &longest(Lane::Probes),
+                variety(),
+            ),
         )
     }
 }
