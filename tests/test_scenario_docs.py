@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from vtax.inputs import allowed
 from vtax.scenario import ScenarioFile, TestbedSettings, Workload, load_scenario
+from vtax.scenario.encapsulation import TAG_BYTES
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
 from vtax.scenario.schema import (
@@ -46,6 +47,7 @@ def row(name: str, model: type[BaseModel]) -> str:
 WRITTEN = {
     ("intended_mbps", True): "`max`",
     ("link_mbps", True): "`unlimited`",
+    ("vlan", True): "`none`",
     ("source", True): "none",
     ("testbed", False): "its defaults",
     ("platform", False): "none",
@@ -86,7 +88,7 @@ def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseMo
         largest_mtu = max(
             int(number) for number in re.findall(r"\d+", allowed(TestbedSettings.model_fields["mtu"]))
         )
-        assert largest_mtu + FRAME_BYTES_BEYOND_MTU == GREATEST_FRAME_BYTES
+        assert largest_mtu + FRAME_BYTES_BEYOND_MTU + TAG_BYTES == GREATEST_FRAME_BYTES
         assert f"{LEAST_FRAME_BYTES} to testbed.mtu" in allowed(model.model_fields["frame_bytes"])
     for name, numbers in bounds.items():
         words = re.findall(r"[\d.]+", allowed(model.model_fields[name]))

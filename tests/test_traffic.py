@@ -32,3 +32,44 @@ def test_a_mix_is_offered_at_its_layer_1_rate(scenario: Path, tmp_path: Path) ->
             assert flow["received_mbps"] == pytest.approx(flow["offered_mbps"])
         mean_bits = flow["offered_mbps"] * 1e6 / flow["offered_fps"]
         assert mean_bits == pytest.approx(8 * ((7 * 64 + 4 * 590 + 1514) / 12 + 24), rel=1e-3)
+
+
+def test_every_platform_forwards_ipv6(scenario: Path, tmp_path: Path) -> None:
+    platforms = ["raw", "container", "uml", "qemu-virtio"]
+    options = ["--set", "ip_version=6", "--set", "frame_bytes=84", "--set", "flows=100", "--repetitions", "1"]
+    load = ["--set", "intended_mbps=5", "--duration", "1"]
+    done = vtax(
+        "run", scenario, "--platform", ",".join(platforms), *options, *load, "--out", tmp_path / "out"
+    )
+    found = flows(done, tmp_path / "out")
+    assert {flow["platform"] for flow in found} == set(platforms)
+    for flow in found:
+        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 1000, flow
+
+
+def test_guests_forward_tagged_frames_and_a_kernel_without_vlans_is_refused(
+    scenario: Path, tmp_path: Path
+) -> None:
+    options = [
+        "--set",
+        "vlan=7",
+        "--set",
+        "ip_version=4,6",
+        "--set",
+        "frame_bytes=imix",
+        "--repetitions",
+        "1",
+    ]
+    load = ["--set", "intended_mbps=5", "--duration", "1"]
+    done = vtax("run", scenario, "--platform", "raw,uml", *options, *load, "--out", tmp_path / "out")
+    query = "SELECT * FROM trials JOIN flows USING (trial_id)"
+    found = Result.open(tmp_path / "out").query(query).to_pylist()
+    platforms = {"raw", "uml"} if Path("/proc/net/vlan").exists() else {"uml"}
+    assert {(flow["platform"], flow["ip_version"]) for flow in found} == {
+        (platform, version) for platform in platforms for version in ("4", "6")
+    }
+    for flow in found:
+        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 1000, flow
+    if platforms == {"uml"}:
+        assert "this kernel has no 8021q; needs a kernel with module 8021q" in done.stderr
+        assert done.returncode == 3

@@ -28,6 +28,6 @@ def gap_ns(mbps: float, frame_bytes: int) -> float:
     return 8000 * (frame_bytes + OVERHEAD_BYTES) / mbps
 
 
-def goodput_mbps(fps: float, frame_bytes: float) -> float:
+def goodput_mbps(fps: float, frame_bytes: float, header_bytes: int = HEADER_BYTES) -> float:
     """Mbit/s of UDP payload that `fps` frames of `frame_bytes` a second carry."""
-    return fps * 8 * (frame_bytes - HEADER_BYTES) / 1e6
+    return fps * 8 * (frame_bytes - header_bytes) / 1e6

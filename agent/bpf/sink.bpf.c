@@ -220,7 +220,7 @@ int sink_tc(struct __sk_buff *skb)
 {
 	const struct test_frame *frame = parse_test_skb(skb);
 
-	return sink_frame(frame, skb->gso_segs > 1 ? 0 : skb->len) ? TC_ACT_SHOT : TC_ACT_OK;
+	return sink_frame(frame, skb->gso_segs > 1 ? 0 : frame_bytes_of(skb)) ? TC_ACT_SHOT : TC_ACT_OK;
 }
 
 /*

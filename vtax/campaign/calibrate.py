@@ -26,11 +26,12 @@ class Traffic(NamedTuple):
 
     streams: int
     frame_bytes: int | str
+    flows: int = 1
 
     @classmethod
     def of(cls, work: Workload) -> Self:
         """That of a workload."""
-        return cls(work.streams, work.frame_bytes)
+        return cls(work.streams, work.frame_bytes, work.flows)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Ceiling:
     mechanism: str
     streams: int
     frame_bytes: int | str
+    flows: int
     ceiling_fps: float
 
     def as_json(self) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def calibrate(settings: LocalSettings, loads: Iterable[Workload], record: Owners
                 testbed.source.call("source", "source.open", parameters)
                 opened = work.streams
             for load in LOADS:
-                asked = {"frame_bytes": work.lengths.as_json(), "load": load}
+                asked = {"frame_bytes": work.lengths.as_json(), "flows": work.flows, "load": load}
                 found = testbed.source.call(
                     "source", "source.calibrate", asked, timeout_s=CALIBRATION_LIMIT_S
                 )

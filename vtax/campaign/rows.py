@@ -105,7 +105,7 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
         "intended_fps": work.intended_fps,
         "offered_fps": offered,
         "received_fps": arrived,
-        "goodput_mbps": goodput_mbps(arrived, received_bytes),
+        "goodput_mbps": goodput_mbps(arrived, received_bytes, work.encapsulation.header_bytes),
         "frames_sent": sent,
         "frames_received": received,
         "frames_lost": sent - received,

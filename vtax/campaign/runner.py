@@ -83,7 +83,14 @@ class Campaign:
             for cell in self.cells:
                 if cell.platform == name:
                     self.reasons[cell.key] = f"{skipped.reason}; {skipped.remedy}"
-        todo = [cell for cell in self.cells if cell.platform in self.platforms.probes]
+        for key, refused in self.platforms.refused.items():
+            self.progress.note(f"{key} is refused: {refused.reason}. To have it: {refused.remedy}")
+            self.reasons[key] = f"{refused.reason}; {refused.remedy}"
+        todo = [
+            cell
+            for cell in self.cells
+            if cell.platform in self.platforms.probes and cell.key not in self.platforms.refused
+        ]
         if todo and owned is not None:
             self._measure(todo, owned)
         return [
@@ -240,4 +247,5 @@ class Campaign:
 def local_settings(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
     """The local testbed as a cell wants it."""
     testbed = cell.testbed
-    return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, cpus)
+    encapsulation = cell.workload.encapsulation
+    return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, cpus, encapsulation)

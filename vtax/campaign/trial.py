@@ -125,6 +125,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
         {
             "trial": measured.trial,
             "frame_bytes": work.lengths.as_json(),
+            "flows": work.flows,
             "mechanism": measured.mechanism,
             "intended_fps": intended,
             "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,

@@ -11,8 +11,7 @@ from typing import Any
 from vtax.inputs import Document, InputError, Loc, problems
 from vtax.scenario.keys import MODELS, Key, Section
 from vtax.scenario.schema import (
-    FRAME_BYTES_BEYOND_MTU,
-    LEAST_FRAME_BYTES,
+    IPV6_LEAST_MTU,
     Scalar,
     ScenarioFile,
     TestbedSettings,
@@ -131,11 +130,11 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
 
 def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> None:
     """Raise InputError for a combination that cannot be sent."""
-    work, mtu = cell.workload, cell.testbed.mtu
-    lengths, largest = work.lengths, mtu + FRAME_BYTES_BEYOND_MTU
+    work, mtu, lengths = cell.workload, cell.testbed.mtu, cell.workload.lengths
+    least, beyond = work.encapsulation.least_frame_bytes, work.encapsulation.beyond_mtu_bytes
 
-    def refused(name: str, value: Scalar, problem: str) -> InputError:
-        return refusal(document, factors, Key("workload", name), value, problem)
+    def refused(name: str, value: Scalar, problem: str, section: Section = "workload") -> InputError:
+        return refusal(document, factors, Key(section, name), value, problem)
 
     if (load := work.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
         raise refused(
@@ -144,17 +143,24 @@ def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> No
             f"{text(load)} Mbit/s of {lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
             "allowed: less, or max for the flood",
         )
-    if lengths.greatest > largest:
+    if lengths.least < least:
+        problem = f"{lengths.least} is too small for {work.encapsulation}; allowed: {least} to {mtu + beyond}"
+        raise refused("frame_bytes", work.frame_bytes, problem)
+    if work.ip_version == 6 and mtu < IPV6_LEAST_MTU:
+        problem = f"{mtu} is too small for IPv6; allowed: {IPV6_LEAST_MTU} to 9000"
+        raise refused("mtu", mtu, problem, "testbed")
+    if lengths.greatest > mtu + beyond:
         raise refused(
             "frame_bytes",
             work.frame_bytes,
             f"{lengths.greatest} does not fit a link of mtu {mtu}; "
-            f"allowed: {LEAST_FRAME_BYTES} to {largest} (mtu + {FRAME_BYTES_BEYOND_MTU})",
+            f"allowed: {least} to {mtu + beyond} (mtu + {beyond})",
         )
-    if work.mix is not None and work.mechanism == "gso":
-        raise refused(
-            "mechanism", "gso", "a train has frames of one length; allowed with a mix: auto, raw, af_xdp"
+    if work.mechanism == "gso" and (work.mix is not None or work.flows > 1):
+        problem = (
+            "a train has frames of one length and flow; allowed with a mix or many flows: auto, raw, af_xdp"
         )
+        raise refused("mechanism", "gso", problem)
 
 
 def _base(file: ScenarioFile) -> dict[Section, dict[str, Any]]:

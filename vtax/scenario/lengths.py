@@ -87,8 +87,14 @@ def interleaved(parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     return tuple(cycle)
 
 
-def lengths_of(frame_bytes: int | str) -> Lengths:
-    """The lengths that a number or the text of a mix stands for; ValueError where that is none."""
+def lengths_of(frame_bytes: int | str, least: int = 0) -> Lengths:
+    """The lengths that a number or the text of a mix stands for; ValueError where that is none.
+
+    Those of a mix that is named are no shorter than `least`.
+    """
     if isinstance(frame_bytes, int):
         return Lengths((frame_bytes,))
-    return Lengths(interleaved(shares(frame_bytes)))
+    parts = shares(frame_bytes)
+    if frame_bytes in NAMED:
+        parts = [(count, max(length, least)) for count, length in parts]
+    return Lengths(interleaved(parts))

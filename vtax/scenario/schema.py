@@ -14,6 +14,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
+from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
 from vtax.units import fps
 
@@ -22,12 +23,15 @@ Scalar = str | int | float | bool
 PLATFORM_KEY = r"[a-z][a-z0-9_]*"
 """The pattern of a key of a platform kind; what the kinds allow is checked where the kinds are known."""
 
-FRAME_BYTES_BEYOND_MTU = 14
+FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
 """The Ethernet header: a link of mtu 1500 carries frames of up to 1514 bytes."""
-
-LEAST_FRAME_BYTES = 64
-"""What Ethernet, IPv4, UDP and the test fields need."""
-GREATEST_FRAME_BYTES = 9000 + FRAME_BYTES_BEYOND_MTU
+LEAST_FRAME_BYTES = Encapsulation().least_frame_bytes
+"""The shortest frame of all encapsulations."""
+GREATEST_FRAME_BYTES = 9000 + Encapsulation(vlan=1).beyond_mtu_bytes
+IPV6_LEAST_MTU = 1280
+"""RFC 8200, section 5; Linux has no IPv6 on an interface with less."""
+ENCAPSULATION_KEYS = ("ip_version", "vlan")
+"""Keys of the workload that the interfaces of the testbed and the guest are set up for."""
 
 
 class Keys(BaseModel):
@@ -120,6 +124,17 @@ class Workload(Keys):
         f"{LEAST_FRAME_BYTES} to testbed.mtu + {FRAME_BYTES_BEYOND_MTU}, imix, or COUNT:BYTES as in {IMIX}",
         default=1500,
     )
+    ip_version: Literal[4, 6] = _key("version of IP", "4, 6", default=4)
+    vlan: Annotated[int | None, _named("none", "a VLAN"), _written("none")] = _key(
+        "VLAN whose 802.1Q tag the frames carry", "1 to 4094, or none", default=None, ge=1, le=4094
+    )
+    flows: int = _key(
+        "UDP flows of each stream, by their source ports; frames take turns",
+        "1 to 65536",
+        default=1,
+        ge=1,
+        le=65536,
+    )
     intended_mbps: Annotated[float | None, _named("max", "Mbit/s"), _written("max")] = _key(
         "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
         "more than 0, at most 1000000, or max",
@@ -136,7 +151,12 @@ class Workload(Keys):
     @property
     def lengths(self) -> Lengths:
         """The lengths of a stream's frames."""
-        return lengths_of(self.frame_bytes)
+        return lengths_of(self.frame_bytes, self.encapsulation.least_frame_bytes)
+
+    @property
+    def encapsulation(self) -> Encapsulation:
+        """The headers of its frames."""
+        return Encapsulation(self.ip_version, self.vlan)
 
     @property
     def mix(self) -> str | None:

@@ -2,6 +2,7 @@
 //!
 //! Those of these tests that send traffic make network namespaces and need root.
 
+mod frames;
 mod fuzz;
 mod guest;
 mod lines;

@@ -16,7 +16,6 @@ use nix::errno::Errno;
 
 use super::rings::{Consumer, Mapping, Producer};
 use super::{Mechanism, Sent};
-use crate::traffic::frame::HEADER_BYTES;
 use crate::traffic::interface::Interface;
 
 /// Bytes of a chunk, one frame's place: the most that the kernel allows everywhere.
@@ -42,6 +41,7 @@ pub(super) struct AfXdp {
     memory: Mapping,
     /// The longest frame.
     place_bytes: usize,
+    header_bytes: usize,
     /// Offsets of the chunks that nothing waits in.
     free: Vec<u64>,
     /// The chunk of each slot, and how long the frame in it is.
@@ -114,6 +114,7 @@ impl AfXdp {
             completions,
             memory,
             place_bytes: 0,
+            header_bytes: 0,
             free,
             slots: slots.try_into().expect("a batch of chunks"),
             lengths: [0; BATCH],
@@ -154,8 +155,9 @@ impl AfXdp {
 impl Mechanism for AfXdp {
     /// Every chunk gets the frame, so that sending writes only the test fields. The kernel reads none of them now: `flush` left
     /// the ring empty.
-    fn load(&mut self, frame: &[u8]) {
+    fn load(&mut self, frame: &[u8], header_bytes: usize) {
         self.place_bytes = frame.len();
+        self.header_bytes = header_bytes;
         self.lengths.fill(frame.len() as u32);
         for chunk in 0..CHUNKS as usize {
             self.memory
@@ -176,14 +178,16 @@ impl Mechanism for AfXdp {
     fn headers(&mut self, slot: usize, frame_bytes: usize) -> Option<&mut [u8]> {
         self.lengths[slot] = frame_bytes as u32;
         let chunk = self.slots[slot] as usize;
-        Some(self.memory.bytes_mut(chunk, HEADER_BYTES))
+        Some(self.memory.bytes_mut(chunk, self.header_bytes))
     }
 
     #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
         let chunk = self.slots[slot] as usize;
-        self.memory
-            .bytes_mut(chunk + HEADER_BYTES, self.place_bytes - HEADER_BYTES)
+        self.memory.bytes_mut(
+            chunk + self.header_bytes,
+            self.place_bytes - self.header_bytes,
+        )
     }
 
     fn send(&mut self, count: usize) -> Result<Sent, Errno> {

@@ -2,7 +2,7 @@
 //!
 //! One datagram with the payloads of many frames goes through a packet socket with a virtio-net header, which asks for
 //! UDP segmentation. The kernel gives each segment its headers. The test fields are part of the payloads, so that every frame
-//! has its own. Frames carry a UDP checksum, and the identification of each is its place in its train.
+//! has its own. Frames carry a UDP checksum, and over IPv4 the identification of each is its place in its train.
 
 use std::ffi::c_int;
 use std::mem::size_of;
@@ -13,13 +13,15 @@ use nix::errno::Errno;
 
 use super::socket::{PacketSocket, Queueing};
 use super::{Mechanism, Sent};
-use crate::traffic::frame::{self, GREATEST_FRAME_BYTES, HEADER_BYTES};
+use crate::traffic::frame::{
+    GREATEST_FRAME_BYTES, UDP_CHECKSUM_OFFSET, set_payload_bytes, udp_header,
+};
 use crate::traffic::interface::Interface;
 
 /// Most segments that every kernel with UDP segmentation takes.
 const MOST_SEGMENTS: usize = 64;
-/// Most payload of one datagram, by IPv4's 16 bits of length.
-const MOST_PAYLOAD_BYTES: usize = 65_535 - 20 - 8;
+/// Most payload of one datagram, by 16 bits of length and the longer headers, those of IPv6.
+const MOST_PAYLOAD_BYTES: usize = 65_535 - 40 - 8;
 
 /// PACKET_VNET_HDR of linux/if_packet.h.
 const PACKET_VNET_HDR: c_int = 15;
@@ -44,6 +46,7 @@ const GSO_UDP_L4: u8 = 5;
 #[derive(Debug)]
 pub(super) struct Gso {
     socket: PacketSocket,
+    header_bytes: usize,
     payload_bytes: usize,
     /// The virtio-net header, the frames' headers, and the payloads one after the other.
     train: Vec<u8>,
@@ -59,6 +62,7 @@ impl Gso {
             .context("the kernel's packet sockets take no virtio-net header")?;
         Ok(Self {
             socket,
+            header_bytes: 0,
             payload_bytes: 0,
             train: Vec::new(),
             made_for: 0,
@@ -66,21 +70,22 @@ impl Gso {
     }
 
     fn make_headers(&mut self, count: usize) {
+        let (virtio, packet) = self.train.split_at_mut(VIRTIO_BYTES);
+        let headers = &mut packet[..self.header_bytes];
         let header = VirtioNetHeader {
             flags: FLAG_NEEDS_CHECKSUM,
             gso_type: if count > 1 { GSO_UDP_L4 } else { GSO_NONE },
-            header_bytes: HEADER_BYTES as u16,
+            header_bytes: self.header_bytes as u16,
             segment_bytes: if count > 1 {
                 self.payload_bytes as u16
             } else {
                 0
             },
-            checksum_start: frame::UDP_AT as u16,
-            checksum_offset: frame::UDP_CHECKSUM_OFFSET as u16,
+            checksum_start: (self.header_bytes - udp_header(headers).len()) as u16,
+            checksum_offset: UDP_CHECKSUM_OFFSET as u16,
         };
-        let (virtio, headers) = self.train.split_at_mut(VIRTIO_BYTES);
         virtio.copy_from_slice(&header.bytes());
-        frame::set_payload_bytes(&mut headers[..HEADER_BYTES], count * self.payload_bytes);
+        set_payload_bytes(headers, count * self.payload_bytes);
         self.made_for = count;
     }
 }
@@ -102,8 +107,9 @@ impl VirtioNetHeader {
 }
 
 impl Mechanism for Gso {
-    fn load(&mut self, frame: &[u8]) {
-        let (headers, payload) = frame.split_at(HEADER_BYTES);
+    fn load(&mut self, frame: &[u8], header_bytes: usize) {
+        let (headers, payload) = frame.split_at(header_bytes);
+        self.header_bytes = header_bytes;
         self.payload_bytes = payload.len();
         self.train = vec![0; VIRTIO_BYTES];
         self.train.extend(headers);
@@ -125,7 +131,7 @@ impl Mechanism for Gso {
 
     #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
-        let payloads = &mut self.train[VIRTIO_BYTES + HEADER_BYTES..];
+        let payloads = &mut self.train[VIRTIO_BYTES + self.header_bytes..];
         &mut payloads[slot * self.payload_bytes..][..self.payload_bytes]
     }
 
@@ -134,7 +140,7 @@ impl Mechanism for Gso {
         if count != self.made_for {
             self.make_headers(count);
         }
-        let bytes = VIRTIO_BYTES + HEADER_BYTES + count * self.payload_bytes;
+        let bytes = VIRTIO_BYTES + self.header_bytes + count * self.payload_bytes;
         match self.socket.send(&self.train[..bytes]) {
             // The interface dropped some of the frames, the last among them.
             Ok(()) | Err(Errno::ENOBUFS) => Ok(Sent::all(count)),

@@ -51,9 +51,9 @@ impl Display for Name {
 
 /// Slots in which frames wait, and a way to send them.
 pub(super) trait Mechanism: Debug + Send {
-    /// Makes the frame in every slot one like `frame`, which is no longer than [`Self::greatest_frame_bytes`]. None becomes
-    /// longer than that later.
-    fn load(&mut self, frame: &[u8]);
+    /// Makes the frame in every slot one like `frame`, which begins with so many bytes of headers and is no longer
+    /// than [`Self::greatest_frame_bytes`]. None becomes longer than `frame` later.
+    fn load(&mut self, frame: &[u8], header_bytes: usize);
 
     /// Longest frame that it takes; the interface may take less.
     fn greatest_frame_bytes(&self) -> usize;

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 use super::socket::{BATCH, PacketSocket, Queueing};
 use super::{Mechanism, Sent};
-use crate::traffic::frame::{GREATEST_FRAME_BYTES, HEADER_BYTES};
+use crate::traffic::frame::GREATEST_FRAME_BYTES;
 use crate::traffic::interface::Interface;
 
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(super) struct Raw {
     /// Places of [`BATCH`] frames, one after the other.
     frames: Vec<u8>,
     place_bytes: usize,
+    header_bytes: usize,
     /// Of the frame in each place.
     lengths: [usize; BATCH],
 }
@@ -27,15 +28,17 @@ impl Raw {
             socket: PacketSocket::open(interface, queueing)?,
             frames: Vec::new(),
             place_bytes: 0,
+            header_bytes: 0,
             lengths: [0; BATCH],
         })
     }
 }
 
 impl Mechanism for Raw {
-    fn load(&mut self, frame: &[u8]) {
+    fn load(&mut self, frame: &[u8], header_bytes: usize) {
         self.frames = frame.repeat(BATCH);
         self.place_bytes = frame.len();
+        self.header_bytes = header_bytes;
         self.lengths.fill(frame.len());
     }
 
@@ -50,13 +53,13 @@ impl Mechanism for Raw {
     #[inline]
     fn headers(&mut self, slot: usize, frame_bytes: usize) -> Option<&mut [u8]> {
         self.lengths[slot] = frame_bytes;
-        Some(&mut self.frames[slot * self.place_bytes..][..HEADER_BYTES])
+        Some(&mut self.frames[slot * self.place_bytes..][..self.header_bytes])
     }
 
     #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
         let frame = &mut self.frames[slot * self.place_bytes..][..self.place_bytes];
-        &mut frame[HEADER_BYTES..]
+        &mut frame[self.header_bytes..]
     }
 
     /// A frame that fails, with ENOBUFS for instance, was dropped by the interface. A batch that stops at such a frame does

@@ -29,7 +29,7 @@ use super::interface::Interface;
 /// Streams are numbered in seven bits of the frame; a reply holds eight histograms.
 const STREAMS_MAX: usize = 8;
 const STREAM_NUMBER_MAX: u8 = 0x7f;
-const FRAME_BYTES: std::ops::RangeInclusive<usize> = 64..=9014;
+const FRAME_BYTES: std::ops::RangeInclusive<usize> = 64..=9018;
 const LIMIT_MS_MAX: u64 = 60_000;
 
 /// Attached sinks, one for each stream. Dropping it detaches them all.

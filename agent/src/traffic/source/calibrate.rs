@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
-use super::params::{GREATEST_FPS, PhaseParams, RunParams};
+use super::params::{self, GREATEST_FPS, PhaseParams, RunParams};
 use super::reply::{OpenReply, Refusal, RunReply};
 use crate::Error;
 use crate::traffic::frame::Phase;
@@ -28,6 +28,8 @@ const PROBE_FPS: f64 = 200.0;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CalibrateParams {
     frame_bytes: Lengths,
+    #[serde(default = "params::one")]
+    flows: u32,
     load: Kind,
 }
 
@@ -102,6 +104,7 @@ impl CalibrateParams {
         RunParams {
             trial: NO_TRIAL,
             frame_bytes: self.frame_bytes.clone(),
+            flows: self.flows,
             mechanism,
             intended_fps: (self.load == Kind::Paced).then_some(GREATEST_FPS),
             probe_fps: PROBE_FPS,

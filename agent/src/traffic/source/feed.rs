@@ -31,9 +31,12 @@ impl<'a> Feed<'a> {
         mechanism: &'a mut dyn Mechanism,
         interface: &'a str,
         frame: &[u8],
+        header_bytes: usize,
         variety: Option<Variety>,
     ) -> Self {
-        mechanism.load(frame);
+        mechanism.load(frame, header_bytes);
+        // Where the kernel makes the headers, there is nothing to vary.
+        let variety = variety.filter(|_| mechanism.headers(0, frame.len()).is_some());
         Self {
             times_ns: vec![0; mechanism.slots()],
             mechanism,
@@ -94,11 +97,11 @@ impl<'a> Feed<'a> {
     #[inline]
     pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, since_ns: u64, now: u64) {
         let sequence = self.next + slot as u64;
+        let fields = self.mechanism.fields(slot);
+        stamp(fields, self.phase, is_probe, sequence as u32, since_ns);
         if let Some(variety) = &self.variety {
             variety.begin(self.mechanism, slot, sequence);
         }
-        let fields = self.mechanism.fields(slot);
-        stamp(fields, self.phase, is_probe, sequence as u32, since_ns);
         self.times_ns[slot] = now;
     }
 

@@ -58,9 +58,10 @@ impl Source {
         params: &RunParams,
         abort: &AtomicBool,
     ) -> Result<RunReply, Error> {
-        let pace = params.check()?;
+        let least = self.streams.iter().map(Stream::least_frame_bytes).max();
+        let pace = params.check(least.unwrap_or_default())?;
         for stream in &self.streams {
-            stream.check(params.mechanism, &params.frame_bytes)?;
+            stream.check(params.mechanism, &params.frame_bytes, params.flows)?;
         }
         let cpu = self.cpu;
         pin_this_thread(cpu)
@@ -111,9 +112,7 @@ impl Source {
 
     fn load(&mut self, pace: Pace, params: &RunParams) -> Box<dyn Load + '_> {
         let streams = self.streams.iter_mut();
-        let (main, probes) = streams
-            .map(|stream| stream.feeds(params.mechanism, params.trial, &params.frame_bytes))
-            .unzip();
+        let (main, probes) = streams.map(|stream| stream.feeds(params)).unzip();
         match pace {
             Pace::Intended { fps } => {
                 Box::new(Paced::new(main, fps, &params.frame_bytes, params.probe_fps))

@@ -1,7 +1,7 @@
 //! # Params of the `source.*` methods
 
 use std::collections::HashSet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,13 +9,15 @@ use serde::Deserialize;
 use crate::Error;
 use crate::mac::MacAddress;
 use crate::traffic::frame::{
-    Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
+    Addresses, Endpoints, GREATEST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS, VLANS,
 };
 use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
 const MOST_STREAMS: usize = 8;
 const MOST_PHASES: usize = 16;
+/// Source ports.
+const MOST_FLOWS: u32 = 1 << 16;
 pub(super) const GREATEST_FPS: f64 = 1e7;
 const LONGEST_PHASE_S: f64 = 3600.0;
 
@@ -34,8 +36,11 @@ pub(super) struct StreamParams {
     pub(super) interface: String,
     source_mac: MacAddress,
     destination_mac: MacAddress,
-    source_ip: Ipv4Addr,
-    destination_ip: Ipv4Addr,
+    /// Frames carry a tag where this is given.
+    #[serde(default)]
+    vlan: Option<u16>,
+    source_ip: IpAddr,
+    destination_ip: IpAddr,
     source_port: u16,
     destination_port: u16,
 }
@@ -57,15 +62,26 @@ impl OpenParams {
 }
 
 impl StreamParams {
-    pub(super) fn endpoints(&self) -> Endpoints {
-        Endpoints {
+    /// `field` is where the params describe the stream.
+    pub(super) fn endpoints(&self, field: &str) -> Result<Endpoints, Error> {
+        if let Some(vlan) = self.vlan
+            && !(1..VLANS).contains(&vlan)
+        {
+            let problem = format!("{vlan} is not between 1 and {}", VLANS - 1);
+            return Err(Error::params(format!("{field}.vlan"), problem));
+        }
+        let addresses = Addresses::of(self.source_ip, self.destination_ip).ok_or_else(|| {
+            let problem = format!("{} is not of the same IP version", self.destination_ip);
+            Error::params(format!("{field}.destination_ip"), problem)
+        })?;
+        Ok(Endpoints {
             source_mac: self.source_mac,
             destination_mac: self.destination_mac,
-            source_ip: self.source_ip,
-            destination_ip: self.destination_ip,
+            vlan: self.vlan,
+            addresses,
             source_port: self.source_port,
             destination_port: self.destination_port,
-        }
+        })
     }
 }
 
@@ -76,6 +92,9 @@ pub(crate) struct RunParams {
     pub(super) trial: u32,
     /// One length of all frames, or those of a mix's cycle.
     pub(super) frame_bytes: Lengths,
+    /// UDP flows of each stream, by source ports from the stream's on.
+    #[serde(default = "one")]
+    pub(super) flows: u32,
     /// One of those that `source.open` named.
     pub(super) mechanism: Name,
     /// Of each stream; of a mix, frames of its mean length. Null for a flood.
@@ -109,9 +128,14 @@ pub(super) enum Pace {
 }
 
 impl RunParams {
-    pub(super) fn check(&self) -> Result<Pace, Error> {
+    /// `least_frame_bytes` is what all streams can send.
+    pub(super) fn check(&self, least_frame_bytes: usize) -> Result<Pace, Error> {
         self.frame_bytes
-            .check(LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES)?;
+            .check(least_frame_bytes..=GREATEST_FRAME_BYTES)?;
+        if !(1..=MOST_FLOWS).contains(&self.flows) {
+            let problem = format!("{} is not between 1 and {MOST_FLOWS}", self.flows);
+            return Err(Error::params("flows", problem));
+        }
         check_positive("probe_fps", self.probe_fps, GREATEST_FPS)?;
         check_count("phases", self.phases.len(), MOST_PHASES)?;
         for (at, phase) in self.phases.iter().enumerate() {
@@ -142,6 +166,10 @@ impl RunParams {
         }
         Ok(())
     }
+}
+
+pub(super) fn one() -> u32 {
+    1
 }
 
 fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
@@ -177,7 +205,7 @@ mod tests {
         }
         let params: RunParams = serde_json::from_value(params).unwrap();
         params
-            .check()
+            .check(64)
             .map_or_else(|error| error.to_string(), |_| "none".to_owned())
     }
 
@@ -185,7 +213,7 @@ mod tests {
     fn runs_within_the_bounds_are_accepted() {
         assert_eq!(problem(json!({})), "none");
         assert_eq!(
-            problem(json!({"frame_bytes": 9014, "probe_fps": 0.1})),
+            problem(json!({"frame_bytes": 9018, "flows": 65_536, "probe_fps": 0.1})),
             "none"
         );
         assert_eq!(
@@ -198,7 +226,9 @@ mod tests {
     fn runs_beyond_the_bounds_are_refused_by_the_field() {
         for (changes, field) in [
             (json!({"frame_bytes": 63}), "frame_bytes: 63"),
-            (json!({"frame_bytes": 9015}), "frame_bytes: 9015"),
+            (json!({"frame_bytes": 9019}), "frame_bytes: 9019"),
+            (json!({"flows": 0}), "flows: 0"),
+            (json!({"flows": 65_537}), "flows: 65537"),
             (json!({"frame_bytes": [64, 63]}), "frame_bytes: 63"),
             (json!({"frame_bytes": []}), "frame_bytes: a mix"),
             (json!({"intended_fps": 0.0}), "intended_fps: 0"),

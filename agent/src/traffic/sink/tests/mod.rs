@@ -3,6 +3,7 @@
 mod attachment;
 mod bench;
 mod delays;
+mod encapsulations;
 mod load;
 mod network;
 mod refusals;
