@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtax.campaign.calibrate import AMPLE, Ceilings, MechanismRefused
+from vtax.campaign.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic
 from vtax.scenario import Workload
 from vtax.testbed.local import LocalSettings
 from vtax.units import fps
@@ -25,7 +25,7 @@ def ceilings(**fps_by_mechanism: float) -> Ceilings:
                 if name not in fps_by_mechanism
             ],
         }
-        found.add(load, 1, 64, reply)
+        found.add(load, Traffic(1, 64), reply)
     return found
 
 

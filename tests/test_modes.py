@@ -55,8 +55,8 @@ def measure(number: int, block: int, cell: Cell) -> Trial:
     work = cell.workload
     assert work.intended_mbps is not None
     noise = 1 + CV[cell.platform] * np.random.default_rng(number).standard_normal()
-    sent = round(fps(work.intended_mbps, work.frame_bytes) * work.duration_s)
-    carried = round(fps(CAPACITY_MBPS[cell.platform] * noise, work.frame_bytes) * work.duration_s)
+    sent = round(fps(work.intended_mbps, work.lengths.mean) * work.duration_s)
+    carried = round(fps(CAPACITY_MBPS[cell.platform] * noise, work.lengths.mean) * work.duration_s)
     received = min(sent, carried)
     return Trial(
         number=number,

@@ -8,9 +8,15 @@ from pydantic import BaseModel
 
 from vtax.inputs import allowed
 from vtax.scenario import Precision, ScenarioFile, Search, TestbedSettings, Workload, load_scenario
+from vtax.scenario.encapsulation import TAG_BYTES
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
-from vtax.scenario.schema import FRAME_BYTES_BEYOND_MTU, Source
+from vtax.scenario.schema import (
+    FRAME_BYTES_BEYOND_MTU,
+    GREATEST_FRAME_BYTES,
+    LEAST_FRAME_BYTES,
+    Source,
+)
 from vtax.views import figure_names
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
@@ -41,6 +47,7 @@ def row(name: str, model: type[BaseModel]) -> str:
 WRITTEN = {
     ("intended_mbps", True): "`max`",
     ("link_mbps", True): "`unlimited`",
+    ("vlan", True): "`none`",
     ("source", True): "none",
     ("testbed", False): "its defaults",
     ("platform", False): "none",
@@ -88,7 +95,8 @@ def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseMo
         largest_mtu = max(
             int(number) for number in re.findall(r"\d+", allowed(TestbedSettings.model_fields["mtu"]))
         )
-        assert bounds["frame_bytes"].pop() == str(largest_mtu + FRAME_BYTES_BEYOND_MTU)
+        assert largest_mtu + FRAME_BYTES_BEYOND_MTU + TAG_BYTES == GREATEST_FRAME_BYTES
+        assert f"{LEAST_FRAME_BYTES} to testbed.mtu" in allowed(model.model_fields["frame_bytes"])
     for name, numbers in bounds.items():
         words = re.findall(r"[\d.]+", allowed(model.model_fields[name]))
         assert all(number in words for number in numbers), name

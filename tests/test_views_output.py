@@ -84,7 +84,7 @@ def test_json_carries_every_estimate_with_interval_n_and_share(synthetic: Result
     )
     first = document["throughput"][0]
     assert set(first["received_mbps"]) == {"value", "low", "high", "n", "left_out"}
-    assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}}
+    assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}, "frame_mix": None}
     assert {change["bound"] for change in document["changes"]} <= {"exact", "at least", "at most", "hidden"}
 
 

@@ -7,6 +7,7 @@ from hdrh.histogram import HdrHistogram
 
 from vtax.campaign.trial import Measured
 from vtax.scenario import Cell, TestbedSettings, Workload
+from vtax.scenario.lengths import Lengths
 from vtax.units import fps
 
 SECOND_NS = 1_000_000_000
@@ -39,7 +40,7 @@ def make_cell(platform: str = "raw", **workload: Any) -> Cell:
 def make_measured(cell: Cell, *, offered_fps: float | None = None, received_share: float = 1.0) -> Measured:
     """An undisturbed trial of one second; `offered_fps` is that of each stream, as intended unless told otherwise."""
     work = cell.workload
-    rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.frame_bytes)
+    rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.lengths.mean)
     sent = round(rate)
     measured = Measured(1, cell, "raw", datetime.now(UTC))
     measured.source = {
@@ -54,7 +55,9 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
     measured.sink = {
         "drain_ms": 3.0,
         "ended": "complete",
-        "streams": [_sunk(stream, round(sent * received_share)) for stream in range(work.streams)],
+        "streams": [
+            _sunk(stream, work.lengths, round(sent * received_share)) for stream in range(work.streams)
+        ],
     }
     before = {
         "at_s": 0.0,
@@ -123,12 +126,13 @@ def _phase(sent: int) -> dict[str, Any]:
     }
 
 
-def _sunk(stream: int, received: int) -> dict[str, Any]:
+def _sunk(stream: int, lengths: Lengths, received: int) -> dict[str, Any]:
     return {
         "stream": stream,
         "attached": True,
         "phases": {"probe": 0, "warmup": 0, "measure": received},
         "received": received,
+        "received_bytes": lengths.bytes_of(received),
         "duplicated": 0,
         "reordered": 0,
         "reordering": {"extent_mean": None, "extent_max": None, "extents_cut": 0, "displaced": 0},

@@ -5,8 +5,11 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "frame.h"
 
 #define NOT_CAPTURED 0xffffffff
+#define TAG_AT __builtin_offsetof(struct ethhdr, h_proto)
+#define TAG_END (TAG_AT + sizeof(struct vlan_tag))
 
 struct captured {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -26,8 +29,25 @@ struct {
 	__uint(value_size, sizeof(struct captured)); /* and snap_bytes more */
 } sink_captures SEC(".maps");
 
-/* Copies a frame by `load_bytes`, the helper that reads the program's kind of context. */
-#define capture(context, load_bytes, place, length, now_ns)                                        \
+static __always_inline long load_xdp(struct xdp_md *context, __u8 *to, __u32 bytes)
+{
+	return bpf_xdp_load_bytes(context, 0, to, bytes);
+}
+
+/* The tag that the kernel took out is put back to where it was. */
+static __always_inline long load_skb(struct __sk_buff *skb, __u8 *to, __u32 bytes)
+{
+	const __be16 tag[] = {skb->vlan_proto, bpf_htons(skb->vlan_tci)};
+
+	if (!skb->vlan_present || bytes <= TAG_END)
+		return bpf_skb_load_bytes(skb, 0, to, bytes);
+	__builtin_memcpy(to + TAG_AT, tag, sizeof(tag));
+	return bpf_skb_load_bytes(skb, 0, to, TAG_AT) ?:
+		       bpf_skb_load_bytes(skb, TAG_AT, to + TAG_END, bytes - TAG_END);
+}
+
+/* Copies a frame by `load`, which reads the program's kind of context. */
+#define capture(context, load, place, length, now_ns)                                              \
 	do {                                                                                       \
 		__u32 key = place, frame_length = length, snap = snap_bytes;                       \
 		__u32 kept = frame_length < snap ? frame_length : snap;                            \
@@ -36,7 +56,7 @@ struct {
 		barrier_var(kept); /* the verifier loses the bound otherwise */                    \
 		if (key < capture_frames && kept && kept <= snap)                                  \
 			to = bpf_map_lookup_elem(&sink_captures, &key);                            \
-		if (to && !load_bytes(context, 0, to->bytes, kept)) {                              \
+		if (to && !load(context, to->bytes, kept)) {                                       \
 			to->time_ns = now_ns;                                                      \
 			to->frame_bytes = frame_length;                                            \
 			to->kept_bytes = kept;                                                     \

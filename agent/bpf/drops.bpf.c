@@ -74,16 +74,28 @@ const volatile __u32 not_specified;
 /* Whether the packet is a test frame. The Ethernet header in front of it may have been taken off. */
 static __always_inline bool is_test_frame(const struct sk_buff *skb)
 {
+	const unsigned char *network = skb->head + skb->network_header;
 	struct {
-		struct iphdr ip;
 		struct udphdr udp;
 		__be32 magic;
-	} packet;
+	} datagram;
+	union {
+		struct iphdr v4;
+		struct ipv6hdr v6;
+	} ip;
 
-	if (bpf_probe_read_kernel(&packet, sizeof(packet), skb->head + skb->network_header))
+	if (bpf_probe_read_kernel(&ip, sizeof(ip), network))
 		return false;
-	return packet.ip.version == 4 && packet.ip.protocol == IPPROTO_UDP &&
-	       packet.magic == bpf_htonl(FRAME_MAGIC);
+
+	bool is_v4 = ip.v4.version == 4 && ip.v4.protocol == IPPROTO_UDP;
+	bool is_v6 = ip.v6.version == 6 && ip.v6.nexthdr == IPPROTO_UDP;
+
+	if (!is_v4 && !is_v6)
+		return false;
+	network += is_v4 ? sizeof(ip.v4) : sizeof(ip.v6);
+	if (bpf_probe_read_kernel(&datagram, sizeof(datagram), network))
+		return false;
+	return datagram.magic == bpf_htonl(FRAME_MAGIC);
 }
 
 /* More than one where frames were merged on their way. */

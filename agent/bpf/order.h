@@ -26,6 +26,7 @@ struct gap {
 /* A stream's frames and its extra probes are two lanes. */
 struct lane {
 	__u64 received; /* without duplicates */
+	__u64 bytes; /* of these */
 	__u64 duplicated;
 	__u64 reordered;
 	__u64 displaced; /* of them, those that the last DISPLACED frames had all overtaken */
@@ -141,7 +142,7 @@ static __always_inline bool is_displaced(const struct lane *lane, __u32 sequence
 
 /* To be called for a frame that is no duplicate, after is_duplicate remembered it. */
 static __always_inline void count_arrival(struct lane *lane, struct lane_history *history,
-					  __u32 sequence)
+					  __u32 sequence, __u32 frame_bytes)
 {
 	if (sequence < lane->next_expected) {
 		lane->reordered++;
@@ -155,6 +156,7 @@ static __always_inline void count_arrival(struct lane *lane, struct lane_history
 	}
 	lane->preceding[lane->received % PRECEDING_KEPT] = sequence;
 	lane->received++;
+	lane->bytes += frame_bytes;
 
 	lane->run = sequence == lane->run_next ? lane->run + 1 : 1;
 	lane->run_next = (__u64)sequence + 1;

@@ -13,12 +13,14 @@
 #include "order.h"
 #include "variation.h"
 
+#define MOST_LENGTHS 7
+
 enum { LANE_MAIN, LANE_EXTRA, LANES };
 
 struct state {
 	struct bpf_spin_lock lock;
 	__u32 trial;
-	__u32 frame_bytes;
+	__u32 frame_bytes[MOST_LENGTHS]; /* a frame has one of these */
 	__u16 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
 	__u16 stream;
 	__u32 probe_interval; /* one frame in so many gives a delay */
@@ -78,6 +80,14 @@ static __always_inline void unlock(struct state *state)
 		bpf_spin_unlock(&state->lock);
 }
 
+static __always_inline bool is_armed_length(const struct state *state, __u32 frame_bytes)
+{
+	for (int i = 0; i < MOST_LENGTHS; i++)
+		if (frame_bytes == state->frame_bytes[i])
+			return true;
+	return false;
+}
+
 static __always_inline void count_phase(struct state *state, const struct test_frame *frame)
 {
 	__u32 phase = frame_phase(frame);
@@ -98,7 +108,7 @@ static __always_inline void count_time(struct state *state, struct histogram *ga
 
 static __always_inline void analyse(struct state *state, struct memory *memory,
 				    struct histograms *histograms, const struct test_frame *frame,
-				    __u64 now_ns)
+				    __u32 frame_bytes, __u64 now_ns)
 {
 	bool extra = frame->stream & STREAM_FLAG_EXTRA_LANE;
 	struct lane *lane = &state->lanes[extra];
@@ -111,7 +121,7 @@ static __always_inline void analyse(struct state *state, struct memory *memory,
 		lane->duplicated++;
 		return;
 	}
-	count_arrival(lane, &past->history, sequence);
+	count_arrival(lane, &past->history, sequence, frame_bytes);
 
 	if (extra || frame->phase & PHASE_FLAG_PROBE || frame_phase(frame) == PHASE_PROBE) {
 		__s64 delay_ns = now_ns - bpf_be64_to_cpu(frame->time_ns);
@@ -152,14 +162,14 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 		state->refused_trial++;
 	} else if ((frame->stream & ~STREAM_FLAG_EXTRA_LANE) != state->stream) {
 		state->refused_stream++;
-	} else if (frame_bytes != state->frame_bytes) {
+	} else if (!is_armed_length(state, frame_bytes)) {
 		state->refused_length++;
 	} else {
 		if (!(frame->stream & STREAM_FLAG_EXTRA_LANE))
 			count_phase(state, frame);
 		other_phase = frame_phase(frame) != state->analysed_phase;
 		if (!other_phase)
-			analyse(state, memory, histograms, frame, now_ns);
+			analyse(state, memory, histograms, frame, frame_bytes, now_ns);
 	}
 	if (capture_frames && !other_phase)
 		*place = next_place(state);
@@ -176,7 +186,7 @@ int sink_xdp(struct xdp_md *context)
 	__u32 place = NOT_CAPTURED;
 	bool taken = sink_frame(parse_test_frame(data, end), end - data, now_ns, &place);
 
-	capture(context, bpf_xdp_load_bytes, place, end - data, now_ns);
+	capture(context, load_xdp, place, end - data, now_ns);
 	return taken ? XDP_DROP : XDP_PASS;
 }
 
@@ -184,11 +194,12 @@ SEC("tc")
 int sink_tc(struct __sk_buff *skb)
 {
 	const struct test_frame *frame = parse_test_skb(skb);
+	__u32 frame_bytes = frame_bytes_of(skb);
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u32 place = NOT_CAPTURED;
-	bool taken = sink_frame(frame, skb->gso_segs > 1 ? 0 : skb->len, now_ns, &place);
+	bool taken = sink_frame(frame, skb->gso_segs > 1 ? 0 : frame_bytes, now_ns, &place);
 
-	capture(skb, bpf_skb_load_bytes, place, skb->len, now_ns);
+	capture(skb, load_skb, place, frame_bytes, now_ns);
 	return taken ? TC_ACT_SHOT : TC_ACT_OK;
 }
 

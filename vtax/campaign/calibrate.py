@@ -7,12 +7,11 @@ whose offered load is at its mechanism's ceiling says nothing of the platform.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from vtax.machine.ownership import OwnershipRecord
 from vtax.scenario import Workload
 from vtax.testbed.local import LocalSettings, LocalTestbed
-from vtax.units import fps
 
 LOADS = ("paced", "flood")
 PLAIN = "raw"
@@ -22,6 +21,19 @@ AMPLE = 1.25
 CALIBRATION_LIMIT_S = 60.0
 
 
+class Traffic(NamedTuple):
+    """What a ceiling depends on besides the links."""
+
+    streams: int
+    frame_bytes: int | str
+    flows: int = 1
+
+    @classmethod
+    def of(cls, work: Workload) -> Self:
+        """That of a workload."""
+        return cls(work.streams, work.frame_bytes, work.flows)
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """Frames a second of all streams together, the median of a few rounds."""
@@ -29,7 +41,8 @@ class Ceiling:
     load: str
     mechanism: str
     streams: int
-    frame_bytes: int
+    frame_bytes: int | str
+    flows: int
     ceiling_fps: float
 
     def as_json(self) -> dict[str, Any]:
@@ -45,15 +58,14 @@ class Ceilings:
     """What calibration found on one testbed."""
 
     def __init__(self) -> None:
-        self._ceilings: dict[tuple[str, int, int], list[Ceiling]] = {}
+        self._ceilings: dict[tuple[str, Traffic], list[Ceiling]] = {}
         self.refused: dict[str, str] = {}
         """Why a mechanism is not used, by its name."""
 
-    def add(self, load: str, streams: int, frame_bytes: int, found: dict[str, Any]) -> None:
+    def add(self, load: str, traffic: Traffic, found: dict[str, Any]) -> None:
         """Enter what `source.calibrate` replied: ceilings, the highest first, and refusals."""
-        self._ceilings[load, streams, frame_bytes] = [
-            Ceiling(load, entry["mechanism"], streams, frame_bytes, entry["ceiling_fps"])
-            for entry in found["ceilings"]
+        self._ceilings[load, traffic] = [
+            Ceiling(load, entry["mechanism"], *traffic, entry["ceiling_fps"]) for entry in found["ceilings"]
         ]
         self.refused.update({entry["mechanism"]: entry["reason"] for entry in found["refused"]})
 
@@ -63,14 +75,14 @@ class Ceilings:
         A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
         """
         load = "flood" if work.intended_mbps is None else "paced"
-        ranked = self._ceilings[load, work.streams, work.frame_bytes]
+        ranked = self._ceilings[load, Traffic.of(work)]
         by_name = {ceiling.mechanism: ceiling for ceiling in ranked}
         if work.mechanism != "auto":
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
             return by_name[work.mechanism]
-        if work.intended_mbps is not None:
-            needed = work.streams * fps(work.intended_mbps, work.frame_bytes)
+        if work.intended_fps is not None:
+            needed = work.streams * work.intended_fps
             if by_name[PLAIN].ceiling_fps >= AMPLE * needed:
                 return by_name[PLAIN]
         return ranked[0]
@@ -80,29 +92,32 @@ class Ceilings:
         return [ceiling.as_json() for ranked in self._ceilings.values() for ceiling in ranked]
 
 
-def calibrate(settings: LocalSettings, loads: Iterable[tuple[int, int]], record: OwnershipRecord) -> Ceilings:
-    """The ceilings of every mechanism for the (streams, frame_bytes) in `loads`."""
-    wanted = sorted(set(loads))
-    testbed = LocalTestbed(settings, max(streams for streams, _ in wanted), record)
+def calibrate(settings: LocalSettings, loads: Iterable[Workload], record: OwnershipRecord) -> Ceilings:
+    """The ceilings of every mechanism for all `loads`."""
+    wanted = {Traffic.of(work): work for work in sorted(loads, key=lambda work: work.streams)}
+    testbed = LocalTestbed(settings, max(traffic.streams for traffic in wanted), record)
     ceilings = Ceilings()
     try:
         testbed.build("wire")
         testbed.uut.start_agent("ingress", "host")
         testbed.uut.call("ingress", "ingress.drop", {"interfaces": testbed.ingress_interfaces()})
         opened = 0
-        for streams, frame_bytes in wanted:
-            if streams != opened:
+        for traffic, work in wanted.items():
+            if work.streams != opened:
                 if opened:
                     testbed.source.call("source", "source.close", {})
-                parameters = {"cpu": settings.cpus["agents"][0], "streams": testbed.source_streams(streams)}
+                parameters = {
+                    "cpu": settings.cpus["agents"][0],
+                    "streams": testbed.source_streams(work.streams),
+                }
                 testbed.source.call("source", "source.open", parameters)
-                opened = streams
+                opened = work.streams
             for load in LOADS:
-                asked = {"frame_bytes": frame_bytes, "load": load}
+                asked = {"frame_bytes": work.lengths.as_json(), "flows": work.flows, "load": load}
                 found = testbed.source.call(
                     "source", "source.calibrate", asked, timeout_s=CALIBRATION_LIMIT_S
                 )
-                ceilings.add(load, streams, frame_bytes, found)
+                ceilings.add(load, traffic, found)
         testbed.uut.call("ingress", "ingress.release", {})
     finally:
         testbed.close()

@@ -14,7 +14,6 @@ from typing import Any
 from vtax.campaign.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.trial import Measured, probe_interval
 from vtax.statistics.quantiles import decode, merge
-from vtax.units import fps
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 OF_VARIATION = ("p99", "p999")
@@ -29,7 +28,7 @@ OF_DELAY = (
 def probes_sent(measured: Measured, stream: dict[str, Any]) -> int:
     """Frames of the measured phase whose delay was to be taken."""
     phase, work = measured.phase(stream), measured.cell.workload
-    if work.intended_mbps is None:
+    if work.intended_fps is None:
         return int(phase["probes_sent"])
     return math.ceil(int(phase["frames_sent"]) / probe_interval(work))
 
@@ -42,10 +41,10 @@ def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
 def queued_at_source(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
     """Whether the stream's probes waited at the source: in its queue, or for a source that fell behind."""
     work = measured.cell.workload
-    if work.intended_mbps is None:
+    if work.intended_fps is None:
         return False
     offered = measured.phase(stream)["frames_sent"] / measured.window_s
-    if offered < (1 - OFFERED_TOLERANCE) * fps(work.intended_mbps, work.frame_bytes):
+    if offered < (1 - OFFERED_TOLERANCE) * work.intended_fps:
         return True
     return at_link_rate(measured, stream, link_mbps) or held_back(measured, stream)
 

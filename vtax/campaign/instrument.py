@@ -6,7 +6,6 @@ from vtax.campaign.drops import Drops, lost_events
 from vtax.campaign.limits import OFFERED_TOLERANCE, offered_fps
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Finding, Verdict, graded
-from vtax.units import fps
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the run that the source's thread was ready but had no CPU."""
@@ -45,10 +44,9 @@ def _kept_up_unhindered(measured: Measured) -> bool:
     A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
     """
     work = measured.cell.workload
-    if work.intended_mbps is None or any(measured.phase(s)["blocked"] for s in measured.source["streams"]):
+    if work.intended_fps is None or any(measured.phase(s)["blocked"] for s in measured.source["streams"]):
         return False
-    intended = work.streams * fps(work.intended_mbps, work.frame_bytes)
-    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * intended
+    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * work.streams * work.intended_fps
 
 
 def _sink(measured: Measured) -> Iterator[Finding]:

@@ -36,8 +36,8 @@ def limit(
     """
     work, phase = measured.cell.workload, measured.phase(stream)
     offered = phase["frames_sent"] / measured.window_s
-    if work.intended_mbps is not None:
-        if offered >= (1 - OFFERED_TOLERANCE) * fps(work.intended_mbps, work.frame_bytes):
+    if work.intended_fps is not None:
+        if offered >= (1 - OFFERED_TOLERANCE) * work.intended_fps:
             return None
         waited = phase["blocked"] * BLOCKED_FRAMES > phase["frames_sent"]
     else:
@@ -54,7 +54,7 @@ def at_link_rate(measured: Measured, stream: dict[str, Any], link_mbps: float | 
     if link_mbps is None:
         return False
     offered = measured.phase(stream)["frames_sent"] / measured.window_s
-    return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.cell.workload.frame_bytes))
+    return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.cell.workload.lengths.mean))
 
 
 def held_back(measured: Measured, stream: dict[str, Any]) -> bool:

@@ -12,7 +12,6 @@ from vtax.testbed.local import GUEST, LocalSettings, LocalTestbed
 READY_FRAMES = 200
 READY_FPS = 1000
 READY_LIMIT_S = 10.0
-SMALLEST_FRAME = 64
 DROP_PLACES = 256
 """How many interfaces and reasons the drop meter tells apart."""
 DROPS_METERED_FPS = 100_000
@@ -69,7 +68,11 @@ class Path:
         uut = self.testbed.uut
         try:
             guest = uut.start_guest(
-                GUEST, self.preset.kind, self._config.model_dump(), self.testbed.guest_nics()
+                GUEST,
+                self.preset.kind,
+                self._config.model_dump(),
+                self.testbed.guest_nics(),
+                list(self.testbed.settings.encapsulation.protocols),
             )
             begun = uut.counters([])["at_s"]
             configuration = self.testbed.guest_configuration(guest["modules"])
@@ -217,15 +220,16 @@ class Path:
 
     def _probe(self) -> dict[int, int]:
         duration_s = (READY_FRAMES + 10) / READY_FPS
+        frame_bytes = self.testbed.settings.encapsulation.least_frame_bytes
         self.testbed.sink.call(
-            "sink", "sink.arm", {"trial": READY_TRIAL, "phase": "probe", "frame_bytes": SMALLEST_FRAME}
+            "sink", "sink.arm", {"trial": READY_TRIAL, "phase": "probe", "frame_bytes": frame_bytes}
         )
         sent = self.testbed.source.call(
             "source",
             "source.run",
             {
                 "trial": READY_TRIAL,
-                "frame_bytes": SMALLEST_FRAME,
+                "frame_bytes": frame_bytes,
                 "mechanism": "raw",
                 "intended_fps": READY_FPS,
                 "probe_fps": READY_FPS,

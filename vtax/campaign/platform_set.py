@@ -17,6 +17,8 @@ class PlatformSet:
     known: dict[str, Preset]
     probes: dict[str, Probe] = field(default_factory=dict)
     skipped: dict[str, PlatformUnusable] = field(default_factory=dict)
+    refused: dict[str, PlatformUnusable] = field(default_factory=dict)
+    """Cells by their keys whose frames the platform's kernel cannot forward."""
 
     def config(self, cell: Cell) -> PlatformConfig:
         """The platform's keys for a cell."""
@@ -77,7 +79,19 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
 
 
 def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
-    """Prepare each platform; what cannot run here is set aside with reason and remedy."""
+    """Prepare each platform; what cannot run here is set aside with reason and remedy, and so are single cells."""
+    cells = list(cells)
+    _probe(platforms, cells)
+    for cell in cells:
+        if cell.platform in platforms.probes:
+            try:
+                kind = platforms.known[cell.platform].platform()
+                kind.check_protocols(cell.workload.encapsulation.protocols)
+            except PlatformUnusable as unusable:
+                platforms.refused[cell.key] = unusable
+
+
+def _probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
     for cell in cells:
         name = cell.platform
         if name in platforms.probes or name in platforms.skipped:

@@ -9,7 +9,7 @@ from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Judgement
 from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.results import TrialRecord
-from vtax.units import fps, goodput_mbps, mbps
+from vtax.units import goodput_mbps, mbps
 
 
 def record(
@@ -30,7 +30,8 @@ def record(
         "cell": measured.cell.key,
         "platform": measured.cell.platform,
         "streams": work.streams,
-        "frame_bytes": work.frame_bytes,
+        "frame_bytes": None if work.mix else work.frame_bytes,
+        "frame_mix": work.mix,
         "intended_mbps": work.intended_mbps,
         "uut_context": judgement.uut_context,
         "mechanism": measured.mechanism,
@@ -70,13 +71,15 @@ def headline(measured: Measured) -> str:
     """A trial's last number for whoever watches."""
     if measured.failure is not None:
         return measured.failure.splitlines()[0]
-    frame_bytes = measured.cell.workload.frame_bytes
-    offered = mbps(offered_fps(measured), frame_bytes)
+    lengths = measured.cell.workload.lengths
+    offered = mbps(offered_fps(measured), lengths.mean)
     sent = sum(measured.phase(stream)["frames_sent"] for stream in measured.source["streams"])
     active = {stream["stream"] for stream in measured.source["streams"]}
-    received = sum(stream["received"] for stream in measured.sink["streams"] if stream["stream"] in active)
+    sunk = [stream for stream in measured.sink["streams"] if stream["stream"] in active]
+    received = sum(stream["received"] for stream in sunk)
+    mean_bytes = sum(stream["received_bytes"] for stream in sunk) / max(received, 1)
     lost = 100 * (sent - received) / sent if sent else 0.0
-    return f"received {mbps(received / measured.window_s, frame_bytes):.1f} of {offered:.1f} Mbit/s, lost {lost:.2f}%"
+    return f"received {mbps(received / measured.window_s, mean_bytes):.1f} of {offered:.1f} Mbit/s, lost {lost:.2f}%"
 
 
 def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
@@ -84,17 +87,19 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
     phase = measured.phase(source)
     sent, received = phase["frames_sent"], sink["received"]
     offered, arrived = sent / measured.window_s, received / measured.window_s
+    sent_bytes = work.lengths.bytes_of(sent) / max(sent, 1)
+    received_bytes = sink["received_bytes"] / max(received, 1)
     return {
         "trial_id": measured.trial,
         "role": "victim",
         "stream": source["stream"],
         "intended_mbps": work.intended_mbps,
-        "offered_mbps": mbps(offered, work.frame_bytes),
-        "received_mbps": mbps(arrived, work.frame_bytes),
-        "intended_fps": None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes),
+        "offered_mbps": mbps(offered, sent_bytes),
+        "received_mbps": mbps(arrived, received_bytes),
+        "intended_fps": work.intended_fps,
         "offered_fps": offered,
         "received_fps": arrived,
-        "goodput_mbps": goodput_mbps(arrived, work.frame_bytes),
+        "goodput_mbps": goodput_mbps(arrived, received_bytes, work.encapsulation.header_bytes),
         "frames_sent": sent,
         "frames_received": received,
         "frames_lost": sent - received,

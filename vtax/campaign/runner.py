@@ -29,7 +29,7 @@ from vtax.machine.environment import environment_columns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable
 from vtax.results import ResultWriter
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Cell, Scenario, Workload
 from vtax.testbed.local import LocalSettings
 
 BUILD_FAILURES = (
@@ -83,7 +83,14 @@ class Campaign:
             for cell in self.cells:
                 if cell.platform == name:
                     self.reasons[cell.key] = f"{skipped.reason}; {skipped.remedy}"
-        todo = [cell for cell in self.cells if cell.platform in self.platforms.probes]
+        for key, refused in self.platforms.refused.items():
+            self.progress.note(f"{key} is refused: {refused.reason}. To have it: {refused.remedy}")
+            self.reasons[key] = f"{refused.reason}; {refused.remedy}"
+        todo = [
+            cell
+            for cell in self.cells
+            if cell.platform in self.platforms.probes and cell.key not in self.platforms.refused
+        ]
         if todo and owned is not None:
             self._measure(todo, owned)
         return [
@@ -106,11 +113,9 @@ class Campaign:
             os.sched_setaffinity(0, affinity)
 
     def _calibrate(self, cells: list[Cell], owned: OwnershipRecord) -> None:
-        loads: dict[LocalSettings, list[tuple[int, int]]] = {}
+        loads: dict[LocalSettings, list[Workload]] = {}
         for cell in cells:
-            loads.setdefault(local_settings(cell, self.cpus), []).append(
-                (cell.workload.streams, cell.workload.frame_bytes)
-            )
+            loads.setdefault(local_settings(cell, self.cpus), []).append(cell.workload)
         for settings, wanted in loads.items():
             self.progress.note("calibrating the source's ceilings")
             try:
@@ -256,4 +261,5 @@ class Campaign:
 def local_settings(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
     """The local testbed as a cell wants it."""
     testbed = cell.testbed
-    return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, cpus)
+    encapsulation = cell.workload.encapsulation
+    return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, cpus, encapsulation)

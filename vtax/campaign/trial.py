@@ -14,7 +14,6 @@ from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Workload
 from vtax.testbed.local import GUEST
-from vtax.units import fps
 
 QUIET_MS = 200
 QUIET_EMULATED_MS = 500
@@ -86,9 +85,9 @@ class Measured:
 
 def probe_interval(work: Workload) -> int:
     """One frame of a paced stream in so many is a probe, as the source reckons; a flood's probes go beside it."""
-    if work.intended_mbps is None:
+    if work.intended_fps is None:
         return 1
-    return max(1, math.floor(fps(work.intended_mbps, work.frame_bytes) / PROBES_PER_S_PACED + 0.5))
+    return max(1, math.floor(work.intended_fps / PROBES_PER_S_PACED + 0.5))
 
 
 def measure(
@@ -131,11 +130,11 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     arm = {
         "trial": measured.trial,
         "phase": "measure",
-        "frame_bytes": work.frame_bytes,
+        "frame_bytes": work.lengths.as_json(),
         "probe_interval": probe_interval(work),
     }
     testbed.sink.call("sink", "sink.arm", arm)
-    intended = None if work.intended_mbps is None else fps(work.intended_mbps, work.frame_bytes)
+    intended = work.intended_fps
     path.meter_drops(None if intended is None else intended * work.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
     interfaces_before, drops_before = _interfaces(path), path.dropped()
@@ -144,7 +143,8 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
         "source.run",
         {
             "trial": measured.trial,
-            "frame_bytes": work.frame_bytes,
+            "frame_bytes": work.lengths.as_json(),
+            "flows": work.flows,
             "mechanism": measured.mechanism,
             "intended_fps": intended,
             "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,

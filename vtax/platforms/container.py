@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from vtax.machine.remedy import install
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
-from vtax.platforms.raw import require_agent, require_root
+from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.veth import add_veth, remove_veth
 
 HELLO_TIMEOUT_S = 10.0
@@ -73,6 +74,10 @@ class Kind:
         self.check(config)
         version = told_version(find_runtime(config.runtime), config.runtime)
         return Probe("none", {"runtime": config.runtime, "version": version})
+
+    def check_protocols(self, protocols: Sequence[str]) -> None:
+        """The host's kernel forwards."""
+        require_protocols(protocols)
 
     def start(self, plan: GuestPlan) -> ContainerGuest:
         """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it."""

@@ -79,6 +79,8 @@ class GuestPlan:
     host: Namespace
     cpus: Sequence[int]
     record: OwnershipRecord
+    protocols: Sequence[str] = ()
+    """Modules that a kernel of its own has to load to forward the frames: ipv6, 8021q."""
 
     @property
     def scratch(self) -> Path:
@@ -116,6 +118,9 @@ class Platform(Protocol):
 
     def prepare(self, config: Any) -> Probe:
         """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""
+
+    def check_protocols(self, protocols: Sequence[str]) -> None:
+        """Look whether the kernel that forwards has what these modules bring; raises PlatformUnusable."""
 
     def start(self, plan: GuestPlan) -> Guest:
         """Start a guest; raises AgentGone (with its last words) when it never says hello."""

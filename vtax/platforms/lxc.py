@@ -15,7 +15,7 @@ from vtax.platforms.container import ContainerGuest, tail, told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.package import check_tools
-from vtax.platforms.raw import require_agent, require_root
+from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.veth import add_veth, remove_veth
 
 HELLO_TIMEOUT_S = 10.0
@@ -67,6 +67,10 @@ class Kind:
         """Ask LXC for its version."""
         self.check(config)
         return Probe("none", {"runtime": "lxc", "version": told_version("lxc-start", "lxc")})
+
+    def check_protocols(self, protocols: Sequence[str]) -> None:
+        """The host's kernel forwards."""
+        require_protocols(protocols)
 
     def start(self, plan: GuestPlan) -> ContainerGuest:
         """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it."""

@@ -119,12 +119,18 @@ class Kind:
             accelerator, {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
         )
 
+    def check_protocols(self, protocols: Sequence[str]) -> None:
+        """The guest's kernel must have the modules, unless they are built in."""
+        for module in protocols:
+            fetch_kernel().load_order(module)
+
     def start(self, plan: GuestPlan) -> QemuGuest:
         """Open the taps, attach them to their ports, start the emulator and wait for hello."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         probe = self.prepare(config)
         kernel = fetch_kernel()
+        modules = (*config.modules, *plan.protocols)
         taps: list[int] = []
         devices: list[str] = []
         try:
@@ -138,7 +144,7 @@ class Kind:
             command = [
                 *DIES_WITH_US,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *_command(kernel, build_image(kernel, config.modules), probe.accelerator, console),
+                *_command(kernel, build_image(kernel, modules), probe.accelerator, console),
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
                 *devices,
             ]
@@ -157,9 +163,7 @@ class Kind:
             for tap in taps:
                 os.close(tap)
         agent = Agent(plan.name, process)
-        guest = QemuGuest(
-            agent, 0.0, list(config.modules), process.pid, process_start(process.pid), console, errors
-        )
+        guest = QemuGuest(agent, 0.0, modules, process.pid, process_start(process.pid), console, errors)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
 

@@ -1,12 +1,18 @@
 """The bare host: its own kernel, in the namespace where the wire ends. The reference of every ratio."""
 
 import os
+import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from vtax.machine.agent import Agent, agent_binary, start_agent
 from vtax.machine.remedy import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+
+PROTOCOLS = {"ipv6": Path("/proc/sys/net/ipv6"), "8021q": Path("/proc/net/vlan")}
+"""What is there where a kernel speaks them."""
 
 
 class Config(PlatformConfig):
@@ -49,6 +55,10 @@ class Kind:
         self.check(config)
         return Probe("none", {"kernel": os.uname().release})
 
+    def check_protocols(self, protocols: Sequence[str]) -> None:
+        """The host's kernel forwards."""
+        require_protocols(protocols)
+
     def start(self, plan: GuestPlan) -> RawGuest:
         """Start an agent in the host's namespace."""
         begun = time.monotonic()
@@ -68,6 +78,22 @@ def require_root() -> None:
     """Raise PlatformUnusable unless namespaces, links and BPF programs can be made."""
     if os.geteuid() != 0:
         raise PlatformUnusable("network namespaces, links and BPF programs need root", AS_ROOT)
+
+
+def require_protocols(protocols: Sequence[str]) -> None:
+    """Raise PlatformUnusable unless this kernel has these modules, built in or to be loaded."""
+    for module in protocols:
+        if not PROTOCOLS[module].exists() and not _can_load(module):
+            raise PlatformUnusable(f"this kernel has no {module}", f"needs a kernel with module {module}")
+
+
+def _can_load(module: str) -> bool:
+    command = ["modprobe", "--dry-run", "--quiet", module]
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, timeout=10)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
 
 
 def require_agent() -> None:

@@ -129,10 +129,15 @@ class Kind:
                 f"mount -o remount,size=50% {MEMORY}",
             )
         tree = fetch_uml()
-        _image(tree, config)
+        _image(tree, config.qdisc_modules)
         (modules,) = (tree / "usr/lib/uml/modules").iterdir()
         version = tree.name.removeprefix(f"{PACKAGE}=")
         return Probe("none", {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"})
+
+    def check_protocols(self, protocols: Sequence[str]) -> None:
+        """Its kernel's package must have the modules."""
+        for module in protocols:
+            _load_order(fetch_uml(), module)
 
     def start(self, plan: GuestPlan) -> UmlGuest:
         """Open the taps, attach them to their ports, start the kernel and wait for hello."""
@@ -143,6 +148,7 @@ class Kind:
         directory.mkdir(exist_ok=True)
         os.chown(directory, NOBODY, NOBODY)
         console = plan.scratch / f"{plan.name}.console"
+        modules = [*config.qdisc_modules, *plan.protocols]
         taps: list[int] = []
         nics: list[str] = []
         try:
@@ -153,13 +159,14 @@ class Kind:
                 # A tap takes and gives one frame a call: vec=0, no vectors.
                 nics.append(f"vec{number}:transport=fd,fd={taps[-1]},vec=0,mac={nic.mac},mtu={nic.mtu}")
             tree = fetch_uml()
+            image = _image(tree, modules)
             command = [
                 *DIES_WITH_US,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,
-                *_command(tree / BINARY, _image(tree, config), config, directory),
+                *_command(tree / BINARY, image, config, directory),
                 *nics,
             ]
             begun = time.monotonic()
@@ -177,7 +184,7 @@ class Kind:
             for tap in taps:
                 os.close(tap)
         agent = Agent(plan.name, process, WINDOW_BYTES)
-        guest = UmlGuest(agent, 0.0, process.pid, console, list(config.qdisc_modules))
+        guest = UmlGuest(agent, 0.0, process.pid, console, modules)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
 
@@ -197,16 +204,19 @@ def _finish(tree: Path) -> None:
 PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
 
 
-def _image(tree: Path, config: Config) -> Path:
-    """The guest's initramfs. The drivers are built in; queueing disciplines are not, and need no other modules."""
-    return pack_image({"control": [], **{module: [_module(tree, module)] for module in config.qdisc_modules}})
+def _image(tree: Path, modules: Sequence[str]) -> Path:
+    """The guest's initramfs. The drivers are built in; queueing disciplines and protocols are not."""
+    return pack_image({"control": [], **{module: _load_order(tree, module) for module in modules}})
 
 
-def _module(tree: Path, name: str) -> Path:
-    found = list(tree.glob(f"usr/lib/uml/modules/*/kernel/**/{name}.ko"))
-    if len(found) != 1:
-        raise PlatformUnusable(f"{tree.name} has no module {name}", f"needs a {PACKAGE} with it")
-    return found[0]
+def _load_order(tree: Path, name: str) -> list[Path]:
+    """Files to insert for a module, what it needs first (modules.dep of depmod(8))."""
+    (modules,) = (tree / "usr/lib/uml/modules").iterdir()
+    for line in (modules / "modules.dep").read_text().splitlines():
+        module, _, needed = line.partition(":")
+        if Path(module).name == f"{name}.ko":
+            return [modules / path for path in (*reversed(needed.split()), module)]
+    raise PlatformUnusable(f"{tree.name} has no module {name}", f"needs a {PACKAGE} with it")
 
 
 def _require_open_to_nobody(path: Path) -> None:

@@ -64,7 +64,8 @@ TRIALS: Final = Table(
         Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
         Column("platform", STRING, "", "platform preset"),
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
-        Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS"),
+        Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
+        Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
         Column(
             "intended_mbps",
             DOUBLE,

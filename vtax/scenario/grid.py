@@ -11,7 +11,7 @@ from typing import Any
 from vtax.inputs import Document, InputError, Loc, problems
 from vtax.scenario.keys import MODELS, Key, Section
 from vtax.scenario.schema import (
-    FRAME_BYTES_BEYOND_MTU,
+    IPV6_LEAST_MTU,
     Scalar,
     ScenarioFile,
     TestbedSettings,
@@ -43,9 +43,9 @@ class Cell:
     """One combination of the factors' values, resolved.
 
     `key` is the factors' text in factor order, `platform=raw streams=1 frame_bytes=64 intended_mbps=max`.
-    `factors` holds the values by column name, None where `intended_mbps` is `max`. Cells of one `plot` share
-    a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*` factor.
-    A trial of a search is a cell of its own, `step` from 0 of the search named by the key of the grid's cell.
+    `factors` holds the values by column name, None where `intended_mbps` is `max` or `frame_bytes` a mix. Cells of
+    one `plot` share a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*`
+    factor. A trial of a search is a cell of its own, `step` from 0 of the search named by the key of the grid's cell.
     """
 
     key: str
@@ -143,22 +143,43 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
             platform_overrides=sections["platform"],
             plot=" ".join(_assignment(factor, value) for factor, value in chosen if factor.key.whole_plot),
         )
-        frame_bytes, mtu = cell.workload.frame_bytes, cell.testbed.mtu
-        largest = mtu + FRAME_BYTES_BEYOND_MTU
-        load = cell.workload.intended_mbps
-        if load is not None and fps(load, frame_bytes) > MAX_FPS:
-            problem = (
-                f"{text(load)} Mbit/s of {frame_bytes}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
-                "allowed: less, or max for the flood"
-            )
-            raise refusal(document, factors, Key("workload", "intended_mbps"), load, problem)
-        if frame_bytes > largest:
-            problem = (
-                f"{frame_bytes} does not fit a link of mtu {mtu}; "
-                f"allowed: 64 to {largest} (mtu + {FRAME_BYTES_BEYOND_MTU})"
-            )
-            raise refusal(document, factors, Key("workload", "frame_bytes"), frame_bytes, problem)
+        _check_cell(document, factors, cell)
         yield cell
+
+
+def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> None:
+    """Raise InputError for a combination that cannot be sent."""
+    work, mtu, lengths = cell.workload, cell.testbed.mtu, cell.workload.lengths
+    least, beyond = work.encapsulation.least_frame_bytes, work.encapsulation.beyond_mtu_bytes
+
+    def refused(name: str, value: Scalar, problem: str, section: Section = "workload") -> InputError:
+        return refusal(document, factors, Key(section, name), value, problem)
+
+    if (load := work.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
+        raise refused(
+            "intended_mbps",
+            load,
+            f"{text(load)} Mbit/s of {lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
+            "allowed: less, or max for the flood",
+        )
+    if lengths.least < least:
+        problem = f"{lengths.least} is too small for {work.encapsulation}; allowed: {least} to {mtu + beyond}"
+        raise refused("frame_bytes", work.frame_bytes, problem)
+    if work.ip_version == 6 and mtu < IPV6_LEAST_MTU:
+        problem = f"{mtu} is too small for IPv6; allowed: {IPV6_LEAST_MTU} to 9000"
+        raise refused("mtu", mtu, problem, "testbed")
+    if lengths.greatest > mtu + beyond:
+        raise refused(
+            "frame_bytes",
+            work.frame_bytes,
+            f"{lengths.greatest} does not fit a link of mtu {mtu}; "
+            f"allowed: {least} to {mtu + beyond} (mtu + {beyond})",
+        )
+    if work.mechanism == "gso" and (work.mix is not None or work.flows > 1):
+        problem = (
+            "a train has frames of one length and flow; allowed with a mix or many flows: auto, raw, af_xdp"
+        )
+        raise refused("mechanism", "gso", problem)
 
 
 def _base(file: ScenarioFile) -> dict[Section, dict[str, Any]]:
@@ -177,7 +198,9 @@ def _assignment(factor: Factor, value: Scalar) -> str:
 
 
 def _column_value(factor: Factor, value: Scalar) -> Scalar | None:
-    return None if factor.key == Key("workload", "intended_mbps") and value == "max" else value
+    """None where the column is one of numbers and the value none: the flood's load, a mix's length."""
+    numeric = factor.key in (Key("workload", "intended_mbps"), Key("workload", "frame_bytes"))
+    return None if numeric and isinstance(value, str) else value
 
 
 def _check_values(document: Document, base: dict[Section, dict[str, Any]], factor: Factor) -> None:

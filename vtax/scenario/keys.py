@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vtax.inputs import advised, suggestion
-from vtax.scenario.schema import PLATFORM_KEY, Keys, TestbedSettings, Workload
+from vtax.scenario.schema import ENCAPSULATION_KEYS, PLATFORM_KEY, Keys, TestbedSettings, Workload
 
 SHORT_NAMES = {
     "streams": "workload.streams",
     "frame_bytes": "workload.frame_bytes",
+    "ip_version": "workload.ip_version",
+    "vlan": "workload.vlan",
+    "flows": "workload.flows",
     "intended_mbps": "workload.intended_mbps",
     "link_mbps": "testbed.link_mbps",
     "flow_control": "testbed.flow_control",
@@ -65,4 +68,4 @@ class Key:
     @property
     def whole_plot(self) -> bool:
         """Whether another value needs another testbed or guest."""
-        return self.section != "workload"
+        return self.section != "workload" or self.name in ENCAPSULATION_KEYS

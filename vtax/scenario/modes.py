@@ -47,9 +47,9 @@ def _check_search(document: Document, search: Search, factors: Sequence[Factor],
     if search.min_mbps >= largest:
         problem = f"{search.min_mbps:g} is too large; allowed: less than the largest load, {largest:g}"
         raise document.error(("search", "min_mbps"), problem)
-    if fps(largest, work.frame_bytes) > MAX_FPS:
+    if fps(largest, work.lengths.mean) > MAX_FPS:
         problem = (
-            f"{largest:g} Mbit/s of {work.frame_bytes}-byte frames are over {MAX_FPS / 1e6:g} million frames a "
+            f"{largest:g} Mbit/s of {work.lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a "
             "second; name a smaller load, as in max_mbps: 1000"
         )
         raise document.error(("search",), problem)

@@ -3,15 +3,35 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+)
+from pydantic_core import PydanticKnownError
+
+from vtax.scenario.encapsulation import Encapsulation
+from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
+from vtax.units import fps
 
 Scalar = str | int | float | bool
 
 PLATFORM_KEY = r"[a-z][a-z0-9_]*"
 """The pattern of a key of a platform kind; what the kinds allow is checked where the kinds are known."""
 
-FRAME_BYTES_BEYOND_MTU = 14
+FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
 """The Ethernet header: a link of mtu 1500 carries frames of up to 1514 bytes."""
+LEAST_FRAME_BYTES = Encapsulation().least_frame_bytes
+"""The shortest frame of all encapsulations."""
+GREATEST_FRAME_BYTES = 9000 + Encapsulation(vlan=1).beyond_mtu_bytes
+IPV6_LEAST_MTU = 1280
+"""RFC 8200, section 5; Linux has no IPv6 on an interface with less."""
+ENCAPSULATION_KEYS = ("ip_version", "vlan")
+"""Keys of the workload that the interfaces of the testbed and the guest are set up for."""
 
 
 class Keys(BaseModel):
@@ -58,6 +78,24 @@ def _slug(pattern: str, example: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _frame_bytes(value: Any) -> int | str:
+    """A frame length, or the text of a mix whose lengths are all within the bounds."""
+    frame_bytes: int | str
+    match value:
+        case str() if is_mix(value):
+            frame_bytes = value
+        case int() if not isinstance(value, bool):
+            frame_bytes = value
+        case _:
+            raise PydanticKnownError("int_type")
+    lengths = lengths_of(frame_bytes)
+    if lengths.least < LEAST_FRAME_BYTES:
+        raise PydanticKnownError("greater_than_equal", {"ge": LEAST_FRAME_BYTES})
+    if lengths.greatest > GREATEST_FRAME_BYTES:
+        raise PydanticKnownError("less_than_equal", {"le": GREATEST_FRAME_BYTES})
+    return frame_bytes
+
+
 ScenarioName = Annotated[
     str, _slug(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*", "schlosser2011/dedicated")
 ]
@@ -81,12 +119,21 @@ class Workload(Keys):
     streams: int = _key(
         "parallel streams, each over a pair of links of its own", "1 to 8", default=1, ge=1, le=8
     )
-    frame_bytes: int = _key(
-        "Ethernet frame without FCS (RFC 2544's size less 4)",
-        "64 to testbed.mtu + 14",
+    frame_bytes: Annotated[int | str, PlainValidator(_frame_bytes)] = _key(
+        "Ethernet frame without FCS (RFC 2544's size less 4), or a mix of several",
+        f"{LEAST_FRAME_BYTES} to testbed.mtu + {FRAME_BYTES_BEYOND_MTU}, imix, or COUNT:BYTES as in {IMIX}",
         default=1500,
-        ge=64,
-        le=9014,
+    )
+    ip_version: Literal[4, 6] = _key("version of IP", "4, 6", default=4)
+    vlan: Annotated[int | None, _named("none", "a VLAN"), _written("none")] = _key(
+        "VLAN whose 802.1Q tag the frames carry", "1 to 4094, or none", default=None, ge=1, le=4094
+    )
+    flows: int = _key(
+        "UDP flows of each stream, by their source ports; frames take turns",
+        "1 to 65536",
+        default=1,
+        ge=1,
+        le=65536,
     )
     intended_mbps: Annotated[float | None, _named("max", "Mbit/s"), _written("max")] = _key(
         "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
@@ -107,6 +154,26 @@ class Workload(Keys):
         ge=0,
         le=1024,
     )
+
+    @property
+    def lengths(self) -> Lengths:
+        """The lengths of a stream's frames."""
+        return lengths_of(self.frame_bytes, self.encapsulation.least_frame_bytes)
+
+    @property
+    def encapsulation(self) -> Encapsulation:
+        """The headers of its frames."""
+        return Encapsulation(self.ip_version, self.vlan)
+
+    @property
+    def mix(self) -> str | None:
+        """The mix of frame lengths as it was written, None where all frames have one length."""
+        return self.frame_bytes if isinstance(self.frame_bytes, str) else None
+
+    @property
+    def intended_fps(self) -> float | None:
+        """Frames a second of each stream, None for the flood."""
+        return None if self.intended_mbps is None else fps(self.intended_mbps, self.lengths.mean)
 
 
 class TestbedSettings(Keys):

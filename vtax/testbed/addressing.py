@@ -1,19 +1,23 @@
-"""Addresses of a testbed: MACs are locally administered, networks are RFC 2544's own (198.18.0.0/15, RFC 6890).
+"""Addresses of a testbed: MACs are locally administered, networks are those set aside for benchmarks.
 
-Stream i runs source 198.18.i.2 -> UUT 198.18.i.1 | UUT 198.19.i.1 -> sink 198.19.i.2.
+These are 198.18.0.0/15 (RFC 2544, RFC 6890) and 2001:2::/48 (RFC 5180). Stream i runs
+
+    source 198.18.i.2      -> UUT 198.18.i.1      | UUT 198.19.i.1      -> sink 198.19.i.2
+    source 2001:2:0:18ii::2 -> UUT 2001:2:0:18ii::1 | UUT 2001:2:0:19ii::1 -> sink 2001:2:0:19ii::2
 """
 
 from dataclasses import dataclass
 
 UDP_PORT = 9
-"""Source and destination port of test frames: discard, as pktgen sends them."""
+"""Ports of test frames: discard, as pktgen sends them. Further flows have the source ports above."""
 
 
 @dataclass(frozen=True)
 class StreamAddresses:
-    """MACs and IPv4 addresses of one stream's four interfaces; `uut_*` are those of the guest's NICs."""
+    """MACs and IP addresses of one stream's four interfaces; `uut_*` are those of the guest's NICs."""
 
     stream: int
+    ip_version: int = 4
 
     @property
     def source_mac(self) -> str:
@@ -38,26 +42,36 @@ class StreamAddresses:
     @property
     def source_ip(self) -> str:
         """The source."""
-        return f"198.18.{self.stream}.2"
+        return self._ip(18, 2)
 
     @property
     def uut_in_ip(self) -> str:
         """The UUT, towards the source."""
-        return f"198.18.{self.stream}.1"
+        return self._ip(18, 1)
 
     @property
     def uut_out_ip(self) -> str:
         """The UUT, towards the sink."""
-        return f"198.19.{self.stream}.1"
+        return self._ip(19, 1)
 
     @property
     def sink_ip(self) -> str:
         """The sink."""
-        return f"198.19.{self.stream}.2"
+        return self._ip(19, 2)
 
     def end_mac(self, role: int) -> str:
         """A link end on the host that belongs to no guest: 0 towards the source, 1 towards the sink."""
         return self._mac(0x10 + role)
+
+    @property
+    def prefix_bits(self) -> int:
+        """The length of a network's prefix."""
+        return 24 if self.ip_version == 4 else 64
+
+    def _ip(self, side: int, host: int) -> str:
+        if self.ip_version == 4:
+            return f"198.{side}.{self.stream}.{host}"
+        return f"2001:2:0:{side}{self.stream:02x}::{host}"
 
     def _mac(self, role: int) -> str:
         return f"02:76:74:61:{self.stream:02x}:{role:02x}"

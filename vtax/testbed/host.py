@@ -94,9 +94,14 @@ class Host:
         self._ingress_threads[interface] = thread_ingress(self.namespace, interface, self._cpus["host"])
 
     def start_guest(
-        self, name: str, kind: str, config: dict[str, Any], nics: list[dict[str, Any]]
+        self,
+        name: str,
+        kind: str,
+        config: dict[str, Any],
+        nics: list[dict[str, Any]],
+        protocols: list[str],
     ) -> dict[str, Any]:
-        """Start a guest on NICs {"mac", "port", "mtu"}; returns {"hello_s", "modules"}.
+        """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
@@ -108,6 +113,7 @@ class Host:
             host=self.namespace,
             cpus=self._cpus["guests"],
             record=self._record,
+            protocols=protocols,
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest

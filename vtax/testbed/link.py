@@ -30,6 +30,8 @@ SEGMENTATION = (
 CHECKSUMS = "tx-checksum-ip-generic"
 """Left on, a veth hands frames on without their checksum, for whoever receives them to complete."""
 
+TAGS = "tx-vlan-hw-insert"
+
 
 @dataclass(frozen=True)
 class LinkEnd:
@@ -60,6 +62,11 @@ def make_link(source: LinkEnd, destination: LinkEnd, mtu: int) -> None:
 def complete_frames(end: LinkEnd) -> None:
     """Have every frame leave `end` with its checksum, as a wire would bring it."""
     set_offload(end.namespace, end.interface, CHECKSUMS, False)
+
+
+def tag_inside(end: LinkEnd) -> None:
+    """Have tagged frames leave `end` with the tag inside: beside the frame, a veth's XDP program would not see it."""
+    set_offload(end.namespace, end.interface, TAGS, False)
 
 
 def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:

@@ -5,21 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vtax.machine.ownership import OwnershipRecord
+from vtax.scenario.encapsulation import Encapsulation
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, tag_inside
 
 GUEST = "guest"
 
 
 @dataclass(frozen=True)
 class LocalSettings:
-    """Keys `testbed.*` as the local testbed takes them; `link_mbps` None is unlimited."""
+    """Keys `testbed.*` as the local testbed takes them, and the frames it is for; `link_mbps` None is unlimited."""
 
     link_mbps: float | None
     flow_control: bool
     mtu: int
     cpus: dict[str, list[int]] = field(hash=False)
+    encapsulation: Encapsulation = field(default_factory=Encapsulation)
 
     def problem(self) -> str | None:
         """What veth pairs cannot be, in a sentence; None where nothing is wrong."""
@@ -46,7 +48,8 @@ class LocalTestbed:
 
     def __init__(self, settings: LocalSettings, streams: int, record: OwnershipRecord) -> None:
         self.settings = settings
-        self.streams = [StreamAddresses(stream) for stream in range(streams)]
+        version = settings.encapsulation.ip_version
+        self.streams = [StreamAddresses(stream, version) for stream in range(streams)]
         self.source, self.uut, self.sink = (
             Host(name, record, settings.cpus) for name in ("source", "uut", "sink")
         )
@@ -81,6 +84,7 @@ class LocalTestbed:
         make_link(source, ends["in"], self.settings.mtu)
         make_link(ends["out"], sink, self.settings.mtu)
         complete_frames(source)
+        tag_inside(ends["out"])
         shape(source, self.settings.link_mbps, self.settings.flow_control)
         self.uut.give_ingress_context(ends["in"].interface)
         for side, far_mac in (("in", stream.source_mac), ("out", stream.sink_mac)):
@@ -117,6 +121,7 @@ class LocalTestbed:
                 "interface": f"src{stream.stream}",
                 "source_mac": stream.source_mac,
                 "destination_mac": stream.uut_in_mac,
+                "vlan": self.settings.encapsulation.vlan,
                 "source_ip": stream.source_ip,
                 "destination_ip": stream.sink_ip,
                 "source_port": UDP_PORT,
@@ -142,7 +147,8 @@ class LocalTestbed:
     def _nic(self, mac: str, address: str, far_address: str, far_mac: str) -> dict[str, Any]:
         return {
             "mac": mac,
-            "address": f"{address}/24",
+            "address": f"{address}/{self.streams[0].prefix_bits}",
             "mtu": self.settings.mtu,
+            "vlan": self.settings.encapsulation.vlan,
             "neighbours": [{"address": far_address, "mac": far_mac}],
         }

@@ -62,7 +62,8 @@ FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) GROUP BY ALL 
 
 _RECORDED = """
 SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams,
-       any_value(frame_bytes) AS frame_bytes, any_value(intended_mbps) AS intended_mbps, count(*) AS recorded,
+       any_value(frame_bytes) AS frame_bytes, any_value(frame_mix) AS frame_mix,
+       any_value(intended_mbps) AS intended_mbps, count(*) AS recorded,
        count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
        {further}
 FROM trials GROUP BY cell
@@ -77,24 +78,38 @@ class Limit(StrEnum):
     OFFERED = "the highest load offered"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Setting:
-    """What is held fixed while platforms and loads are compared."""
+    """What is held fixed while platforms and loads are compared. Of `frame_bytes` and `frame_mix` one is None."""
 
-    frame_bytes: int
+    frame_bytes: int | None
     streams: int
     further: tuple[tuple[str, str], ...] = ()
+    frame_mix: str | None = None
+
+    def __lt__(self, other: Setting) -> bool:
+        """Shorter frames come first, mixes last."""
+        return self._rank < other._rank
+
+    @property
+    def frames(self) -> str:
+        """The frames in a sentence."""
+        return f"{self.frame_mix} frames" if self.frame_mix else f"{self.frame_bytes}-byte frames"
 
     @property
     def label(self) -> str:
         """As a table's caption and a panel's title say it."""
         streams = f"{self.streams} stream{'s' if self.streams > 1 else ''}"
-        return ", ".join([f"{self.frame_bytes}-byte frames", streams, *self._further])
+        return ", ".join([self.frames, streams, *self._further])
 
     @property
     def without_streams(self) -> str:
         """The label of what is held fixed while the number of streams varies."""
-        return ", ".join([f"{self.frame_bytes}-byte frames", *self._further])
+        return ", ".join([self.frames, *self._further])
+
+    @property
+    def _rank(self) -> tuple[str, int, int, tuple[tuple[str, str], ...]]:
+        return (self.frame_mix or "", self.frame_bytes or 0, self.streams, self.further)
 
     @property
     def _further(self) -> list[str]:
@@ -223,7 +238,9 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
                 Cell(
                     key=key,
                     platform=recorded["platform"],
-                    setting=Setting(recorded["frame_bytes"], recorded["streams"], levels),
+                    setting=Setting(
+                        recorded["frame_bytes"], recorded["streams"], levels, recorded["frame_mix"]
+                    ),
                     intended_mbps=recorded["intended_mbps"],
                     uut_context=context,
                     recorded=recorded["recorded"],

@@ -27,7 +27,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
 
 def _json(value: Any) -> Any:
     if isinstance(value, Setting):
-        return {"frame_bytes": value.frame_bytes, "streams": value.streams, "further": dict(value.further)}
+        return {**dataclasses.asdict(value), "further": dict(value.further)}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell)}

@@ -15,7 +15,7 @@ WITH made AS (
     FROM trials WHERE search IS NOT NULL GROUP BY search
 )
 SELECT searches.search, goal, loss_ratio, any_value(platform) AS platform, any_value(streams) AS streams,
-       any_value(frame_bytes) AS frame_bytes, min(lower_mbps) AS lower_mbps,
+       any_value(frame_bytes) AS frame_bytes, any_value(frame_mix) AS frame_mix, min(lower_mbps) AS lower_mbps,
        max(upper_mbps) AS upper_mbps, bool_or(lower_mbps IS NULL) AS no_lower,
        bool_or(upper_mbps IS NULL) AS no_upper, list(conditional_mbps ORDER BY block) AS conditional_mbps,
        count(*) AS searches, sum(searches.trials) AS trials, sum(trial_s) AS trial_s,
@@ -68,7 +68,10 @@ def _found(row: dict[str, Any], further: tuple[str, ...]) -> Found:
     return Found(
         platform=row["platform"],
         setting=Setting(
-            row["frame_bytes"], row["streams"], tuple((name, str(row[name])) for name in further)
+            row["frame_bytes"],
+            row["streams"],
+            tuple((name, str(row[name])) for name in further),
+            row["frame_mix"],
         ),
         goal=row["goal"],
         loss_ratio=row["loss_ratio"],

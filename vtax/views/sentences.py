@@ -220,7 +220,7 @@ def _median_delay(own: Findings) -> list[Clause]:
 def _frames(setting: Setting) -> str:
     streams = f" in {setting.streams} streams" if setting.streams > 1 else ""
     further = "".join(f" at {name} = {value}" for name, value in setting.further)
-    return f"{setting.frame_bytes}-byte frames{streams}{further}"
+    return f"{setting.frames}{streams}{further}"
 
 
 def _bracket(estimate: Estimate, form: numbers.Format, note: str = "") -> str:

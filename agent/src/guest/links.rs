@@ -1,7 +1,7 @@
 //! # Network interfaces through rtnetlink
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use anyhow::Context;
 use futures_util::{StreamExt, TryStreamExt};
@@ -9,9 +9,11 @@ use rtnetlink::packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
-use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
+use rtnetlink::packet_route::link::{
+    InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
+};
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
-use rtnetlink::{Handle, LinkUnspec, new_connection};
+use rtnetlink::{Handle, LinkUnspec, LinkVlan, new_connection};
 use serde::Serialize;
 
 use crate::Error;
@@ -24,6 +26,8 @@ pub(super) struct Link {
     pub(super) mac: Option<MacAddress>,
     pub(super) frames: Frames,
     pub(super) index: u32,
+    /// For the frames of one VLAN, of another link here that has the same address.
+    pub(super) is_vlan: bool,
     is_up: bool,
     carrier: bool,
 }
@@ -51,6 +55,11 @@ impl From<Stats64> for Frames {
 }
 
 impl Link {
+    /// Whether it is the NIC of this address, not a VLAN's link on it.
+    pub(super) fn is_nic(&self, mac: MacAddress) -> bool {
+        self.mac == Some(mac) && !self.is_vlan
+    }
+
     pub(super) fn has_carrier(&self) -> Result<(), &'static str> {
         match (self.is_up, self.carrier) {
             (false, _) => Err("went down again"),
@@ -67,6 +76,7 @@ impl From<LinkMessage> for Link {
             mac: None,
             frames: Frames::default(),
             index: message.header.index,
+            is_vlan: false,
             is_up: message.header.flags.contains(LinkFlags::Up),
             carrier: false,
         };
@@ -75,6 +85,9 @@ impl From<LinkMessage> for Link {
                 LinkAttribute::IfName(name) => link.name = name,
                 LinkAttribute::Address(bytes) => link.mac = bytes.try_into().ok().map(MacAddress),
                 LinkAttribute::Stats64(stats) => link.frames = stats.into(),
+                LinkAttribute::LinkInfo(infos) => {
+                    link.is_vlan = infos.contains(&LinkInfo::Kind(InfoKind::Vlan));
+                }
                 LinkAttribute::Carrier(carrier) => link.carrier = carrier == 1,
                 _ => {}
             }
@@ -145,16 +158,31 @@ impl Links {
         Ok(set.with_context(|| format!("cannot set {} up with MTU {mtu}", link.name))?)
     }
 
+    /// The link's sub-interface for frames with this VLAN's tag, made where it is not there yet.
+    pub(super) async fn vlan(&self, link: &Link, vlan: u16) -> Result<Link, Error> {
+        let name = format!("{}.{vlan}", link.name);
+        if let Some(found) = self.find(&name).await? {
+            return Ok(found);
+        }
+        let message = LinkVlan::new(&name, link.index, vlan).build();
+        let made = self.0.link().add(message).execute().await;
+        made.with_context(|| format!("cannot make {name}; it needs the kernel module 8021q"))?;
+        let found = self.find(&name).await?;
+        Ok(found.with_context(|| format!("{name} is gone again"))?)
+    }
+
+    async fn find(&self, name: &str) -> Result<Option<Link>, Error> {
+        let present = self.all().await?;
+        Ok(present.into_iter().find(|link| link.name == name))
+    }
+
     pub(super) async fn set_address(
         &self,
         link: &Link,
-        address: Ipv4Addr,
+        address: IpAddr,
         prefix_bits: u8,
     ) -> Result<(), Error> {
-        let request = self
-            .0
-            .address()
-            .add(link.index, address.into(), prefix_bits);
+        let request = self.0.address().add(link.index, address, prefix_bits);
         let added = request.replace().execute().await;
         Ok(added.with_context(|| {
             format!(
@@ -167,10 +195,10 @@ impl Links {
     pub(super) async fn set_neighbour(
         &self,
         link: &Link,
-        address: Ipv4Addr,
+        address: IpAddr,
         mac: MacAddress,
     ) -> Result<(), Error> {
-        let request = self.0.neighbours().add(link.index, IpAddr::V4(address));
+        let request = self.0.neighbours().add(link.index, address);
         let added = request.link_layer_address(&mac.0).replace().execute().await;
         Ok(added.with_context(|| {
             format!(

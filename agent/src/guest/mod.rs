@@ -10,7 +10,7 @@ pub(crate) mod residence;
 mod state;
 mod sysctl;
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ pub(crate) struct ConfigureParams {
     #[serde(default)]
     modules: Vec<String>,
     nics: Vec<NicParams>,
-    /// Whether IPv4 packets are forwarded between the interfaces.
+    /// Whether packets are forwarded between the interfaces.
     forward: bool,
 }
 
@@ -62,35 +62,39 @@ pub(crate) struct ConfigureParams {
 #[serde(deny_unknown_fields)]
 struct NicParams {
     mac: MacAddress,
-    address: Ipv4Interface,
+    address: IpInterface,
     mtu: u32,
+    /// Whose tag the frames carry.
+    #[serde(default)]
+    vlan: Option<u16>,
     neighbours: Vec<Neighbour>,
 }
 
-/// A permanent ARP entry.
+/// A permanent entry of ARP or neighbour discovery.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Neighbour {
-    address: Ipv4Addr,
+    address: IpAddr,
     mac: MacAddress,
 }
 
-/// An address with the length of its network's prefix: `198.18.0.1/24`.
+/// An address with the length of its network's prefix: `198.18.0.1/24`, `2001:2::1/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-struct Ipv4Interface {
-    address: Ipv4Addr,
+struct IpInterface {
+    address: IpAddr,
     prefix_bits: u8,
 }
 
-impl TryFrom<String> for Ipv4Interface {
+impl TryFrom<String> for IpInterface {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
         let parse = || {
             let (address, prefix) = text.split_once('/')?;
-            let address = address.parse().ok()?;
-            let prefix_bits = prefix.parse().ok().filter(|bits| *bits <= 32)?;
+            let address: IpAddr = address.parse().ok()?;
+            let most_bits = if address.is_ipv6() { 128 } else { 32 };
+            let prefix_bits = prefix.parse().ok().filter(|bits| *bits <= most_bits)?;
             Some(Self {
                 address,
                 prefix_bits,
@@ -141,18 +145,16 @@ async fn configure_nics(
 ) -> Result<ConfigureReply, Error> {
     let links = Links::open()?;
     let found = links_of(&links, &params.nics, abort, |_| Ok(())).await?;
-    sysctl::set_host(params.forward)?;
+    let ipv6 = params.nics.iter().any(|nic| nic.address.address.is_ipv6());
+    sysctl::set_host(params.forward, ipv6)?;
     for (nic, link) in params.nics.iter().zip(&found) {
-        sysctl::set_interface(&link.name)?;
-        links
-            .set_address(link, nic.address.address, nic.address.prefix_bits)
-            .await?;
-        links.set_up(link, nic.mtu).await?;
-        // A link that goes up forgets its neighbours, so they come last.
-        for neighbour in &nic.neighbours {
-            links
-                .set_neighbour(link, neighbour.address, neighbour.mac)
-                .await?;
+        match nic.vlan {
+            None => configure_nic(&links, nic, link).await?,
+            Some(vlan) => {
+                sysctl::set_interface(&link.name, false)?;
+                links.set_up(link, nic.mtu).await?;
+                configure_nic(&links, nic, &links.vlan(link, vlan).await?).await?;
+            }
         }
     }
     links_of(&links, &params.nics, abort, Link::has_carrier).await?;
@@ -166,6 +168,24 @@ async fn configure_nics(
     })
 }
 
+/// Gives the NIC's address and all that belongs to it to a link, its own or a VLAN's.
+async fn configure_nic(links: &Links, nic: &NicParams, link: &Link) -> Result<(), Error> {
+    let IpInterface {
+        address,
+        prefix_bits,
+    } = nic.address;
+    sysctl::set_interface(&link.name, address.is_ipv6())?;
+    links.set_address(link, address, prefix_bits).await?;
+    links.set_up(link, nic.mtu).await?;
+    // A link that goes up forgets its neighbours, so they come last.
+    for neighbour in &nic.neighbours {
+        links
+            .set_neighbour(link, neighbour.address, neighbour.mac)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Waits until `ready` holds for every NIC's link, and gives the links in the NICs' order.
 async fn links_of(
     links: &Links,
@@ -177,7 +197,7 @@ async fn links_of(
     loop {
         let present = links.all().await?;
         let find = |nic: &NicParams| {
-            let link = present.iter().find(|link| link.mac == Some(nic.mac));
+            let link = present.iter().find(|link| link.is_nic(nic.mac));
             let link = link.ok_or_else(|| format!("{}: no interface has this address", nic.mac))?;
             match ready(link) {
                 Ok(()) => Ok(link.clone()),
@@ -212,18 +232,21 @@ mod tests {
 
     #[test]
     fn addresses_need_a_prefix() {
-        let read = |text: &str| Ipv4Interface::try_from(text.to_owned());
-        let expected = Ipv4Interface {
-            address: Ipv4Addr::new(198, 18, 0, 1),
-            prefix_bits: 24,
-        };
-        assert_eq!(read("198.18.0.1/24"), Ok(expected));
+        let read = |text: &str| IpInterface::try_from(text.to_owned());
+        for (address, prefix_bits) in [("198.18.0.1", 24), ("2001:2::1", 64), ("::", 128)] {
+            let expected = IpInterface {
+                address: address.parse().unwrap(),
+                prefix_bits,
+            };
+            assert_eq!(read(&format!("{address}/{prefix_bits}")), Ok(expected));
+        }
         for text in [
             "",
             "198.18.0.1",
             "198.18.0.1/33",
             "198.18.0/24",
-            "2001:2::1/48",
+            "2001:2::1/129",
+            "2001:2::g/64",
             "198.18.0.1/-1",
         ] {
             assert!(read(text).is_err(), "{text}");

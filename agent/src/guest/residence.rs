@@ -19,7 +19,7 @@ use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::Error;
-use crate::traffic::frame::{Identity, LEAST_FRAME_BYTES};
+use crate::traffic::frame::{FIELDS_BYTES, Identity, MOST_HEADER_BYTES};
 
 /// Room for some thousand frames, each as large as a driver makes it; the kernel doubles it.
 const BUFFER_BYTES: usize = 8 << 20;
@@ -78,11 +78,11 @@ impl Residence {
         while let Some(stamped) = self.next()?.filter(|next| next.at_ns <= nanoseconds(now)) {
             if let Some(identity) = stamped.frame {
                 let seen = seen.entry(identity).or_default();
-                let when = match stamped.leaves {
-                    true => &mut seen.left_ns,
-                    false => &mut seen.came_ns,
-                };
-                when.get_or_insert(stamped.at_ns);
+                // A tagged frame passes twice each way, through its VLAN's interface and through the NIC's.
+                match stamped.leaves {
+                    true => seen.left_ns = Some(stamped.at_ns),
+                    false => _ = seen.came_ns.get_or_insert(stamped.at_ns),
+                }
             }
         }
         let mut held_ns: Vec<i64> = seen
@@ -95,7 +95,7 @@ impl Residence {
 
     /// The oldest copy, if there is one.
     fn next(&self) -> anyhow::Result<Option<Stamped>> {
-        let mut bytes = [0; LEAST_FRAME_BYTES];
+        let mut bytes = [0; MOST_HEADER_BYTES + FIELDS_BYTES];
         let mut vectors = [IoSliceMut::new(&mut bytes)];
         let mut space = nix::cmsg_space!(TimeSpec);
         let tap = self.0.as_raw_fd();

@@ -19,7 +19,7 @@ const VMSTAT: &str = "/proc/vmstat";
 /// `guest.state`.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct StateReply {
-    /// All that have an Ethernet address, the loopback interface with its zeros too.
+    /// All that have an Ethernet address of their own, the loopback interface with its zeros too.
     interfaces: Vec<InterfaceReply>,
     /// Time of day less monotonic time: changes when the clock is stepped.
     clock_offset_ns: i64,
@@ -60,6 +60,7 @@ pub(crate) fn state() -> Result<StateReply, Error> {
     })?;
     let interfaces = present
         .into_iter()
+        .filter(|link| !link.is_vlan)
         .filter_map(|link| InterfaceReply::of(link, &queue_drops));
     Ok(StateReply {
         interfaces: interfaces.collect(),

@@ -10,15 +10,30 @@ use anyhow::Context;
 use crate::Error;
 
 /// Settings of the whole network namespace. Forwarding comes first, since it resets some of the others.
-pub(super) fn set_host(forward: bool) -> Result<(), Error> {
+pub(super) fn set_host(forward: bool, ipv6: bool) -> Result<(), Error> {
     write("net/ipv4/ip_forward", u8::from(forward))?;
-    set_interface("all")?;
-    set_interface("default")
+    if ipv6 {
+        write("net/ipv6/conf/all/forwarding", u8::from(forward))?;
+    }
+    set_interface("all", false)?;
+    set_interface("default", false)
 }
 
-/// Settings of one interface: no IPv6 autoconfiguration, no source check, no redirects.
-pub(super) fn set_interface(interface: &str) -> Result<(), Error> {
-    write_if_present(&format!("net/ipv6/conf/{interface}/disable_ipv6"), 1)?;
+/// Settings of one interface: no source check, no redirects, and IPv6 only where it is wanted and then without all that it does by
+/// itself: link-local addresses, the search for duplicates, listening to routers.
+pub(super) fn set_interface(interface: &str, ipv6: bool) -> Result<(), Error> {
+    if ipv6 {
+        for (key, value) in [
+            ("addr_gen_mode", 1),
+            ("accept_dad", 0),
+            ("accept_ra", 0),
+            ("autoconf", 0),
+        ] {
+            write(&format!("net/ipv6/conf/{interface}/{key}"), value)?;
+        }
+    }
+    let disable = u8::from(!ipv6);
+    write_if_present(&format!("net/ipv6/conf/{interface}/disable_ipv6"), disable)?;
     write(&format!("net/ipv4/conf/{interface}/rp_filter"), 0)?;
     write(&format!("net/ipv4/conf/{interface}/send_redirects"), 0)
 }

@@ -6,6 +6,7 @@ mod clsact;
 pub(crate) mod frame;
 pub mod ingress;
 pub(crate) mod interface;
+mod lengths;
 mod mechanism;
 pub mod sink;
 pub(crate) mod source;

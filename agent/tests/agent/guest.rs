@@ -60,6 +60,34 @@ fn a_nic_is_found_by_its_address_and_configured() {
 }
 
 #[test]
+fn an_ipv6_nic_does_nothing_by_itself() {
+    let (guest, peer) = (Namespace::make(), Namespace::make());
+    guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+    let mut configuration = configuration(MAC);
+    configuration["nics"][0]["address"] = "2001:2::1/64".into();
+    configuration["nics"][0]["neighbours"][0]["address"] = "2001:2::2".into();
+    for _ in 0..2 {
+        agent.call("guest.configure", configuration.clone());
+        let links: Value = serde_json::from_str(&guest.ip("-j address show uut0")).unwrap();
+        let addresses = links[0]["addr_info"].as_array().unwrap();
+        assert_eq!(addresses.len(), 1, "no link-local address: {addresses:?}");
+        assert_eq!(addresses[0]["local"], "2001:2::1");
+        assert_eq!(addresses[0]["prefixlen"], 64);
+        assert!(addresses[0]["tentative"].is_null(), "{addresses:?}");
+        let neighbours: Value =
+            serde_json::from_str(&guest.ip("-6 -j neighbour show dev uut0 nud permanent")).unwrap();
+        assert_eq!(neighbours.as_array().unwrap().len(), 1);
+        assert_eq!(neighbours[0]["dst"], "2001:2::2");
+        assert_eq!(neighbours[0]["lladdr"], PEER_MAC);
+        assert_eq!(read(&guest, "ipv6/conf/all/forwarding"), "1\n");
+        assert_eq!(read(&guest, "ipv6/conf/default/disable_ipv6"), "1\n");
+        assert_eq!(read(&guest, "ipv6/conf/uut0/disable_ipv6"), "0\n");
+        assert_eq!(read(&guest, "ipv6/conf/uut0/accept_ra"), "0\n");
+    }
+}
+
+#[test]
 fn a_nic_that_never_comes_does_not_block_the_agent() {
     let guest = Namespace::make();
     let mut agent = Agent::start(&["--netns", &guest.path()]);

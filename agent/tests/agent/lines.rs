@@ -109,11 +109,16 @@ fn source() -> BoxedStrategy<Value> {
         .boxed()
 }
 
+fn lengths() -> BoxedStrategy<Value> {
+    let mix = vec(select(vec![64, 65, 300]), 1..20);
+    prop_oneof![(64..300).prop_map(Value::from), mix.prop_map(Value::from)].boxed()
+}
+
 fn run() -> BoxedStrategy<Value> {
     let phase = (select(vec!["probe", "warmup", "measure"]), 0.0001..0.003)
         .prop_map(|(phase, duration_s)| json!({"phase": phase, "duration_s": duration_s}));
     let mechanism = select(vec!["raw", "gso", "af_xdp"]);
-    (0..3, 64..300, mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
+    (0..3, lengths(), mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
         .prop_map(|(trial, frame_bytes, mechanism, intended_fps, probe_fps, phases)| {
             json!({
                 "trial": trial, "frame_bytes": frame_bytes, "mechanism": mechanism, "intended_fps": intended_fps,
@@ -144,7 +149,7 @@ fn capture() -> BoxedStrategy<Value> {
 }
 
 fn arm() -> BoxedStrategy<Value> {
-    (0..3, select(vec!["probe", "measure"]), 64..300, 1..200)
+    (0..3, select(vec!["probe", "measure"]), lengths(), 1..200)
         .prop_map(|(trial, phase, frame_bytes, probe_interval)| {
             json!({
                 "trial": trial, "phase": phase, "frame_bytes": frame_bytes, "probe_interval": probe_interval,

@@ -45,7 +45,7 @@ pub(crate) fn set(params: &EgressParams) -> Result<(), Error> {
         let links = Links::open()?;
         let present = links.all().await?;
         for (at, mac) in params.macs.iter().enumerate() {
-            let link = present.iter().find(|link| link.mac == Some(*mac));
+            let link = present.iter().find(|link| link.is_nic(*mac));
             let link = link.ok_or_else(|| {
                 Error::params(
                     format!("macs[{at}]"),

@@ -16,7 +16,6 @@ use nix::errno::Errno;
 
 use super::rings::{Consumer, Mapping, Producer};
 use super::{Mechanism, Sent};
-use crate::traffic::frame::HEADER_BYTES;
 use crate::traffic::interface::Interface;
 
 /// Bytes of a chunk, one frame's place: the most that the kernel allows everywhere.
@@ -40,11 +39,14 @@ pub(super) struct AfXdp {
     frames: Producer<libc::xdp_desc>,
     completions: Consumer<u64>,
     memory: Mapping,
-    frame_bytes: usize,
+    /// The longest frame.
+    place_bytes: usize,
+    header_bytes: usize,
     /// Offsets of the chunks that nothing waits in.
     free: Vec<u64>,
-    /// The chunk of each slot.
+    /// The chunk of each slot, and how long the frame in it is.
     slots: [u64; BATCH],
+    lengths: [u32; BATCH],
 }
 
 impl AfXdp {
@@ -111,9 +113,11 @@ impl AfXdp {
             frames,
             completions,
             memory,
-            frame_bytes: 0,
+            place_bytes: 0,
+            header_bytes: 0,
             free,
             slots: slots.try_into().expect("a batch of chunks"),
+            lengths: [0; BATCH],
         })
     }
 
@@ -151,8 +155,10 @@ impl AfXdp {
 impl Mechanism for AfXdp {
     /// Every chunk gets the frame, so that sending writes only the test fields. The kernel reads none of them now: `flush` left
     /// the ring empty.
-    fn load(&mut self, frame: &[u8]) {
-        self.frame_bytes = frame.len();
+    fn load(&mut self, frame: &[u8], header_bytes: usize) {
+        self.place_bytes = frame.len();
+        self.header_bytes = header_bytes;
+        self.lengths.fill(frame.len() as u32);
         for chunk in 0..CHUNKS as usize {
             self.memory
                 .bytes_mut(chunk * CHUNK_BYTES, frame.len())
@@ -169,10 +175,19 @@ impl Mechanism for AfXdp {
     }
 
     #[inline]
+    fn headers(&mut self, slot: usize, frame_bytes: usize) -> Option<&mut [u8]> {
+        self.lengths[slot] = frame_bytes as u32;
+        let chunk = self.slots[slot] as usize;
+        Some(self.memory.bytes_mut(chunk, self.header_bytes))
+    }
+
+    #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
         let chunk = self.slots[slot] as usize;
-        self.memory
-            .bytes_mut(chunk + HEADER_BYTES, self.frame_bytes - HEADER_BYTES)
+        self.memory.bytes_mut(
+            chunk + self.header_bytes,
+            self.place_bytes - self.header_bytes,
+        )
     }
 
     fn send(&mut self, count: usize) -> Result<Sent, Errno> {
@@ -182,10 +197,10 @@ impl Mechanism for AfXdp {
             taken: count.min(free.len()),
             dropped: 0,
         };
-        for slot in &mut self.slots[..sent.taken] {
+        for (slot, &length) in self.slots[..sent.taken].iter_mut().zip(&self.lengths) {
             self.frames.push(libc::xdp_desc {
                 addr: *slot,
-                len: self.frame_bytes as u32,
+                len: length,
                 options: 0,
             });
             *slot = free.pop().expect("as many are free as are taken");

@@ -18,7 +18,11 @@ const BY_DEFAULT: [&str; 4] = ["noqueue", "mq", "pfifo_fast", "fq_codel"];
 /// With this on, trains would leave uncut.
 const SEGMENTATION: &str = "tx-udp-segmentation";
 /// With one of these on, frames would leave without their checksum, as a debt of the receiver's.
-const CHECKSUMS: [&str; 2] = ["tx-checksum-ip-generic", "tx-checksum-ipv4"];
+const CHECKSUMS: [&str; 3] = [
+    "tx-checksum-ip-generic",
+    "tx-checksum-ipv4",
+    "tx-checksum-ipv6",
+];
 
 /// What matters of an interface.
 #[derive(Clone, Debug)]
@@ -128,7 +132,7 @@ mod tests {
         assert_eq!(refused("fq_codel", &[]), []);
         assert_eq!(refused("pfifo", &[]), [Name::AfXdp]);
         assert_eq!(refused("tbf", &[]), [Name::Gso, Name::AfXdp]);
-        for offload in [SEGMENTATION, CHECKSUMS[0], CHECKSUMS[1]] {
+        for offload in [&[SEGMENTATION], &CHECKSUMS[..]].concat() {
             assert_eq!(refused("noqueue", &[offload]), [Name::Gso]);
         }
     }

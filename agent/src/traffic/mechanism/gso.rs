@@ -2,7 +2,7 @@
 //!
 //! One datagram with the payloads of many frames goes through a packet socket with a virtio-net header, which asks for
 //! UDP segmentation. The kernel gives each segment its headers. The test fields are part of the payloads, so that every frame
-//! has its own. Frames carry a UDP checksum, and the identification of each is its place in its train.
+//! has its own. Frames carry a UDP checksum, and over IPv4 the identification of each is its place in its train.
 
 use std::mem::size_of;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,9 @@ use nix::errno::Errno;
 
 use super::trains::{SLOTS, Trains};
 use super::{Mechanism, Sent};
-use crate::traffic::frame::{self, GREATEST_FRAME_BYTES, HEADER_BYTES};
+use crate::traffic::frame::{
+    GREATEST_FRAME_BYTES, UDP_BYTES, UDP_CHECKSUM_OFFSET, set_payload_bytes,
+};
 use crate::traffic::interface::Interface;
 
 /// Most segments that every kernel with UDP segmentation takes.
@@ -40,6 +42,7 @@ const GSO_UDP_L4: u8 = 5;
 pub(super) struct Gso {
     /// Each the virtio-net header, the frames' headers, and the payloads one after the other.
     trains: Trains,
+    header_bytes: usize,
     payload_bytes: usize,
     /// Frames that the headers in each slot are made for.
     made_for: [usize; SLOTS],
@@ -49,6 +52,7 @@ impl Gso {
     pub(super) fn open(interface: &Interface) -> anyhow::Result<Self> {
         Ok(Self {
             trains: Trains::open(interface)?,
+            header_bytes: 0,
             payload_bytes: 0,
             made_for: [0; SLOTS],
         })
@@ -59,19 +63,19 @@ impl Gso {
             flags: FLAG_NEEDS_CHECKSUM,
             gso_type: if count > 1 { GSO_UDP_L4 } else { GSO_NONE },
             // How much of it the kernel lays out in one piece: all, since it cuts that apart fastest.
-            header_bytes: (HEADER_BYTES + count * self.payload_bytes) as u16,
+            header_bytes: (self.header_bytes + count * self.payload_bytes) as u16,
             segment_bytes: if count > 1 {
                 self.payload_bytes as u16
             } else {
                 0
             },
-            checksum_start: frame::UDP_AT as u16,
-            checksum_offset: frame::UDP_CHECKSUM_OFFSET as u16,
+            checksum_start: (self.header_bytes - UDP_BYTES) as u16,
+            checksum_offset: UDP_CHECKSUM_OFFSET as u16,
         };
-        let train = self.trains.train(VIRTIO_BYTES + HEADER_BYTES);
+        let train = self.trains.train(VIRTIO_BYTES + self.header_bytes);
         let (virtio, headers) = train.split_at_mut(VIRTIO_BYTES);
         virtio.copy_from_slice(&header.bytes());
-        frame::set_payload_bytes(headers, count * self.payload_bytes);
+        set_payload_bytes(headers, count * self.payload_bytes);
         self.made_for[self.trains.slot()] = count;
     }
 }
@@ -93,8 +97,9 @@ impl VirtioNetHeader {
 }
 
 impl Mechanism for Gso {
-    fn load(&mut self, frame: &[u8]) {
-        let (headers, payload) = frame.split_at(HEADER_BYTES);
+    fn load(&mut self, frame: &[u8], header_bytes: usize) {
+        let (headers, payload) = frame.split_at(header_bytes);
+        self.header_bytes = header_bytes;
         self.payload_bytes = payload.len();
         let mut train = vec![0; VIRTIO_BYTES];
         train.extend(headers);
@@ -111,9 +116,13 @@ impl Mechanism for Gso {
         MOST_SEGMENTS.min(MOST_PAYLOAD_BYTES / self.payload_bytes.max(1))
     }
 
+    fn headers(&mut self, _slot: usize, _frame_bytes: usize) -> Option<&mut [u8]> {
+        None
+    }
+
     #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
-        let at = VIRTIO_BYTES + HEADER_BYTES + slot * self.payload_bytes;
+        let at = VIRTIO_BYTES + self.header_bytes + slot * self.payload_bytes;
         let train = self.trains.train(at + self.payload_bytes);
         &mut train[at..]
     }
@@ -123,7 +132,7 @@ impl Mechanism for Gso {
         if count != self.made_for[self.trains.slot()] {
             self.make_headers(count);
         }
-        let bytes = VIRTIO_BYTES + HEADER_BYTES + count * self.payload_bytes;
+        let bytes = VIRTIO_BYTES + self.header_bytes + count * self.payload_bytes;
         match self.trains.send(bytes) {
             // The interface dropped some of the frames, the last among them.
             Ok(()) | Err(Errno::ENOBUFS) => Ok(Sent::all(count)),

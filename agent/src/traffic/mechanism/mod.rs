@@ -52,14 +52,19 @@ impl Display for Name {
 
 /// Slots in which frames wait, and a way to send them.
 pub(super) trait Mechanism: Debug + Send {
-    /// Makes the frame in every slot one like `frame`, which is no longer than [`Self::greatest_frame_bytes`].
-    fn load(&mut self, frame: &[u8]);
+    /// Makes the frame in every slot one like `frame`, which begins with so many bytes of headers and is no longer
+    /// than [`Self::greatest_frame_bytes`]. None becomes longer than `frame` later.
+    fn load(&mut self, frame: &[u8], header_bytes: usize);
 
     /// Longest frame that it takes; the interface may take less.
     fn greatest_frame_bytes(&self) -> usize;
 
     /// Number of slots: the most frames of one send.
     fn slots(&self) -> usize;
+
+    /// The headers of the frame in `slot`, which is `frame_bytes` long from now on; None where the kernel makes them, which makes
+    /// them all alike.
+    fn headers(&mut self, slot: usize, frame_bytes: usize) -> Option<&mut [u8]>;
 
     /// The frame in `slot` from its test fields on.
     fn fields(&mut self, slot: usize) -> &mut [u8];

@@ -8,31 +8,38 @@ use nix::errno::Errno;
 
 use super::socket::{BATCH, PacketSocket, Queueing};
 use super::{Mechanism, Sent};
-use crate::traffic::frame::{GREATEST_FRAME_BYTES, HEADER_BYTES};
+use crate::traffic::frame::GREATEST_FRAME_BYTES;
 use crate::traffic::interface::Interface;
 
 #[derive(Debug)]
 pub(super) struct Raw {
     socket: PacketSocket,
-    frame_bytes: usize,
-    /// [`BATCH`] frames, one after the other.
+    /// Places of [`BATCH`] frames, one after the other.
     frames: Vec<u8>,
+    place_bytes: usize,
+    header_bytes: usize,
+    /// Of the frame in each place.
+    lengths: [usize; BATCH],
 }
 
 impl Raw {
     pub(super) fn open(interface: &Interface, queueing: Queueing) -> anyhow::Result<Self> {
         Ok(Self {
             socket: PacketSocket::open(interface, queueing)?,
-            frame_bytes: 0,
             frames: Vec::new(),
+            place_bytes: 0,
+            header_bytes: 0,
+            lengths: [0; BATCH],
         })
     }
 }
 
 impl Mechanism for Raw {
-    fn load(&mut self, frame: &[u8]) {
-        self.frame_bytes = frame.len();
+    fn load(&mut self, frame: &[u8], header_bytes: usize) {
         self.frames = frame.repeat(BATCH);
+        self.place_bytes = frame.len();
+        self.header_bytes = header_bytes;
+        self.lengths.fill(frame.len());
     }
 
     fn greatest_frame_bytes(&self) -> usize {
@@ -44,19 +51,27 @@ impl Mechanism for Raw {
     }
 
     #[inline]
+    fn headers(&mut self, slot: usize, frame_bytes: usize) -> Option<&mut [u8]> {
+        self.lengths[slot] = frame_bytes;
+        Some(&mut self.frames[slot * self.place_bytes..][..self.header_bytes])
+    }
+
+    #[inline]
     fn fields(&mut self, slot: usize) -> &mut [u8] {
-        let frame = &mut self.frames[slot * self.frame_bytes..][..self.frame_bytes];
-        &mut frame[HEADER_BYTES..]
+        let frame = &mut self.frames[slot * self.place_bytes..][..self.place_bytes];
+        &mut frame[self.header_bytes..]
     }
 
     /// A frame that fails, with ENOBUFS for instance, was dropped by the interface. A batch that stops at such a frame does
     /// not say why. The frame is then offered again, in the next call.
     #[inline]
     fn send(&mut self, count: usize) -> Result<Sent, Errno> {
-        let frames = &self.frames[..count * self.frame_bytes];
-        let sent = match count {
-            1 => self.socket.send(frames).map(|()| 1),
-            _ => self.socket.send_many(frames, self.frame_bytes),
+        let lengths = &self.lengths[..count];
+        let sent = match lengths {
+            &[only] => self.socket.send(&self.frames[..only]).map(|()| 1),
+            _ => self
+                .socket
+                .send_many(&self.frames, self.place_bytes, lengths),
         };
         Ok(match sent {
             Ok(taken) => Sent::all(taken),

@@ -65,20 +65,27 @@ impl PacketSocket {
         Errno::result(sent).map(drop)
     }
 
-    /// Gives the kernel up to [`BATCH`] frames of `frame_bytes` each, which lie one after the other.
+    /// Gives the kernel up to [`BATCH`] frames of such `lengths`, whose places of `place_bytes` lie one after the other.
     ///
     /// Returns how many of the first it took. Why it stopped early it says only where it took none.
     #[inline]
-    pub(super) fn send_many(&self, frames: &[u8], frame_bytes: usize) -> Result<usize, Errno> {
+    pub(super) fn send_many(
+        &self,
+        frames: &[u8],
+        place_bytes: usize,
+        lengths: &[usize],
+    ) -> Result<usize, Errno> {
         // SAFETY: zeros are valid values of both.
         let mut vectors: [libc::iovec; BATCH] = unsafe { zeroed() };
         let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
         let mut count = 0;
-        for ((frame, vector), message) in frames
-            .chunks_exact(frame_bytes)
+        for (((place, &length), vector), message) in frames
+            .chunks_exact(place_bytes)
+            .zip(lengths)
             .zip(&mut vectors)
             .zip(&mut messages)
         {
+            let frame = &place[..length];
             vector.iov_base = frame.as_ptr().cast_mut().cast();
             vector.iov_len = frame.len();
             message.msg_hdr.msg_iov = ptr::from_mut(vector);

@@ -11,7 +11,7 @@ use super::wire::{CaptureReply, CapturedFrame, OpenParams};
 use crate::traffic::Error;
 
 const FRAMES_MAX: u32 = 1024;
-const SNAP_BYTES: std::ops::RangeInclusive<u32> = 64..=9014;
+const SNAP_BYTES: std::ops::RangeInclusive<u32> = 64..=9018;
 /// Bytes of frames in one reply, as JSON: a message has at most 64 KiB.
 const REPLY_BYTES: usize = 60_000;
 /// Most bytes of a frame in a reply beside its content.

@@ -67,6 +67,7 @@ pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
             measure: state.frames[PHASE_MEASURE],
         },
         received: main.received,
+        received_bytes: main.bytes,
         duplicated: main.duplicated,
         reordered: main.reordered,
         reordering: reordering(&main),

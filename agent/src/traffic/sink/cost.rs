@@ -9,6 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 use super::frame::{FLAG_PROBE, TestFrame};
 use super::program::{Armed, LANE_MAIN, Memory, PHASE_MEASURE, SinkSkel};
 use super::wire::AnalysedPhase;
+use crate::traffic::lengths::MOST_LENGTHS;
 
 /// A few milliseconds a round, and a median that one preemption does not move.
 const FRAMES_PER_ROUND: u32 = 20_000;
@@ -19,7 +20,7 @@ const ARMED: Armed = Armed {
     trial: 1,
     stream: 0,
     phase: AnalysedPhase::Measure,
-    frame_bytes: FRAME_BYTES as u32,
+    frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
     probe_interval: 1,
 };
 

@@ -34,7 +34,7 @@ use super::interface::Interface;
 /// Streams are numbered in seven bits of the frame; a reply holds eight histograms.
 const STREAMS_MAX: usize = 8;
 const STREAM_NUMBER_MAX: u8 = 0x7f;
-const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9014;
+const FRAME_BYTES: std::ops::RangeInclusive<usize> = 64..=9018;
 const LIMIT_MS_MAX: u64 = 60_000;
 
 /// Attached sinks, one for each stream. Dropping it detaches them all.
@@ -85,18 +85,10 @@ impl Sink {
         ))
     }
 
-    /// Zeroes all counts; from here on, frames of this trial and length are counted, those of
+    /// Zeroes all counts; from here on, frames of this trial and these lengths are counted, those of
     /// `phase` analysed.
     pub fn arm(&mut self, params: &ArmParams) -> Result<(), Error> {
-        if !FRAME_BYTES.contains(&params.frame_bytes) {
-            let allowed = format!(
-                "{} is outside {}..{}",
-                params.frame_bytes,
-                FRAME_BYTES.start(),
-                FRAME_BYTES.end()
-            );
-            return Err(Error::params("frame_bytes", allowed));
-        }
+        params.frame_bytes.check(FRAME_BYTES)?;
         if params.probe_interval == 0 {
             return Err(Error::params("probe_interval", "must be at least 1"));
         }
@@ -116,7 +108,7 @@ impl Sink {
                 trial: params.trial,
                 stream: stream.number,
                 phase: params.phase,
-                frame_bytes: params.frame_bytes,
+                frame_bytes: params.frame_bytes.distinct(),
                 probe_interval: params.probe_interval,
             })?;
         }

@@ -9,6 +9,7 @@ use super::capture::{Capture, Captures};
 use super::delivery::Delivery;
 use super::wire::{AnalysedPhase, Mode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
+use crate::traffic::lengths::MOST_LENGTHS;
 
 pub(super) mod skeleton {
     #![allow(clippy::all, dead_code)]
@@ -92,7 +93,8 @@ pub(super) struct Armed {
     pub trial: u32,
     pub stream: u8,
     pub phase: AnalysedPhase,
-    pub frame_bytes: u32,
+    /// One of these.
+    pub frame_bytes: [u32; MOST_LENGTHS],
     /// One frame in so many is a probe: those whose sequence is its multiple.
     pub probe_interval: u32,
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::traffic::lengths::Lengths;
+
 /// `sink.open`: which interface receives which stream, one of each.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +70,8 @@ pub struct OpenStream {
 pub struct ArmParams {
     pub trial: u32,
     pub phase: AnalysedPhase,
-    pub frame_bytes: u32,
+    /// One length of all frames, or those of a mix, in any order.
+    pub frame_bytes: Lengths,
     /// One frame in so many is a probe: those whose sequence is its multiple. Extra probes are all.
     #[serde(default = "every_frame")]
     pub probe_interval: u32,
@@ -133,6 +136,8 @@ pub struct CollectedStream {
     pub phases: PhaseFrames,
     /// Of the analysed phase, without duplicates.
     pub received: u64,
+    /// Of the received frames.
+    pub received_bytes: u64,
     pub duplicated: u64,
     /// RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate.
     pub reordered: u64,
@@ -180,7 +185,7 @@ pub struct PhaseFrames {
 /// Frames that entered no other count.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
-    /// Another length than was armed, or several frames merged into one.
+    /// A length that was not armed, or several frames merged into one.
     pub length: u64,
     /// Another trial, or no trial armed.
     pub trial: u64,

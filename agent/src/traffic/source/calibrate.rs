@@ -9,10 +9,11 @@ use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
-use super::params::{GREATEST_FPS, PhaseParams, RunParams};
+use super::params::{self, GREATEST_FPS, PhaseParams, RunParams};
 use super::reply::{OpenReply, Refusal, RunReply};
 use crate::Error;
 use crate::traffic::frame::Phase;
+use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
 const ROUNDS: usize = 3;
@@ -26,7 +27,9 @@ const PROBE_FPS: f64 = 200.0;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CalibrateParams {
-    frame_bytes: usize,
+    frame_bytes: Lengths,
+    #[serde(default = "params::one")]
+    flows: u32,
     load: Kind,
 }
 
@@ -100,7 +103,8 @@ impl CalibrateParams {
         let phase = |phase, duration_s| PhaseParams { phase, duration_s };
         RunParams {
             trial: NO_TRIAL,
-            frame_bytes: self.frame_bytes,
+            frame_bytes: self.frame_bytes.clone(),
+            flows: self.flows,
             mechanism,
             intended_fps: (self.load == Kind::Paced).then_some(GREATEST_FPS),
             probe_fps: PROBE_FPS,

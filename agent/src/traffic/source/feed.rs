@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 use anyhow::anyhow;
 
 use super::load::Tally;
+use super::variety::Variety;
 use crate::Error;
 use crate::traffic::frame::{Phase, SEQUENCE_NUMBERS, stamp};
 use crate::traffic::mechanism::Mechanism;
@@ -16,6 +17,7 @@ pub(super) struct Feed<'a> {
     mechanism: &'a mut dyn Mechanism,
     /// Where its frames go, for messages.
     interface: &'a str,
+    variety: Option<Variety>,
     /// When each slot was stamped.
     times_ns: Vec<u64>,
     phase: Phase,
@@ -24,13 +26,22 @@ pub(super) struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    /// A feed of frames like `frame`.
-    pub(super) fn new(mechanism: &'a mut dyn Mechanism, interface: &'a str, frame: &[u8]) -> Self {
-        mechanism.load(frame);
+    /// A feed of frames like `frame`, or of shorter ones where they vary.
+    pub(super) fn new(
+        mechanism: &'a mut dyn Mechanism,
+        interface: &'a str,
+        frame: &[u8],
+        header_bytes: usize,
+        variety: Option<Variety>,
+    ) -> Self {
+        mechanism.load(frame, header_bytes);
+        // Where the kernel makes the headers, there is nothing to vary.
+        let variety = variety.filter(|_| mechanism.headers(0, frame.len()).is_some());
         Self {
             times_ns: vec![0; mechanism.slots()],
             mechanism,
             interface,
+            variety,
             phase: Phase::Probe,
             next: 0,
             tally: Tally::default(),
@@ -85,9 +96,12 @@ impl<'a> Feed<'a> {
     /// Writes the frame `slot` after the next into its place, to depart now; its delay counts from `since_ns`.
     #[inline]
     pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, since_ns: u64, now: u64) {
-        let sequence = (self.next + slot as u64) as u32;
+        let sequence = self.next + slot as u64;
         let fields = self.mechanism.fields(slot);
-        stamp(fields, self.phase, is_probe, sequence, since_ns);
+        stamp(fields, self.phase, is_probe, sequence as u32, since_ns);
+        if let Some(variety) = &self.variety {
+            variety.begin(self.mechanism, slot, sequence);
+        }
         self.times_ns[slot] = now;
     }
 

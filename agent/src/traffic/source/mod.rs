@@ -13,6 +13,7 @@ mod probes;
 mod reply;
 mod schedule;
 mod stream;
+mod variety;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -57,9 +58,10 @@ impl Source {
         params: &RunParams,
         abort: &AtomicBool,
     ) -> Result<RunReply, Error> {
-        let pace = params.check()?;
+        let least = self.streams.iter().map(Stream::least_frame_bytes).max();
+        let pace = params.check(least.unwrap_or_default())?;
         for stream in &self.streams {
-            stream.check(params.mechanism, params.frame_bytes)?;
+            stream.check(params.mechanism, &params.frame_bytes, params.flows)?;
         }
         let cpu = self.cpu;
         pin_this_thread(cpu)
@@ -110,11 +112,11 @@ impl Source {
 
     fn load(&mut self, pace: Pace, params: &RunParams) -> Box<dyn Load + '_> {
         let streams = self.streams.iter_mut();
-        let (main, probes) = streams
-            .map(|stream| stream.feeds(params.mechanism, params.trial, params.frame_bytes))
-            .unzip();
+        let (main, probes) = streams.map(|stream| stream.feeds(params)).unzip();
         match pace {
-            Pace::Intended { fps } => Box::new(Paced::new(main, fps, params.probe_fps)),
+            Pace::Intended { fps } => {
+                Box::new(Paced::new(main, fps, &params.frame_bytes, params.probe_fps))
+            }
             Pace::Unlimited => Box::new(Flood::new(main, probes, params.probe_fps)),
         }
     }

@@ -11,6 +11,7 @@ use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
 use super::schedule::{Schedule, probe_interval};
 use crate::Error;
 use crate::traffic::clock::now_ns;
+use crate::traffic::lengths::Lengths;
 
 /// Most frames sent at once.
 const BURST: usize = 4;
@@ -19,6 +20,7 @@ pub(super) struct Paced<'a> {
     feeds: Vec<Feed<'a>>,
     /// Of each stream.
     intended_fps: f64,
+    lengths: Lengths,
     /// One frame in so many is a probe.
     probe_interval: u64,
     lags: TimeHistogram,
@@ -26,10 +28,16 @@ pub(super) struct Paced<'a> {
 }
 
 impl<'a> Paced<'a> {
-    pub(super) fn new(feeds: Vec<Feed<'a>>, intended_fps: f64, probe_fps: f64) -> Self {
+    pub(super) fn new(
+        feeds: Vec<Feed<'a>>,
+        intended_fps: f64,
+        lengths: &Lengths,
+        probe_fps: f64,
+    ) -> Self {
         Self {
             feeds,
             intended_fps,
+            lengths: lengths.clone(),
             probe_interval: probe_interval(intended_fps, probe_fps),
             lags: TimeHistogram::new(),
             gap_errors: TimeHistogram::new(),
@@ -39,7 +47,12 @@ impl<'a> Paced<'a> {
 
 impl Load for Paced<'_> {
     fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
-        let schedule = Schedule::new(window.start_ns, self.intended_fps, self.feeds.len());
+        let schedule = Schedule::new(
+            window.start_ns,
+            self.intended_fps,
+            self.feeds.len(),
+            &self.lengths,
+        );
         self.lags.reset();
         self.gap_errors.reset();
         let mut departed_ns = vec![None; self.feeds.len()];
@@ -60,11 +73,11 @@ impl Load for Paced<'_> {
                 let count = stamp_due(feed, now, window.end_ns, self.probe_interval, due_ns);
                 let done = feed.send(count)?;
                 for slot in 0..done {
-                    let departed = feed.time_ns(slot);
-                    self.lags.record(departed - due_ns(first + slot as u64));
+                    let (number, departed) = (first + slot as u64, feed.time_ns(slot));
+                    self.lags.record(departed - due_ns(number));
                     if let Some(before) = departed_ns[stream].replace(departed) {
                         self.gap_errors
-                            .record(schedule.gap_error_ns(departed - before));
+                            .record(schedule.gap_error_ns(number, departed - before));
                     }
                 }
             }

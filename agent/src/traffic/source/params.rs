@@ -1,8 +1,7 @@
 //! # Params of the `source.*` methods
 
 use std::collections::HashSet;
-use std::net::Ipv4Addr;
-use std::ops::RangeInclusive;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -10,12 +9,15 @@ use serde::Deserialize;
 use crate::Error;
 use crate::mac::MacAddress;
 use crate::traffic::frame::{
-    Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
+    Addresses, Endpoints, GREATEST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS, VLANS,
 };
+use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
 const MOST_STREAMS: usize = 8;
 const MOST_PHASES: usize = 16;
+/// Source ports.
+const MOST_FLOWS: u32 = 1 << 16;
 pub(super) const GREATEST_FPS: f64 = 1e7;
 const LONGEST_PHASE_S: f64 = 3600.0;
 
@@ -34,8 +36,11 @@ pub(super) struct StreamParams {
     pub(super) interface: String,
     source_mac: MacAddress,
     destination_mac: MacAddress,
-    source_ip: Ipv4Addr,
-    destination_ip: Ipv4Addr,
+    /// Frames carry a tag where this is given.
+    #[serde(default)]
+    vlan: Option<u16>,
+    source_ip: IpAddr,
+    destination_ip: IpAddr,
     source_port: u16,
     destination_port: u16,
 }
@@ -57,15 +62,26 @@ impl OpenParams {
 }
 
 impl StreamParams {
-    pub(super) fn endpoints(&self) -> Endpoints {
-        Endpoints {
+    /// `field` is where the params describe the stream.
+    pub(super) fn endpoints(&self, field: &str) -> Result<Endpoints, Error> {
+        if let Some(vlan) = self.vlan
+            && !(1..VLANS).contains(&vlan)
+        {
+            let problem = format!("{vlan} is not between 1 and {}", VLANS - 1);
+            return Err(Error::params(format!("{field}.vlan"), problem));
+        }
+        let addresses = Addresses::of(self.source_ip, self.destination_ip).ok_or_else(|| {
+            let problem = format!("{} is not of the same IP version", self.destination_ip);
+            Error::params(format!("{field}.destination_ip"), problem)
+        })?;
+        Ok(Endpoints {
             source_mac: self.source_mac,
             destination_mac: self.destination_mac,
-            source_ip: self.source_ip,
-            destination_ip: self.destination_ip,
+            vlan: self.vlan,
+            addresses,
             source_port: self.source_port,
             destination_port: self.destination_port,
-        }
+        })
     }
 }
 
@@ -74,10 +90,14 @@ impl StreamParams {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunParams {
     pub(super) trial: u32,
-    pub(super) frame_bytes: usize,
+    /// One length of all frames, or those of a mix's cycle.
+    pub(super) frame_bytes: Lengths,
+    /// UDP flows of each stream, by source ports from the stream's on.
+    #[serde(default = "one")]
+    pub(super) flows: u32,
     /// One of those that `source.open` named.
     pub(super) mechanism: Name,
-    /// Of each stream. Null for a flood.
+    /// Of each stream; of a mix, frames of its mean length. Null for a flood.
     pub(super) intended_fps: Option<f64>,
     /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
     pub(super) probe_fps: f64,
@@ -108,12 +128,14 @@ pub(super) enum Pace {
 }
 
 impl RunParams {
-    pub(super) fn check(&self) -> Result<Pace, Error> {
-        check_range(
-            "frame_bytes",
-            self.frame_bytes,
-            LEAST_FRAME_BYTES..=GREATEST_FRAME_BYTES,
-        )?;
+    /// `least_frame_bytes` is what all streams can send.
+    pub(super) fn check(&self, least_frame_bytes: usize) -> Result<Pace, Error> {
+        self.frame_bytes
+            .check(least_frame_bytes..=GREATEST_FRAME_BYTES)?;
+        if !(1..=MOST_FLOWS).contains(&self.flows) {
+            let problem = format!("{} is not between 1 and {MOST_FLOWS}", self.flows);
+            return Err(Error::params("flows", problem));
+        }
         check_positive("probe_fps", self.probe_fps, GREATEST_FPS)?;
         check_count("phases", self.phases.len(), MOST_PHASES)?;
         for (at, phase) in self.phases.iter().enumerate() {
@@ -146,21 +168,15 @@ impl RunParams {
     }
 }
 
-fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
-    check_range(field, count, 1..=most)
-        .map_err(|_| Error::params(field, format!("needs 1 to {most} entries")))
+pub(super) fn one() -> u32 {
+    1
 }
 
-fn check_range(field: &str, value: usize, range: RangeInclusive<usize>) -> Result<(), Error> {
-    if range.contains(&value) {
+fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
+    if (1..=most).contains(&count) {
         return Ok(());
     }
-    let problem = format!(
-        "{value} is not between {} and {}",
-        range.start(),
-        range.end()
-    );
-    Err(Error::params(field, problem))
+    Err(Error::params(field, format!("needs 1 to {most} entries")))
 }
 
 fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
@@ -189,7 +205,7 @@ mod tests {
         }
         let params: RunParams = serde_json::from_value(params).unwrap();
         params
-            .check()
+            .check(64)
             .map_or_else(|error| error.to_string(), |_| "none".to_owned())
     }
 
@@ -197,7 +213,7 @@ mod tests {
     fn runs_within_the_bounds_are_accepted() {
         assert_eq!(problem(json!({})), "none");
         assert_eq!(
-            problem(json!({"frame_bytes": 9014, "probe_fps": 0.1})),
+            problem(json!({"frame_bytes": 9018, "flows": 65_536, "probe_fps": 0.1})),
             "none"
         );
         assert_eq!(
@@ -210,7 +226,11 @@ mod tests {
     fn runs_beyond_the_bounds_are_refused_by_the_field() {
         for (changes, field) in [
             (json!({"frame_bytes": 63}), "frame_bytes: 63"),
-            (json!({"frame_bytes": 9015}), "frame_bytes: 9015"),
+            (json!({"frame_bytes": 9019}), "frame_bytes: 9019"),
+            (json!({"flows": 0}), "flows: 0"),
+            (json!({"flows": 65_537}), "flows: 65537"),
+            (json!({"frame_bytes": [64, 63]}), "frame_bytes: 63"),
+            (json!({"frame_bytes": []}), "frame_bytes: a mix"),
             (json!({"intended_fps": 0.0}), "intended_fps: 0"),
             (json!({"intended_fps": 1e8}), "intended_fps:"),
             (json!({"probe_fps": -1.0}), "probe_fps: -1"),

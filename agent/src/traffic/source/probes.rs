@@ -37,7 +37,7 @@ impl<'a> ProbeLane<'a> {
     ) -> Result<Vec<Tally>, Error> {
         preempt_ordinary_threads()
             .context("cannot raise the priority of the probes' thread; grant CAP_SYS_NICE")?;
-        let schedule = Schedule::new(window.start_ns, self.fps, self.feeds.len());
+        let schedule = Schedule::even(window.start_ns, self.fps, self.feeds.len());
         for feed in &mut self.feeds {
             feed.begin(window.phase);
         }

@@ -1,38 +1,71 @@
 //! # When each frame is due
 
+use crate::traffic::lengths::Lengths;
+
 /// Departures of n streams at one rate each, the streams a fraction 1/n of the gap apart.
 ///
-/// Each due time is computed from the frame's number, so that no rounding adds up.
-#[derive(Clone, Copy, Debug)]
+/// Each due time is computed from the frame's number, so that no rounding adds up. The gap after a frame of a mix is as long
+/// as its own bytes take at the rate.
+#[derive(Clone, Debug)]
 pub(super) struct Schedule {
     start_ns: u64,
+    /// Of a mean frame.
     gap_ns: f64,
     offset_ns: f64,
+    /// When each frame of a mix's cycle is due, in gaps after the cycle's beginning; empty where all frames are alike.
+    cycle: Vec<f64>,
 }
 
 impl Schedule {
     /// `fps` is the rate of every single stream.
-    pub(super) fn new(start_ns: u64, fps: f64, streams: usize) -> Self {
+    pub(super) fn new(start_ns: u64, fps: f64, streams: usize, lengths: &Lengths) -> Self {
+        let cycle = if lengths.is_mix() {
+            lengths.offsets()
+        } else {
+            Vec::new()
+        };
+        Self {
+            cycle,
+            ..Self::even(start_ns, fps, streams)
+        }
+    }
+
+    /// Of frames that are all one gap apart.
+    pub(super) fn even(start_ns: u64, fps: f64, streams: usize) -> Self {
         let gap_ns = 1e9 / fps;
-        let offset_ns = gap_ns / streams.max(1) as f64;
         Self {
             start_ns,
             gap_ns,
-            offset_ns,
+            offset_ns: gap_ns / streams.max(1) as f64,
+            cycle: Vec::new(),
         }
     }
 
     /// When the frame `number` (from 0) of the stream at the place `stream` (from 0) is to depart.
     #[inline]
     pub(super) fn due_ns(&self, stream: usize, number: u64) -> u64 {
-        let after_ns = number as f64 * self.gap_ns + stream as f64 * self.offset_ns;
+        let after_ns = self.gaps_before(number) * self.gap_ns + stream as f64 * self.offset_ns;
         self.start_ns + after_ns as u64
     }
 
-    /// How far the time between two departures of a stream is from what was intended.
+    /// How far the time from the departure of a stream's last frame to that of `number` is from what was intended.
     #[inline]
-    pub(super) fn gap_error_ns(&self, gap_ns: u64) -> u64 {
-        (gap_ns as f64 - self.gap_ns).abs() as u64
+    pub(super) fn gap_error_ns(&self, number: u64, gap_ns: u64) -> u64 {
+        let gaps = if self.cycle.is_empty() {
+            1.0
+        } else {
+            self.gaps_before(number) - self.gaps_before(number - 1)
+        };
+        (gap_ns as f64 - gaps * self.gap_ns).abs() as u64
+    }
+
+    #[inline]
+    fn gaps_before(&self, number: u64) -> f64 {
+        if self.cycle.is_empty() {
+            return number as f64;
+        }
+        let place = number % self.cycle.len() as u64;
+        (number - place) as f64 + self.cycle[place as usize]
     }
 }
 
@@ -48,9 +81,10 @@ mod tests {
 
     #[test]
     fn streams_take_turns() {
-        let schedule = Schedule::new(5_000, 1e6, 4);
+        let schedule = Schedule::even(5_000, 1e6, 4);
         let due: Vec<u64> = (0..3)
-            .flat_map(|number| (0..4).map(move |stream| schedule.due_ns(stream, number)))
+            .flat_map(|number| (0..4).map(move |stream| (stream, number)))
+            .map(|(stream, number)| schedule.due_ns(stream, number))
             .collect();
         let expected: Vec<u64> = (0..12).map(|slot| 5_000 + slot * 250).collect();
         assert_eq!(due, expected);
@@ -59,16 +93,32 @@ mod tests {
     #[test]
     fn a_long_phase_keeps_its_rate() {
         // 64-byte frames at 1000 Mbit/s for an hour: 704 ns apart.
-        let schedule = Schedule::new(0, 1e9 / 704.0, 1);
+        let schedule = Schedule::even(0, 1e9 / 704.0, 1);
         let frames = 3_600_000_000_000 / 704;
         assert!(schedule.due_ns(0, frames).abs_diff(frames * 704) <= 1);
     }
 
     #[test]
     fn a_gap_errs_both_ways() {
-        let schedule = Schedule::new(0, 1e6, 4);
-        let errors = [0, 990, 1000, 1500].map(|gap_ns| schedule.gap_error_ns(gap_ns));
+        let schedule = Schedule::even(0, 1e6, 4);
+        let errors = [0, 990, 1000, 1500].map(|gap_ns| schedule.gap_error_ns(1, gap_ns));
         assert_eq!(errors, [1000, 10, 0, 500]);
+    }
+
+    #[test]
+    fn a_mix_keeps_the_rate_of_the_link_at_every_frame() {
+        // 1000 Mbit/s is 8 ns a byte, each frame with its 24 bytes of overhead.
+        let cycle = [64, 590, 64, 1514];
+        let lengths: Lengths = serde_json::from_value(serde_json::json!(cycle)).unwrap();
+        let mean_bytes = (cycle.iter().sum::<usize>() + 4 * 24) as f64 / 4.0;
+        let schedule = Schedule::new(0, 1e9 / (8.0 * mean_bytes), 1, &lengths);
+        let mut due = 0;
+        for number in 0..1_000_000_u64 {
+            assert!(schedule.due_ns(0, number).abs_diff(due) <= 1, "{number}");
+            let gap_ns = 8 * (cycle[number as usize % 4] + 24) as u64;
+            assert!(schedule.gap_error_ns(number + 1, gap_ns) <= 1);
+            due += gap_ns;
+        }
     }
 
     #[test]
@@ -86,7 +136,7 @@ mod tests {
             streams in 1_usize..=8,
             number in 0_u64..1 << 32,
         ) {
-            let schedule = Schedule::new(start_ns, fps, streams);
+            let schedule = Schedule::even(start_ns, fps, streams);
             let gap_ns = 1e9 / fps;
             for stream in 0..streams {
                 let due = schedule.due_ns(stream, number);

@@ -5,16 +5,19 @@ use std::io;
 use anyhow::{Context, anyhow};
 
 use super::feed::Feed;
-use super::params::StreamParams;
+use super::params::{RunParams, StreamParams};
 use super::reply::Refusal;
-use crate::traffic::frame::{self, BEYOND_MTU_BYTES, Lane};
+use super::variety::Variety;
+use crate::traffic::frame::{self, Endpoints, Lane};
 use crate::traffic::interface::Interface;
+use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::{self, Fitness, Mechanism, Name};
 use crate::{Error, netdevice};
 
 #[derive(Debug)]
 pub(super) struct Stream {
     params: StreamParams,
+    endpoints: Endpoints,
     mechanisms: Vec<(Name, Box<dyn Mechanism>)>,
     refused: Vec<Refusal>,
     probes: Box<dyn Mechanism>,
@@ -28,6 +31,7 @@ impl Stream {
         let fitness = Fitness::of(&interface)?;
         let mut stream = Self {
             params: params.clone(),
+            endpoints: params.endpoints(field)?,
             mechanisms: vec![(Name::Raw, mechanism::open(Name::Raw, &interface)?)],
             refused: Vec::new(),
             probes: mechanism::open_bypass(&interface)?,
@@ -64,7 +68,7 @@ impl Stream {
     }
 
     /// Whether the stream can send such frames now: the mechanism is not refused, and the interface is up and takes them.
-    pub(super) fn check(&self, name: Name, frame_bytes: usize) -> Result<(), Error> {
+    pub(super) fn check(&self, name: Name, lengths: &Lengths, flows: u32) -> Result<(), Error> {
         let interface = self.params.interface.as_str();
         if let Some(Refusal { reason, .. }) = self.refusal(name) {
             return Err(Error::params(
@@ -72,6 +76,15 @@ impl Stream {
                 format!("{name} is refused: {reason}"),
             ));
         }
+        if lengths.is_mix() && name == Name::Gso {
+            let problem = "a train has frames of one length: gso sends no mix".to_owned();
+            return Err(Error::params("frame_bytes", problem));
+        }
+        if flows > 1 && name == Name::Gso {
+            let problem = "a train is of one flow: gso sends no more".to_owned();
+            return Err(Error::params("flows", problem));
+        }
+        let frame_bytes = lengths.greatest();
         let ask =
             || -> io::Result<_> { Ok((netdevice::is_up(interface)?, netdevice::mtu(interface)?)) };
         let (is_up, mtu) =
@@ -79,7 +92,7 @@ impl Stream {
         if !is_up {
             return Err(anyhow!("{interface} is down; set it up first").into());
         }
-        let greatest = mtu as usize + BEYOND_MTU_BYTES;
+        let greatest = mtu as usize + self.endpoints.beyond_mtu_bytes();
         if frame_bytes > greatest {
             let problem = format!("{interface} with MTU {mtu} takes frames up to {greatest} bytes");
             return Err(Error::params("frame_bytes", problem));
@@ -96,26 +109,35 @@ impl Stream {
         Ok(())
     }
 
+    /// The shortest frame that the stream can send.
+    pub(super) fn least_frame_bytes(&self) -> usize {
+        self.endpoints.least_frame_bytes()
+    }
+
     /// The stream's frames for one trial, by a mechanism that was checked, and the probes besides.
-    pub(super) fn feeds(
-        &mut self,
-        name: Name,
-        trial: u32,
-        frame_bytes: usize,
-    ) -> (Feed<'_>, Feed<'_>) {
-        let endpoints = self.params.endpoints();
+    pub(super) fn feeds(&mut self, params: &RunParams) -> (Feed<'_>, Feed<'_>) {
+        let (endpoints, lengths) = (&self.endpoints, &params.frame_bytes);
         let number = self.params.stream;
-        let frame = |lane| frame::build(&endpoints, trial, number, lane, frame_bytes);
         let interface = self.params.interface.as_str();
+        let feed = |mechanism, lane| {
+            let build = |bytes| frame::build(endpoints, params.trial, number, lane, bytes);
+            let variety = Variety::of(endpoints, lengths, params.flows, build);
+            let longest = build(lengths.greatest());
+            Feed::new(
+                mechanism,
+                interface,
+                &longest,
+                endpoints.header_bytes(),
+                variety,
+            )
+        };
         let mechanisms = self.mechanisms.iter_mut();
         let main = mechanisms
-            .filter(|(other, _)| *other == name)
+            .filter(|(other, _)| *other == params.mechanism)
             .map(|(_, mechanism)| mechanism.as_mut())
             .next()
             .expect("a checked mechanism is open");
-        (
-            Feed::new(main, interface, &frame(Lane::Main)),
-            Feed::new(self.probes.as_mut(), interface, &frame(Lane::Probes)),
-        )
+        let probes = self.probes.as_mut();
+        (feed(main, Lane::Main), feed(probes, Lane::Probes))
     }
 }

@@ -5,6 +5,7 @@ use std::mem::{MaybeUninit, offset_of};
 use libbpf_rs::{ProgramInput, ProgramOutput};
 
 use super::*;
+use crate::traffic::lengths::MOST_LENGTHS;
 use crate::traffic::sink::capture::Capture;
 use crate::traffic::sink::delivery::Delivery;
 use crate::traffic::sink::program::skeleton::types::__sk_buff;
@@ -20,7 +21,7 @@ pub(super) const ARMED: Armed = Armed {
     trial: TRIAL,
     stream: STREAM,
     phase: AnalysedPhase::Measure,
-    frame_bytes: FRAME_BYTES as u32,
+    frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
     probe_interval: 1,
 };
 

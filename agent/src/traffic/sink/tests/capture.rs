@@ -78,7 +78,7 @@ fn what_does_not_fit_into_one_reply_comes_in_several() {
     for (count, frame_bytes, expected) in [(20, 3000, 2), (1024, 64, 3)] {
         let capture = Capture {
             frames: count,
-            snap_bytes: 9014,
+            snap_bytes: 9018,
         };
         on_capturing_programs(capture, |sink| {
             for sequence in 0..count {

@@ -4,6 +4,7 @@ mod attachment;
 mod bench;
 mod capture;
 mod delays;
+mod encapsulations;
 mod load;
 mod network;
 mod order;

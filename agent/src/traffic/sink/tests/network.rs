@@ -254,7 +254,7 @@ fn bad_params_name_their_field() {
             .unwrap_err()
             .to_string();
         assert!(early.contains("sink.arm"), "{early}");
-        for frame_bytes in [63, 9015] {
+        for frame_bytes in [63, 9019] {
             let arm =
                 params(json!({"trial": TRIAL, "phase": "measure", "frame_bytes": frame_bytes}));
             assert!(

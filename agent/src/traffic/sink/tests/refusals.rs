@@ -5,7 +5,7 @@ use libbpf_rs::ProgramInput;
 use super::bench::*;
 use super::*;
 use crate::traffic::sink::frame::FLAG_PROBE;
-use crate::traffic::sink::program::{PHASE_PROBE, PHASE_WARMUP};
+use crate::traffic::sink::program::{Armed, PHASE_PROBE, PHASE_WARMUP};
 use crate::traffic::sink::wire::Mode;
 
 #[test]
@@ -19,6 +19,26 @@ fn frames_of_another_length_are_refused() {
             (state.refused_length, state.frames, sink.main().received),
             (4, [0; 4], 0)
         );
+    });
+}
+
+#[test]
+fn each_length_of_a_mix_is_counted_with_its_bytes() {
+    on_all_programs(|sink| {
+        sink.memory.disarm().unwrap();
+        let armed = Armed {
+            frame_bytes: [64, 590, 1514, 64, 64, 64, 64],
+            ..ARMED
+        };
+        sink.memory.arm(armed).unwrap();
+        for (sequence, length) in [64, 1514, 590, 64, 591, 65].into_iter().enumerate() {
+            assert!(sink.drops(&frame(sequence as u32).to_bytes(length)));
+        }
+        assert!(sink.drops(&frame(0).to_bytes(64)), "a duplicate");
+        let main = sink.main();
+        assert_eq!((main.received, main.duplicated), (4, 1));
+        assert_eq!(main.bytes, 64 + 1514 + 590 + 64);
+        assert_eq!(sink.memory.state().unwrap().refused_length, 2);
     });
 }
 

@@ -1,0 +1,75 @@
+"""Kinds of traffic on this machine: what the sink counts of each, through real platforms."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_campaign import assert_measured, vtax
+from vtax.results import Result
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+
+def flows(done: "subprocess.CompletedProcess[str]", out: Path) -> list[dict[str, Any]]:
+    """The flows of a campaign's trials, whose frames were all the sink's own."""
+    assert_measured(done)
+    found = Result.open(out).query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
+    assert found
+    for flow in found:
+        assert not [reason for reason in flow["reasons"] if "length" in reason or "foreign" in reason]
+    return [dict(flow) for flow in found]
+
+
+def test_a_mix_is_offered_at_its_layer_1_rate(scenario: Path, tmp_path: Path) -> None:
+    options = ["--set", "frame_bytes=imix", "--set", "intended_mbps=20", "--repetitions", "1"]
+    done = vtax("run", scenario, "--platform", "raw", *options, "--out", tmp_path / "out")
+    for flow in flows(done, tmp_path / "out"):
+        assert (flow["frame_bytes"], flow["frame_mix"]) == (None, "imix")
+        assert flow["frames_received"] > 1000
+        if not flow["frames_lost"]:
+            assert flow["received_mbps"] == pytest.approx(flow["offered_mbps"])
+        mean_bits = flow["offered_mbps"] * 1e6 / flow["offered_fps"]
+        assert mean_bits == pytest.approx(8 * ((7 * 64 + 4 * 590 + 1514) / 12 + 24), rel=1e-3)
+
+
+def test_every_platform_forwards_ipv6(scenario: Path, tmp_path: Path) -> None:
+    platforms = ["raw", "container", "uml", "qemu-virtio"]
+    options = ["--set", "ip_version=6", "--set", "frame_bytes=84", "--set", "flows=100", "--repetitions", "1"]
+    load = ["--set", "intended_mbps=5", "--duration", "1"]
+    done = vtax(
+        "run", scenario, "--platform", ",".join(platforms), *options, *load, "--out", tmp_path / "out"
+    )
+    found = flows(done, tmp_path / "out")
+    assert {flow["platform"] for flow in found} == set(platforms)
+    for flow in found:
+        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 1000, flow
+
+
+def test_guests_forward_tagged_frames_and_a_kernel_without_vlans_is_refused(
+    scenario: Path, tmp_path: Path
+) -> None:
+    options = [
+        "--set",
+        "vlan=7",
+        "--set",
+        "ip_version=4,6",
+        "--set",
+        "frame_bytes=imix",
+        "--repetitions",
+        "1",
+    ]
+    load = ["--set", "intended_mbps=5", "--duration", "1"]
+    done = vtax("run", scenario, "--platform", "raw,uml", *options, *load, "--out", tmp_path / "out")
+    query = "SELECT * FROM trials JOIN flows USING (trial_id)"
+    found = Result.open(tmp_path / "out").query(query).to_pylist()
+    platforms = {"raw", "uml"} if Path("/proc/net/vlan").exists() else {"uml"}
+    assert {(flow["platform"], flow["ip_version"]) for flow in found} == {
+        (platform, version) for platform in platforms for version in ("4", "6")
+    }
+    for flow in found:
+        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 1000, flow
+    if platforms == {"uml"}:
+        assert "this kernel has no 8021q; needs a kernel with module 8021q" in done.stderr
+        assert done.returncode == 3
