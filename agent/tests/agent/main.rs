@@ -3,6 +3,7 @@
 //! Those of these tests that send traffic make network namespaces and need root.
 
 mod endpoint;
+mod faults;
 mod frames;
 mod fuzz;
 mod guest;
