@@ -156,9 +156,13 @@ def found(chosen: Scenario, trials: list[Trial]) -> list[dict[str, object]]:
     return mode.found(0, chosen.cells()[0], Standing(trials))
 
 
-def test_the_bounds_stand_in_rows_when_the_search_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("frame_bytes", ["1500", "imix"])
+def test_the_bounds_stand_in_rows_when_the_search_has_ended(
+    monkeypatch: pytest.MonkeyPatch, frame_bytes: str
+) -> None:
     monkeypatch.setitem(CV, "raw", 0.0)
-    chosen = scenario(SEARCH.replace("[raw, container]", "[raw]").replace("repetitions: 2", "repetitions: 1"))
+    text = SEARCH.replace("frame_bytes: 1500", f"frame_bytes: {frame_bytes}")
+    chosen = scenario(text.replace("[raw, container]", "[raw]").replace("repetitions: 2", "repetitions: 1"))
     trials = list(carry_out(chosen, []))
     assert found(chosen, trials[:-1]) == []
     ndr, pdr = found(chosen, trials)

@@ -81,6 +81,8 @@ def test_probes_are_counted_as_the_source_sends_them() -> None:
     assert probe_interval(make_cell(intended_mbps=mbps_of).workload) == 3
     assert probe_interval(make_cell(intended_mbps=mbps_of / 10).workload) == 1
     assert probe_interval(make_cell(intended_mbps=None).workload) == 1
+    mix = make_cell(frame_bytes="1:64 1:100", intended_mbps=2500 * 8 * (82 + 24) / 1e6)
+    assert probe_interval(mix.workload) == 3
 
 
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:
