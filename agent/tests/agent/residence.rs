@@ -41,9 +41,7 @@ impl Row {
             }]}),
         );
         let mut forwarder = Agent::start(&["--netns", &guest.path()]);
-        let nic = |mac: &str, address: &str, neighbours: Value| {
-            json!({"mac": mac, "address": address, "mtu": 1500, "vlan": vlan, "neighbours": neighbours})
-        };
+        let nic = |mac: &str, address: &str, neighbours: Value| json!({"mac": mac, "address": address, "mtu": 1500, "vlan": vlan, "neighbours": neighbours});
         let next = json!([{"address": destination_ip, "mac": SINK_MAC}]);
         let [in_address, out_address] = match source_ip.contains(':') {
             false => ["198.18.0.1/24", "198.18.1.1/24"],

@@ -114,7 +114,11 @@ fn captured_frames_have_their_tag_inside_in_every_mode() {
                     let frames = sink.capture(&asked).unwrap().frames;
                     assert_eq!(frames[0].frame_bytes as usize, frame_bytes);
                     let kept = STANDARD.decode(&frames[0].bytes).unwrap();
-                    assert_eq!(kept, sent[..frame_bytes.min(1000)], "{attach} {endpoints:?}");
+                    assert_eq!(
+                        kept,
+                        sent[..frame_bytes.min(1000)],
+                        "{attach} {endpoints:?}"
+                    );
                 }
             }
             sink.close().unwrap();
