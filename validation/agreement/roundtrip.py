@@ -49,8 +49,11 @@ def measure(
                 "sockperf": _sockperf_p50_ns(ground, frame_bytes, rps, directory),
                 "ping": _ping_p50_ns(ground, frame_bytes, rps, duration_s),
             }
-    passages = [passage.read(file) for file in files]
-    return {tool: RoundTrip(p50_ns[tool], passage.parts(tool, *passages, near.ip, far.ip)) for tool in TOOLS}
+    seen_near, seen_far = (passage.read(file) for file in files)
+    return {
+        tool: RoundTrip(p50_ns[tool], passage.parts(tool, seen_near, seen_far, near.ip, far.ip))
+        for tool in TOOLS
+    }
 
 
 @contextlib.contextmanager
