@@ -208,8 +208,10 @@ def test_a_round_trip_shorter_than_what_was_captured_of_it_is_missed() -> None:
 
 
 def test_ways_that_vtax_finds_otherwise_are_missed() -> None:
-    assert missed(replace(AGREED, round_trips=trips(40, 21))) == missed_by_both("way there")
-    assert missed(replace(AGREED, round_trips=trips(6, 40))) == missed_by_both("way back")
+    assert missed(replace(AGREED, round_trips=trips(1.9, 21))) == missed_by_both("way there")
+    assert missed(replace(AGREED, round_trips=trips(16, 21))) == missed_by_both("way there")
+    assert missed(replace(AGREED, round_trips=trips(6, 16))) == missed_by_both("way back")
+    assert missed(replace(AGREED, round_trips=trips(6, 31))) == missed_by_both("way back")
 
 
 def test_an_answer_may_find_a_guest_awake() -> None:
