@@ -61,7 +61,7 @@ impl Row {
         let reply = self.source.call(
             "source.run",
             json!({
-                "trial": 7, "frame_bytes": 1500, "mechanism": "paced", "intended_fps": 1000.0, "probe_fps": 1000.0,
+                "trial": 7, "frame_bytes": 1500, "mechanism": "raw", "intended_fps": 1000.0, "probe_fps": 1000.0,
                 "phases": [{"phase": "warmup", "duration_s": 0.01}, {"phase": "measure", "duration_s": 0.1}],
             }),
         );
