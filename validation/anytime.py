@@ -43,7 +43,7 @@ def run(directory: Path) -> Section:
 
 def heavy_tails(rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float64]:
     """Student's t with 5 degrees of freedom, of variance 1."""
-    return rng.standard_t(5, size) / (5 / 3) ** 0.5
+    return np.asarray(rng.standard_t(5, size) / (5 / 3) ** 0.5)
 
 
 def means(what: str, noise: Noise, rng: np.random.Generator) -> list[Check]:

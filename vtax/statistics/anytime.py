@@ -120,9 +120,9 @@ def climbed_ratio(one: Ladder[Load], other: Ladder[Load]) -> Interval:
     return Interval(ratio, first.low / second.high, first.high / second.low, n)
 
 
-def load_cap(intended_mbps: float | None, streams: int) -> float:
-    """Return what a load's throughput cannot exceed: what was to be offered, and what pacing may add to it."""
-    return math.inf if intended_mbps is None else intended_mbps * streams * (1 + PACING)
+def load_cap(intended_mbps: float, streams: int) -> float:
+    """Return what a paced load's throughput cannot exceed: what was to be offered, and what pacing may add to it."""
+    return intended_mbps * streams * (1 + PACING)
 
 
 def relative_width(interval: Interval) -> float | None:
