@@ -36,7 +36,7 @@ def test_intervals_of_an_adaptive_campaign_hold_at_every_moment(tmp_path: Path) 
     assert reached["reached"] is (reached["width"] <= 0.05)
     page = shown(result)
     assert "Repetitions as the values asked for" in page
-    assert "planned" not in (tmp_path / "r/report.html").read_text()
+    assert "trials planned" not in (tmp_path / "r/report.html").read_text()
 
 
 def test_what_did_not_get_narrow_is_said(tmp_path: Path) -> None:
