@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::Error;
+use crate::error::check_positive;
 use crate::mac::MacAddress;
 use crate::traffic::frame::{
     Endpoints, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS,
@@ -161,16 +162,6 @@ fn check_range(field: &str, value: usize, range: RangeInclusive<usize>) -> Resul
         range.end()
     );
     Err(Error::params(field, problem))
-}
-
-fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
-    if value > 0.0 && value <= greatest {
-        return Ok(());
-    }
-    Err(Error::params(
-        field,
-        format!("{value} is not above 0 and at most {greatest}"),
-    ))
 }
 
 #[cfg(test)]
