@@ -176,6 +176,7 @@ class Cell:
                     "reason": "ring full (dropped_out of src0)",
                 },
             ],
+            searches=[{"goal": "NDR"}],  # a row to be lost: its trial is of no search, so that no view has it
             latency=[
                 {
                     "stream": stream,

@@ -108,31 +108,32 @@ def test_a_lost_probes_delay_is_beyond_every_other() -> None:
 
 
 NEAR, FAR = "198.18.0.2", "198.19.0.2"
-MESSAGE = "0000000000000007"
-"""The number that a message of sockperf's begins with; its flags tell an answer from a request."""
+
+
+def sockperf(at_s: float, source_ip: str, number: int) -> list[str]:
+    return [f"{at_s:.9f}", source_ip, "", f"{number:016x}0001"]
 
 
 def test_a_round_trip_has_its_parts() -> None:
     near = passage.parse(
-        [
-            ["1.000000000", NEAR, "", MESSAGE + "0001"],
-            ["1.000040000", FAR, "", MESSAGE + "0000"],
-            ["2.000000000", NEAR, "7", ""],
-            ["2.000020000", FAR, "7", ""],
-            ["3.000000000", NEAR, "8", ""],
-        ]
+        [["2.000000000", NEAR, "7", ""], ["2.000020000", FAR, "7", ""], ["3.000000000", NEAR, "8", ""]]
     )
-    far = passage.parse(
-        [
-            ["1.000010000", NEAR, "", MESSAGE + "0001"],
-            ["1.000015000", FAR, "", MESSAGE + "0000"],
-            ["2.000006000", NEAR, "7", ""],
-            ["2.000008000", FAR, "7", ""],
-        ]
-    )
-    assert passage.parts("sockperf", near, far, NEAR, FAR) == Parts(10_000, 5_000, 25_000, 40_000)
+    far = passage.parse([["2.000006000", NEAR, "7", ""], ["2.000008000", FAR, "7", ""]])
     # The echo that is lost on its way has no parts.
     assert passage.parts("ping", near, far, NEAR, FAR) == Parts(6_000, 2_000, 12_000, 20_000)
+
+
+def test_only_what_sockperf_counts_of_its_second_is_taken() -> None:
+    begun_s = [0, 0.3, 0.5, 0.97, 1]
+    far_end_us = [90, 90, 5, 90, 90]
+    near, far = [], []
+    for number, (at_s, stay_us) in enumerate(zip(begun_s, far_end_us, strict=True)):
+        came_s = at_s + 10e-6
+        answered_s = came_s + stay_us * 1e-6
+        near += [sockperf(at_s, NEAR, number), sockperf(answered_s + 25e-6, FAR, number)]
+        far += [sockperf(came_s, NEAR, number), sockperf(answered_s, FAR, number)]
+    found = passage.parts("sockperf", passage.parse(near), passage.parse(far), NEAR, FAR)
+    assert found == Parts(10_000, 5_000, 25_000, 40_000)
 
 
 def test_a_number_used_again_is_the_later_round_trips() -> None:
@@ -208,8 +209,10 @@ def test_a_round_trip_shorter_than_what_was_captured_of_it_is_missed() -> None:
 
 
 def test_ways_that_vtax_finds_otherwise_are_missed() -> None:
-    assert missed(replace(AGREED, round_trips=trips(40, 21))) == missed_by_both("way there")
-    assert missed(replace(AGREED, round_trips=trips(6, 40))) == missed_by_both("way back")
+    assert missed(replace(AGREED, round_trips=trips(1.9, 21))) == missed_by_both("way there")
+    assert missed(replace(AGREED, round_trips=trips(16, 21))) == missed_by_both("way there")
+    assert missed(replace(AGREED, round_trips=trips(6, 16))) == missed_by_both("way back")
+    assert missed(replace(AGREED, round_trips=trips(6, 31))) == missed_by_both("way back")
 
 
 def test_an_answer_may_find_a_guest_awake() -> None:

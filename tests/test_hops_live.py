@@ -159,6 +159,6 @@ def test_a_flooded_guest(platform: str, scenario: Path, tmp_path: Path) -> None:
 
 
 def test_a_guest_whose_nic_has_too_short_a_ring(scenario: Path, tmp_path: Path) -> None:
-    options = ["--platform", "qemu-rtl8139", "--set", "intended_mbps=20"]
+    options = ["--platform", "qemu-rtl8139", "--set", "intended_mbps=60"]
     hops, lost = measure(scenario, tmp_path / "out", *options)
     assert_charged(hops, lost, "guest ring", "no room in the ring (dropped_in of the guest's eth0)")

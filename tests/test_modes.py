@@ -205,11 +205,11 @@ def test_a_bound_that_the_generator_set_is_named() -> None:
             "min_mbps: 1000",
             "min_mbps: 1000 is too large; allowed: less than the largest load",
         ),
-        (SEARCH, "NDR: 0,", "0: 0,", "search.goals"),
+        (SEARCH, "NDR: 0,", "N R: 0,", '"N R" is not such a name'),
         (SEARCH, "repetitions: 2", "repetitions: 2\nprecision: {relative_width: 0.1}", "are two modes"),
         (PRECISION, "least: 3", "least: 61", "61 is too large; allowed: at most repetitions, 60"),
         (MAXIMUM, "intended_mbps: [100, 500, 1000]", "streams: [1]", "needs a factor intended_mbps"),
-        (PRECISION, "0.02", "0", "0.0 is too small; allowed: more than 0, at most 1"),
+        (PRECISION, "0.02", "0", "0 is too small; allowed: more than 0, at most 1"),
     ],
 )
 def test_what_contradicts_a_mode_is_refused(tmp_path: Path, text: str, old: str, new: str, said: str) -> None:

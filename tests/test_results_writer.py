@@ -31,6 +31,7 @@ def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
         hops=[{"hop": "uut0", "received": 7}],
         latency=[{"stream": 0, "kind": "one-way", "corrected": False, "histogram": "HISTFAAA"}],
         environment=[{"host": "local", "kernel": "6.1"}],
+        searches=[{"goal": "NDR", "lower_mbps": 1.0}],
     )
 
 

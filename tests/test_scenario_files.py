@@ -65,7 +65,8 @@ def test_defaults(tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_what_there_is() -> None:
     with pytest.raises(
-        InputError, match=r'no scenario "quik"; did you mean "quick"\? scenarios: quick, schlosser'
+        InputError,
+        match=r'no scenario "quik"; did you mean "quick"\? scenarios: examples/.*, quick, schlosser',
     ):
         load_scenario("quik")
     with pytest.raises(InputError, match="cannot be read"):

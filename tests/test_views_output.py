@@ -171,11 +171,16 @@ def test_a_difference_of_nearly_nothing_keeps_both_bounds() -> None:
 def test_a_narrow_terminal_breaks_no_number_name_or_head(width: int, tmp_path: Path) -> None:
     delays_ns = enumerate((123_456_000, 181_112_000, 155_000_000))
     trials = [Made(platform="qemu-rtl8139", block=block, delay_ns=delay_ns) for block, delay_ns in delays_ns]
-    text = shown(make(tmp_path / "r", trials), width)
-    table = text[text.index("platform  ", text.index("One-way delay")) :].partition("\n\n")[0]
-    names = ("Mbit/s", "left out", "qemu-rtl8139", "0%")
-    for word in (*names, "151,365", "[93,504,", "245,027]", "245,790]", "245,961]"):
-        assert word in table
+    result = make(tmp_path / "r", trials)
+
+    def words(width: int) -> set[str]:
+        text = shown(result, width)
+        table = text[text.index("platform  ", text.index("One-way delay")) :].partition("\n\n")[0]
+        return set(table.split())
+
+    unbroken = {word for word in words(200) if word != "]" and any(map(str.isalnum, word))}
+    assert {"151,365", "qemu-rtl8139", "0%"} <= unbroken
+    assert unbroken <= words(width)
 
 
 @pytest.mark.parametrize("made", [{"delay_ns": None}, {"probes_lost": 5_000}])

@@ -1,17 +1,13 @@
 """`python -m validation [PART ...]`: carry out the parts, and write docs/validation.md when all of them were."""
 
-import importlib
-import platform
 import shutil
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 from validation.page import page
-from validation.section import Section
-from vtax.testbed.layout import cpu_layout
+from validation.parts import are_known, carry_out, facts
 
 PARTS = ("known_tax", "agreement", "undisturbed", "simulated", "anytime")
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
@@ -20,14 +16,13 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
 
 def main(names: list[str]) -> int:
     """Exit status 0 where everything held or is explained, 1 where something is not, 2 for an unknown part."""
-    if unknown := [name for name in names if name not in PARTS]:
-        print(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}", file=sys.stderr)
+    if not are_known(names, PARTS):
         return 2
     begun = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="vtax-validation-"))
-    sections = [_carry_out(name, directory) for name in names or PARTS]
+    sections = [carry_out("validation", name, directory) for name in names or PARTS]
     wall_min = (time.monotonic() - begun) / 60
-    text = page(_facts(wall_min), sections)
+    text = page(f"{facts(wall_min)}\n", sections)
     if names:
         print(text)
     else:
@@ -43,22 +38,6 @@ def main(names: list[str]) -> int:
     else:
         shutil.rmtree(directory)
     return 1 if missed else 0
-
-
-def _carry_out(name: str, directory: Path) -> Section:
-    print(f"validation: {name}", file=sys.stderr, flush=True)
-    part = directory / name
-    part.mkdir()
-    section: Section = importlib.import_module(f"validation.{name}").run(part)
-    return section
-
-
-def _facts(wall_min: float) -> str:
-    return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d} in {wall_min:.0f} minutes: "
-        f"{platform.system()} {platform.release()}, "
-        f"CPUs by role {cpu_layout()}.\n"
-    )
 
 
 if __name__ == "__main__":

@@ -43,9 +43,7 @@ def run(directory: Path) -> Section:
 
 def heavy_tails(rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.float64]:
     """Student's t with 5 degrees of freedom, of variance 1."""
-    values: NDArray[np.float64] = rng.standard_t(5, size)
-    values /= (5 / 3) ** 0.5
-    return values
+    return np.asarray(rng.standard_t(5, size) / (5 / 3) ** 0.5)
 
 
 def means(what: str, noise: Noise, rng: np.random.Generator) -> list[Check]:

@@ -33,11 +33,16 @@ frames' sequence numbers. Its delay ends where the frame leaves the unit under t
 *iperf3* (`-u`) alternates with vtax's trials, {REPEATS} of each, 1% planted to be lost.
 
 *sockperf* and *ping* see round trips, {ROUND_TRIPS_PER_S:,} a second, and with them the end hosts: sockets, wake-ups,
-the far end's answer. vtax measures the way there and the way back, one after the other. What a tool has beyond their
-sum over the path's first link alone is taken for the end hosts' and subtracted on the path. A guest with a kernel of
-its own is awake when the answer comes back to it, and asleep for vtax's frames in either direction: there the round
-trip lies between vtax's way there and the sum. While tools run, a loop of idle priority keeps the ends' CPU awake, as
-vtax's source does. {REPEATS} repetitions alternate; figures are medians of their medians, least and greatest.
+the far end's answer. tcpdump captures these round trips at both ends' interfaces; request and answer are paired by
+their number, and the time at the far end, and the near end's own beyond the capture, are told from the ways through
+the path. Those are held against the delays that vtax finds there and back, one after the other, at the same rate.
+vtax's begin before the source's system call, some 2 µs before that frame is captured, and end in XDP, just before the
+far capture: a tool's way may be so much shorter. It may be some µs longer: frames out of a socket take more time than
+vtax's on every part of the way, and the more the longer the path rested, which captures in between show but do not
+explain. A guest with a kernel of its own is awake when the answer comes back to it, and asleep for vtax's frames in
+either direction: there the way back lies between what forwarding takes at the least and vtax's. While tools run, the
+latency of idle CPUs is held at 0, as vtax holds it. {REPEATS} repetitions alternate; figures are medians of their
+medians, least and greatest.
 """
 
 

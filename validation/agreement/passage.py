@@ -12,6 +12,8 @@ SOCKPERF_PORT = 11111
 FRAMES = f"icmp[icmptype] == icmp-echo or icmp[icmptype] == icmp-echoreply or udp port {SOCKPERF_PORT}"
 """What to capture: ping's frames and sockperf's."""
 FIELDS = ("frame.time_epoch", "ip.src", "icmp.seq", "udp.payload")
+LEFT_OUT_NS = {"sockperf": (400_000_000, 50_000_000), "ping": (0, 0)}
+"""What a tool's own median leaves out: sockperf's warm-up and cool-down."""
 NUMBER_DIGITS = 16
 """Of a sockperf message in hexadecimal: it begins with its number."""
 
@@ -47,10 +49,13 @@ def parse(lines: Iterable[list[str]]) -> Passages:
 
 
 def parts(tool: str, near: Passages, far: Passages, near_ip: str, far_ip: str) -> Parts:
-    """Of those round trips that both ends saw whole; raises ToolFailed where there is none."""
-    requests = [number for of, number, source_ip in near if (of, source_ip) == (tool, near_ip)]
+    """Of those round trips that the tool counts and both ends saw whole; raises ToolFailed where there is none."""
+    requests = {number: left_ns for (of, number, ip), left_ns in near.items() if (of, ip) == (tool, near_ip)}
+    warmup_ns, cooldown_ns = LEFT_OUT_NS[tool]
+    begin_ns = min(requests.values(), default=0) + warmup_ns
+    end_ns = max(requests.values(), default=0) - cooldown_ns
     trips = []
-    for number in requests:
+    for number in (number for number, left_ns in requests.items() if begin_ns <= left_ns <= end_ns):
         request, answer = (tool, number, near_ip), (tool, number, far_ip)
         if request in far and answer in far and answer in near:
             trips.append((near[request], far[request], far[answer], near[answer]))

@@ -49,7 +49,7 @@ def measure(
                 "sockperf": _sockperf_p50_ns(ground, frame_bytes, rps, directory),
                 "ping": _ping_p50_ns(ground, frame_bytes, rps, duration_s),
             }
-    seen_near, seen_far = map(passage.read, files)
+    seen_near, seen_far = (passage.read(file) for file in files)
     return {
         tool: RoundTrip(p50_ns[tool], passage.parts(tool, seen_near, seen_far, near.ip, far.ip))
         for tool in TOOLS

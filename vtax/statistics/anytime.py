@@ -121,7 +121,7 @@ def climbed_ratio(one: Ladder[Load], other: Ladder[Load]) -> Interval:
 
 
 def load_cap(intended_mbps: float, streams: int) -> float:
-    """Return what a load's throughput cannot exceed: what was to be offered, and what pacing may add to it."""
+    """Return what a paced load's throughput cannot exceed: what was to be offered, and what pacing may add to it."""
     return intended_mbps * streams * (1 + PACING)
 
 

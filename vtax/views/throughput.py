@@ -45,9 +45,9 @@ class Maximum:
 
     `received_mbps` is that of the maximum itself, freed of the bias and with bounds for having been picked; the
     streams' means and the loss are of the load that was picked. `by_load_mbps` holds each load's {block: value},
-    for comparing maxima, and `caps_mbps` what each cannot exceed. Unless the platform showed its own limit, at this
-    load or a higher one, the maximum is only a `lower_bound`, and `limit` is what bounded it. `generator_limited`
-    is that of the cell that was selected.
+    for comparing maxima, and `caps_mbps` what each paced one cannot exceed. Unless the platform showed its own
+    limit, at this load or a higher one, the maximum is only a `lower_bound`, and `limit` is what bounded it.
+    `generator_limited` is that of the cell that was selected.
     """
 
     platform: str

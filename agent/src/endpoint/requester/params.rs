@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::Error;
 use crate::endpoint::message::{GREATEST_BYTES, LEAST_BYTES, ResponseBytes};
 use crate::endpoint::socket::{Options, Protocol, check_address};
+use crate::error::check_positive;
 
 const GREATEST_RPS: f64 = 1e6;
 const LONGEST_PHASE_S: f64 = 3600.0;
@@ -116,16 +117,6 @@ impl GoParams {
 /// Of checked params only.
 fn to_ns(seconds: f64) -> u64 {
     Duration::from_secs_f64(seconds).as_nanos() as u64
-}
-
-fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
-    if value > 0.0 && value <= greatest {
-        return Ok(());
-    }
-    Err(Error::params(
-        field,
-        format!("{value} is not above 0 and at most {greatest}"),
-    ))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::Error;
+use crate::error::check_positive;
 use crate::mac::MacAddress;
 use crate::traffic::frame::{
     Addresses, Endpoints, GREATEST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS, VLANS,
@@ -177,16 +178,6 @@ fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::params(field, format!("needs 1 to {most} entries")))
-}
-
-fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
-    if value > 0.0 && value <= greatest {
-        return Ok(());
-    }
-    Err(Error::params(
-        field,
-        format!("{value} is not above 0 and at most {greatest}"),
-    ))
 }
 
 #[cfg(test)]

@@ -1,0 +1,35 @@
+"""Parts of a run, as modules of a package that are chosen by name: `python -m validation` and `python -m bench`."""
+
+import importlib
+import platform
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vtax.testbed.layout import cpu_layout
+
+
+def are_known(names: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether all are parts; the user is told which are not."""
+    unknown = [name for name in names if name not in parts]
+    if unknown:
+        print(f"no such part: {', '.join(unknown)}; there are: {', '.join(parts)}", file=sys.stderr)
+    return not unknown
+
+
+def carry_out(package: str, name: str, directory: Path) -> Any:
+    """What `run` of the module returns; it has a directory of its own under `directory`."""
+    print(f"{package}: {name}", file=sys.stderr, flush=True)
+    part = directory / name
+    part.mkdir()
+    return importlib.import_module(f"{package}.{name}").run(part)
+
+
+def facts(wall_min: float, cpus: str = "") -> str:
+    """When, how long and on what machine; `cpus` is said before what its CPUs are for."""
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} in {wall_min:.0f} minutes: "
+        f"{platform.system()} {platform.release()}, {cpus}CPUs by role {cpu_layout()}."
+    )
