@@ -1,5 +1,7 @@
 """A part of the bench: what was measured of vtax and of its peers, and whether the ratio is what it must be."""
 
+import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -31,3 +33,10 @@ class Section:
     title: str
     text: str
     figures: tuple[Figure, ...]
+
+
+def sample_text(values: Iterable[float], unit: str, digits: int) -> str:
+    """Median with its unit, least and greatest, and n, as the page prints them."""
+    found = sorted(values)
+    middle, least, greatest = (f"{each:.{digits}f}" for each in (statistics.median(found), found[0], found[-1]))
+    return f"{middle} {unit} ({least} to {greatest}, n = {len(found)})"

@@ -7,11 +7,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.comparison import Comparison
 from bench.ends import End, made_ends
+from bench.figure import Figure, Section
 from bench.request_response import OUR_PORT
 
 WATCHED_S = 10.0
+TEXT = f"""
+CPU time and context switches of all threads of an agent that waits for its next request, in {WATCHED_S:g} s,
+as the scheduler counts them (`schedstat` and `status` of each thread in /proc).
+"""
 SETTLED_S = 0.5
 """After the last reply, whose writer may still be on its way to sleep."""
 
@@ -28,13 +32,13 @@ class Spent:
         return Spent(self.run_ns - earlier.run_ns, self.switches - earlier.switches)
 
 
-def run(directory: Path) -> list[Comparison]:
+def run(directory: Path) -> Section:
     """Watch an agent with source, sink and responder open; logs go to `directory`."""
     with made_ends(directory) as ends:
-        return [measure(ends.far, ends.near, protocol) for protocol in ("udp", "tcp")]
+        return Section("Idle agent", TEXT, tuple(measure(ends.far, ends.near, each) for each in ("udp", "tcp")))
 
 
-def measure(end: End, peer: End, protocol: str, watched_s: float = WATCHED_S) -> Comparison:
+def measure(end: End, peer: End, protocol: str, watched_s: float = WATCHED_S) -> Figure:
     """Watch one end's agent for a while."""
     open_all(end, peer, protocol)
     time.sleep(SETTLED_S)
@@ -42,17 +46,15 @@ def measure(end: End, peer: End, protocol: str, watched_s: float = WATCHED_S) ->
     time.sleep(watched_s)
     used = spent(end.agent.process.pid).since(before)
     end.agent.call("responder.close")
-    return Comparison(
-        name=f"idle agent: source, sink and {protocol.upper()} responder open",
-        unit="ns of CPU",
-        ours=(float(used.run_ns),),
-        peers={},
-        required="no CPU",
-        ratio=None,
-        low=None,
-        high=None,
-        holds=used == Spent(0, 0),
-        note=f"{used.switches} context switches of all its threads in {watched_s:g} s",
+    return Figure(
+        f"source, sink and {protocol.upper()} responder open",
+        f"{used.run_ns} ns of CPU, {used.switches} context switches in {watched_s:g} s",
+        "",
+        "none",
+        None,
+        None,
+        None,
+        used == Spent(0, 0),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.figure import Figure, Section
+from bench.figure import Figure, Section, sample_text
 from bench.ground import Ground, link_ground
 from bench.pauses import NOTICED_NS, Pauses, pauses, together
 from vtax.campaign.calibrate import AMPLE, PLAIN
@@ -115,8 +115,7 @@ def figures_of(frame_bytes: int, rate_mbps: int, mechanism: str, trials: list[Tr
         return [Figure(name, "", "", "trials without steal", None, None, None, False, note)]
     mean = mean_interval([abs(trial.mean_error) * 100 for trial in whole])
     error = mean_interval([trial.gap_error_p99_ns / 1000 for trial in whole])
-    p99s = sorted(trial.gap_error_p99_ns / 1000 for trial in whole)
-    middle = f"{statistics.median(p99s):.3g} us ({p99s[0]:.3g} to {p99s[-1]:.3g}, n = {len(whole)})"
+    middle = sample_text((trial.gap_error_p99_ns / 1000 for trial in whole), "us", 2)
     gap_held = error.high is not None and error.high < GAP_ERROR_NS / 1000
     figures = [
         Figure(

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.comparison import Comparison
 from bench.ends import End, Ends, made_ends
+from bench.figure import Figure, Section, sample_text
 from vtax.machine.ownership import process_start, stop_process
 from vtax.statistics.paired import paired_ratio
 
 MESSAGE_BYTES = (64, 1400)
 PROTOCOLS = ("udp", "tcp")
-ROUNDS = 12
+ROUNDS = 24
 SECONDS = 2
 WARMUP_S = 0.4
 """As sockperf's."""
@@ -27,6 +27,11 @@ GREATEST_RATIO = 1.02
 OUR_PORT, SOCKPERF_PORT = 5000, 11111
 TIMEOUT_MS = 1000
 READY_S = 10.0
+TEXT = f"""
+One message under way at a time, answered by as many bytes, over a veth pair between two namespaces, a CPU each.
+Both tools block in their sockets and leave {WARMUP_S:g} s of warm-up out; {ROUNDS} rounds of {SECONDS} s by turns, each
+tool first in every other round. Compared are means of the round trip.
+"""
 CPU_LATENCY = Path("/dev/cpu_dma_latency")
 
 
@@ -42,23 +47,28 @@ class RoundTrip:
     p50_ns: float
 
 
-def run(directory: Path) -> list[Comparison]:
+def run(directory: Path) -> Section:
     """Measure every protocol and message size; logs go to `directory`."""
     with made_ends(directory) as ends, cpu_latency_held():
-        return [
+        figures = tuple(
             compare(ends, protocol, message_bytes, directory)
             for protocol, message_bytes in itertools.product(PROTOCOLS, MESSAGE_BYTES)
-        ]
+        )
+        shown = "\n".join(
+            f"    {' '.join(command)}"
+            for command in (server_command(ends, "tcp"), client_command(ends, "tcp", MESSAGE_BYTES[0]))
+        )
+    return Section("Request and response", f"{TEXT}\nThe peer, on the same CPUs:\n\n{shown}\n", figures)
 
 
 def compare(
     ends: Ends, protocol: str, message_bytes: int, directory: Path, rounds: int = ROUNDS
-) -> Comparison:
+) -> Figure:
     """Measure both tools in turns, each first in every other round."""
     ours: list[RoundTrip] = []
     theirs: list[RoundTrip] = []
-    with responder(ends, protocol, message_bytes), sockperf_server(ends, protocol, directory) as server:
-        client = sockperf_client(ends, protocol, message_bytes)
+    with responder(ends, protocol, message_bytes), sockperf_server(ends, protocol, directory):
+        client = _within(ends.near, client_command(ends, protocol, message_bytes))
         for number in range(rounds):
             ours_first = number % 2 == 0
             if ours_first:
@@ -74,17 +84,15 @@ def compare(
     )
     if ratio is None or ratio.high is None or of_medians is None:
         raise PeerFailed(f"sockperf measured round trips of no time: {means[1]}")
-    return Comparison(
-        name=f"mean round trip, {protocol.upper()}, {message_bytes} bytes",
-        unit="ns",
-        ours=tuple(means[0]),
-        peers={"sockperf": tuple(means[1])},
-        required=f"upper 95% bound of the ratio to sockperf at most {GREATEST_RATIO:g}",
-        ratio=ratio.mean,
-        low=ratio.low,
-        high=ratio.high,
-        holds=ratio.high <= GREATEST_RATIO,
-        note=f"medians' ratio {of_medians.mean:.3f}; `{' '.join(server)}`, `{' '.join(client)}`",
+    return Figure(
+        f"mean round trip, {protocol.upper()}, {message_bytes} bytes",
+        f"{sample_text((each / 1e3 for each in means[0]), 'us', 2)}; medians' ratio {of_medians.mean:.3f}",
+        f"sockperf: {sample_text((each / 1e3 for each in means[1]), 'us', 2)}",
+        f"at most {GREATEST_RATIO:g} x",
+        ratio.mean,
+        ratio.low,
+        ratio.high,
+        ratio.high <= GREATEST_RATIO,
     )
 
 
@@ -127,27 +135,31 @@ def our_round(near: End) -> RoundTrip:
 
 
 @contextlib.contextmanager
-def sockperf_server(ends: Ends, protocol: str, directory: Path) -> Iterator[list[str]]:
-    """Yield the command of a server that listens at the far end."""
-    command = ["sockperf", "server", *_where(ends.far, protocol)]
+def sockperf_server(ends: Ends, protocol: str, directory: Path) -> Iterator[None]:
+    """A server that listens at the far end while the block lasts."""
     log = directory / "sockperf.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            _within(ends.far, command), stdout=output, stderr=subprocess.STDOUT, process_group=0
+            _within(ends.far, server_command(ends, protocol)), stdout=output, stderr=subprocess.STDOUT, process_group=0
         )
     ends.record.add_process(process.pid, "sockperf")
     try:
         _await_words(process, log, "to block on socket")
-        yield command
+        yield
     finally:
         stop_process(process.pid, process_start(process.pid))
         process.wait()
 
 
-def sockperf_client(ends: Ends, protocol: str, message_bytes: int) -> list[str]:
-    """The command of one round, as it is run in the near end's namespace."""
+def server_command(ends: Ends, protocol: str) -> list[str]:
+    """sockperf's server, which blocks in its socket by default."""
+    return ["sockperf", "server", *_where(ends.far, protocol)]
+
+
+def client_command(ends: Ends, protocol: str, message_bytes: int) -> list[str]:
+    """One round of sockperf: a message under way at a time, the whole round trip told."""
     load = ["-m", str(message_bytes), "-t", str(SECONDS), "--full-rtt"]
-    return _within(ends.near, ["sockperf", "ping-pong", *_where(ends.far, protocol), *load])
+    return ["sockperf", "ping-pong", *_where(ends.far, protocol), *load]
 
 
 def sockperf_round(client: list[str]) -> RoundTrip:

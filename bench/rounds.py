@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bench.figure import Figure
+from bench.figure import Figure, sample_text
 from bench.ground import Ground
 from bench.senders import Sender
 from vtax.statistics import paired_ratio
@@ -75,6 +75,4 @@ def against(
 
 def mpps_text(values: Iterable[float]) -> str:
     """Median, least, greatest and n of rates in frames a second."""
-    millions = sorted(value / 1e6 for value in values)
-    middle = statistics.median(millions)
-    return f"{middle:.3f} Mpps ({millions[0]:.3f} to {millions[-1]:.3f}, n = {len(millions)})"
+    return sample_text((value / 1e6 for value in values), "Mpps", 3)

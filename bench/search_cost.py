@@ -1,10 +1,4 @@
-"""Trial time of the modes that stop by what they measure, against designs fixed beforehand.
-
-`precision` against schlosser2011/dedicated, on raw, one stream, two frame sizes, all loads: the width that its most
-variable cell has after nine trials of ten seconds is asked of every cell. That cell is measured so; the trial time of
-the others is computed. `search` against two binary searches of 60 s trials between nothing and the largest load, down
-to the same width: their number is computed from the bounds that were found.
-"""
+"""Trial time of the modes that stop by what they measure, against designs fixed beforehand."""
 
 import math
 import sys
@@ -13,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.figure import Figure, Section
 from vtax import campaign
 from vtax.results import Result
 from vtax.scenario import Scenario, load_scenario
@@ -23,6 +18,16 @@ FIXED = "schlosser2011/dedicated"
 FRAME_BYTES = (64, 1500)
 BINARY_TRIAL_S = 60.0
 GOAL_WIDTH = 0.01
+LARGEST_GRID_RATIO = 0.2
+LARGEST_SEARCH_RATIO = 0.1
+
+TEXT = f"""
+Seconds of warm-up and measurement, on raw with one stream. *`precision`* is held against `{FIXED}` at frames of
+{" and ".join(map(str, FRAME_BYTES))} bytes and all its loads: the width that its most variable cell has after its own
+trials is asked of every cell. That cell is measured so here; the trial time of the others follows from the design.
+*`search`* is held against two binary searches of {BINARY_TRIAL_S:g} s trials between nothing and the link's rate, for
+NDR and for PDR, down to the same width; how many trials they need follows from the bounds that were found.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,23 +52,48 @@ class SearchCost:
     search_width: float
     search_trials: int
 
-    @property
-    def grid_ratio(self) -> float:
-        """What `precision` takes of the fixed grid's trial time; at most a fifth."""
-        return self.precision_s / self.fixed_s
 
-    @property
-    def maximum_ratio(self) -> float:
-        """What finding the maximum takes of the fixed grid's trial time."""
-        return self.maximum_s / self.maximum_fixed_s
-
-    @property
-    def search_ratio(self) -> float:
-        """What NDR and PDR together take of two binary searches; at most a tenth."""
-        return self.search_s / self.binary_s
+def run(directory: Path) -> Section:
+    """Carry out the campaigns below `directory`; raises as campaign.run does."""
+    return Section("Trial time", TEXT, figures_of(measure(directory)))
 
 
-def run(directory: Path) -> SearchCost:
+def figures_of(cost: SearchCost) -> tuple[Figure, ...]:
+    """What each mode takes of a fixed design's trial time."""
+    every_cell = cost.cells_reached == cost.cells
+    return (
+        _figure(
+            f"`precision`, {cost.cells} cells to a relative width of {cost.fixed_width:.2%}; "
+            f"{cost.cells_reached} reached it, the widest {cost.precision_width:.2%}",
+            (cost.precision_s, cost.fixed_s),
+            LARGEST_GRID_RATIO,
+            reached=every_cell,
+        ),
+        _figure(
+            f"`precision` of the maximum at {FRAME_BYTES[0]} B to the same width",
+            (cost.maximum_s, cost.maximum_fixed_s),
+            None,
+            reached=True,
+        ),
+        _figure(
+            f"`search`, NDR and PDR at {FRAME_BYTES[0]} B to {cost.search_width:.2%} in {cost.search_trials} "
+            f"trials, against {cost.binary_trials} of {BINARY_TRIAL_S:g} s",
+            (cost.search_s, cost.binary_s),
+            LARGEST_SEARCH_RATIO,
+            reached=cost.search_width <= GOAL_WIDTH,
+        ),
+    )
+
+
+def _figure(name: str, seconds: tuple[float, float], largest: float | None, *, reached: bool) -> Figure:
+    ours, fixed = seconds
+    ratio = ours / fixed
+    required = "" if largest is None else f"at most {largest:g} x"
+    holds = None if largest is None else reached and ratio <= largest
+    return Figure(name, f"{ours:.0f} s", f"fixed design: {fixed:.0f} s", required, ratio, None, None, holds)
+
+
+def measure(directory: Path) -> SearchCost:
     """Carry out the campaigns below `directory`; raises as campaign.run does."""
     fixed = load_scenario(FIXED)
     variable = fixed.override(["raw"], ["streams=1", "frame_bytes=64", "intended_mbps=max"])

@@ -2,7 +2,7 @@
 
 import subprocess
 
-PACKAGES = ("netsniff-ng", "iperf3", "dpdk-dev", "tcpdump")
+PACKAGES = ("netsniff-ng", "iperf3", "dpdk-dev", "tcpdump", "sockperf")
 
 
 def versions() -> str:
