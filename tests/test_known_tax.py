@@ -2,12 +2,16 @@
 
 import pytest
 
-from validation.known_tax import CASES, MEDIAN_DELAY, Case, holds, lateness
+from validation.known_tax import CASES, LONG, MEDIAN_DELAY, SHORT, Case, holds, lateness, outside
+from validation.residence import Held
 from vtax.platforms.egress_qdisc import DEFAULT
 from vtax.statistics.interval import Interval
 
 DELAY = Case("delayed", "netem delay 1ms", "median delay", MEDIAN_DELAY, 1e6)
-STAMPED = {DEFAULT: {0: 2e3, 1: 3e3, 2: 4e3}, "netem delay 1ms": {0: 1.042e6, 1: 1.043e6, 2: 1.045e6}}
+STAMPED = {
+    DEFAULT: {0: Held(2e3, 62e3), 1: Held(3e3, 63e3), 2: Held(4e3, 64e3)},
+    "netem delay 1ms": {0: Held(1.042e6, 1.112e6), 1: Held(1.043e6, 1.113e6), 2: Held(1.045e6, 1.116e6)},
+}
 
 
 def test_lateness_is_what_the_guest_held_frames_longer_than_planted() -> None:
@@ -19,16 +23,21 @@ def test_lateness_is_what_the_guest_held_frames_longer_than_planted() -> None:
 
 def test_lateness_belongs_to_delays_alone() -> None:
     for case in CASES:
-        asked = {case.reference: {0: 1.0}, case.qdisc: {0: case.truth + 1}}
+        asked = {case.reference: {0: Held(1.0, 2.0)}, case.qdisc: {0: Held(case.truth + 1, case.truth + 2)}}
         assert (lateness(asked, case) is not None) is (case.quantity is MEDIAN_DELAY), case
         assert lateness({case.qdisc: asked[case.qdisc]}, case) is None
     assert lateness({}, DELAY) is None
 
 
+def test_what_the_kernel_does_not_account_for_was_outside_it() -> None:
+    longer = outside(STAMPED, DELAY)
+    assert longer is not None and longer.mean == pytest.approx((10e3 + 10e3 + 11e3) / 3)
+
+
 def test_of_two_delays_the_lateness_is_what_theirs_differ_by() -> None:
-    later = Case("delayed", "netem delay 2ms", "median delay", MEDIAN_DELAY, 1e6, "netem delay 1ms")
-    stamped = {"netem delay 1ms": {0: 1.04e6, 1: 1.05e6}, "netem delay 2ms": {0: 2.07e6, 1: 2.09e6}}
-    late = lateness(stamped, later)
+    longer = Case("delayed", LONG, "median delay", MEDIAN_DELAY, 1e6, SHORT)
+    held = {SHORT: {0: Held(0.24e6, 0), 1: Held(0.25e6, 0)}, LONG: {0: Held(1.27e6, 0), 1: Held(1.29e6, 0)}}
+    late = lateness(held, longer)
     assert late is not None and late.mean == pytest.approx((30e3 + 40e3) / 2)
 
 
@@ -51,3 +60,10 @@ def test_the_truth_is_as_uncertain_as_the_lateness_in_it(
     found: Interval | None, late: Interval | None, expected: bool
 ) -> None:
     assert holds(found, 1.0, late) is expected
+
+
+def test_every_measured_part_of_the_truth_counts() -> None:
+    found, late = Interval(1.06, 1.05, 1.07, 8), Interval(0.04, 0.04, 0.04, 8)
+    assert not holds(found, 1.0, late)
+    assert holds(found, 1.0, late, Interval(0.02, 0.02, 0.02, 8))
+    assert not holds(found, 1.0, late, Interval(0.02, None, None, 1))

@@ -1,12 +1,12 @@
 """Known tax in, measured tax out: what a guest's own kernel is told to do to frames, vtax has to find."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from validation.campaigns import carry_out
-from validation.residence import REPEATS, Load, NotStamped, medians_ns
+from validation.residence import REPEATS, Held, Load, NotStamped, stamped
 from validation.section import Check, Section
 from vtax.platforms.egress_qdisc import DEFAULT
 from vtax.results import Result
@@ -15,14 +15,15 @@ from vtax.statistics.paired import ByBlock, paired_difference
 from vtax.units import mbps
 
 CONFIDENCE = 0.999
-Stamped = Mapping[str, ByBlock]
-"""Median residence in nanoseconds, by discipline and repetition."""
+Stamped = Mapping[str, Mapping[int, Held]]
+"""What was held behind each discipline, by repetition."""
 
 REORDER = "netem delay 3ms reorder 10%"
 LIMIT = "tbf rate 50mbit burst 8kb limit 64kb overhead 24"
-DELAYS = ("netem delay 1ms", "netem delay 2ms", "netem delay 1ms 200us", "netem loss 1% delay 1ms")
+SHORT, LONG = "netem delay 200us", "netem delay 1200us"
+DELAYS = ("netem delay 1ms", "netem delay 1ms 200us", "netem loss 1% delay 1ms", SHORT, LONG)
 DELAYED = Load(frame_bytes=64, fps=1000 / 1.5, duration_s=1.5)
-"""Frames that leave 1.5 ms apart: when one that is delayed by whole milliseconds is due, no other comes."""
+"""Frames that leave 1.5 ms apart: one is delayed at a time, and none comes when it is due."""
 CAMPAIGNS: dict[str, list[str]] = {
     "small": [],
     "delayed": [
@@ -74,8 +75,7 @@ CASES = (
     Case("small", "netem loss 1%", "loss", LOSS, 0.01),
     Case("small", "netem loss 0.01%", "loss", LOSS, 0.0001),
     Case("delayed", "netem delay 1ms", "median delay", MEDIAN_DELAY, 1e6),
-    Case("delayed", "netem delay 2ms", "median delay", MEDIAN_DELAY, 2e6),
-    Case("delayed", "netem delay 2ms", "median delay", MEDIAN_DELAY, 1e6, "netem delay 1ms"),
+    Case("delayed", LONG, "median delay", MEDIAN_DELAY, 1e6, SHORT),
     Case("delayed", "netem delay 1ms 200us", "median delay", MEDIAN_DELAY, 1e6),
     Case("small", "netem duplicate 1%", "duplication", DUPLICATION, 0.01),
     Case("small", "netem loss 1% delay 1ms", "loss", LOSS, 0.01),
@@ -103,6 +103,11 @@ of its own as the campaign's are. What their medians differ by beyond the plante
 to it; its own 99.9% interval widens that of the difference. Frames leave 1.5 ms apart: none comes when another is due,
 which would send both. The interval is wider by half a bucket of the histogram, 1/256 of the delay.
 
+A guest that waited for its timer may also take longer *outside* that kernel, on an emulated CPU above all, than one
+that forwards at once. `{LONG}` against `{SHORT}` plants the same millisecond without this: behind both, one frame
+waits at a time, and leaves by the timer. Where a comparison with no discipline misses, the stamped trials say
+how much longer frames took outside the guest's kernel; if that is what is missed, it is said below the table.
+
 *Limit.* 50 Mbit/s at layer 1 (24 bytes of overhead a frame) of an offered 80. The warm-up fills the bucket's queue
 within 17 ms; it is as full at the end of the window as at its beginning, so that what drains afterwards adds nothing.
 """
@@ -115,22 +120,23 @@ def run(directory: Path) -> Section:
     checks: list[Check] = []
     for platform in platforms:
         try:
-            stamped = medians_ns(platform, (DEFAULT, *DELAYS), DELAYED)
+            held = stamped(platform, (DEFAULT, *DELAYS), DELAYED)
         except NotStamped as failure:
-            stamped = {}
+            held = {}
             what = f"{platform}: frames stamped by the guest's kernel"
             checks.append(Check(what, f"not measured: {failure}", "measured", holds=False))
-        checks += [compare(results[case.campaign], platform, case, stamped) for case in CASES]
+        checks += [compare(results[case.campaign], platform, case, held) for case in CASES]
     checks += [charge(list(results.values()), platform) for platform in platforms]
     return Section("Known tax in, measured tax out", TEXT, tuple(checks))
 
 
-def compare(result: Result, platform: str, case: Case, stamped: Stamped) -> Check:
+def compare(result: Result, platform: str, case: Case, held: Stamped) -> Check:
     """Whether the interval of the difference holds the planted value, with the lateness of a delay's timer."""
     found = _difference(result, platform, case)
     against = "" if case.reference == DEFAULT else f" against `{case.reference}`"
-    late = lateness(stamped, case)
+    late = lateness(held, case)
     planted = case.quantity.text(case.truth)
+    longer = outside(held, case)
     if late is not None:
         planted += f" and a lateness of {_interval_text(late, MEDIAN_DELAY)}"
     return Check(
@@ -138,6 +144,21 @@ def compare(result: Result, platform: str, case: Case, stamped: Stamped) -> Chec
         _interval_text(found, case.quantity),
         f"{planted} within the interval",
         holds(found, case.truth, late),
+        _explained(found, case, late, longer),
+    )
+
+
+def _explained(
+    found: Interval | None, case: Case, late: Interval | None, longer: Interval | None
+) -> str | None:
+    """That a comparison with no discipline misses by what frames took longer outside the guest's kernel."""
+    if case.reference != DEFAULT or longer is None or holds(found, case.truth, late):
+        return None
+    if not holds(found, case.truth, late, longer):
+        return None
+    return (
+        "In the trials that the guest's kernel stamped, frames took longer outside it behind the discipline than "
+        f"without, by {_interval_text(longer, MEDIAN_DELAY)}. With this the interval holds the planted delay."
     )
 
 
@@ -153,12 +174,28 @@ def _difference(result: Result, platform: str, case: Case) -> Interval | None:
     return replace(found, low=found.low - hidden, high=found.high + hidden)
 
 
-def lateness(stamped: Stamped, case: Case) -> Interval | None:
+def lateness(held: Stamped, case: Case) -> Interval | None:
     """How much longer than planted the guest's kernel itself says that it held frames; None where nobody asked."""
-    if case.quantity is not MEDIAN_DELAY or not {case.qdisc, case.reference} <= stamped.keys():
+    longer = _longer(held, case, lambda each: each.residence_ns)
+    if longer is None:
         return None
-    held = {repetition: ns - case.truth for repetition, ns in stamped[case.qdisc].items()}
-    return paired_difference(held, stamped[case.reference], CONFIDENCE)
+    return paired_difference(longer, dict.fromkeys(longer, case.truth), CONFIDENCE)
+
+
+def outside(held: Stamped, case: Case) -> Interval | None:
+    """How much longer frames took outside the guest's kernel; None where nobody asked."""
+    longer = _longer(held, case, lambda each: each.delay_ns - each.residence_ns)
+    if longer is None:
+        return None
+    return paired_difference(longer, dict.fromkeys(longer, 0.0), CONFIDENCE)
+
+
+def _longer(held: Stamped, case: Case, time_ns: Callable[[Held], float]) -> ByBlock | None:
+    """By repetition, what a time of the case's discipline is longer than its reference's."""
+    if case.quantity is not MEDIAN_DELAY or not {case.qdisc, case.reference} <= held.keys():
+        return None
+    reference = held[case.reference]
+    return {number: time_ns(each) - time_ns(reference[number]) for number, each in held[case.qdisc].items()}
 
 
 def charge(results: list[Result], platform: str) -> Check:
@@ -186,17 +223,19 @@ def _by_block(result: Result, platform: str, qdisc: str, quantity: Quantity) -> 
     return {row["block"]: float(row["value"]) for row in rows.to_pylist() if row["value"] is not None}
 
 
-def holds(found: Interval | None, truth: float, late: Interval | None = None) -> bool:
-    """Whether the interval has the truth within; `late` is part of the truth, and as uncertain as it says."""
+def holds(found: Interval | None, truth: float, *parts: Interval | None) -> bool:
+    """Whether the interval has the truth within; measured `parts` of the truth add to it, as uncertain as they say."""
     if found is None or found.low is None or found.high is None:
         return False
-    if late is None:
-        return found.low <= truth <= found.high
-    if late.low is None or late.high is None:
-        return False
-    truth += late.mean
-    below = math.hypot(found.mean - found.low, late.high - late.mean)
-    above = math.hypot(found.high - found.mean, late.mean - late.low)
+    below, above = found.mean - found.low, found.high - found.mean
+    for part in parts:
+        if part is None:
+            continue
+        if part.low is None or part.high is None:
+            return False
+        truth += part.mean
+        below = math.hypot(below, part.high - part.mean)
+        above = math.hypot(above, part.mean - part.low)
     return found.mean - below <= truth <= found.mean + above
 
 

@@ -1,4 +1,4 @@
-"""How long a guest's own kernel holds frames, by its own time stamps of frames that cross it as a campaign's do."""
+"""How long a guest's own kernel holds frames, by its own time stamps, beside the delay that vtax measures of them."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from vtax.platforms import presets
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.local import GUEST
 
-REPEATS = 5
+REPEATS = 8
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,20 @@ class Load:
     duration_s: float
 
 
+@dataclass(frozen=True)
+class Held:
+    """Medians of one trial's frames: how long the guest's kernel says it had them, and their one-way delay."""
+
+    residence_ns: float
+    delay_ns: float
+
+
 class NotStamped(Exception):  # noqa: N818 - it states what the guest did
     """The guest's kernel could not be asked: why."""
 
 
-def medians_ns(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, dict[int, float]]:
-    """Median residence behind each discipline, by repetition; raises NotStamped.
+def stamped(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, dict[int, Held]]:
+    """What is held behind each discipline, by repetition; raises NotStamped.
 
     Each trial has a guest of its own, as those of a campaign's blocks have: guests differ from boot to boot.
     """
@@ -39,7 +47,7 @@ def medians_ns(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, di
     with hold_host("validation residence") as record:
         try:
             os.sched_setaffinity(0, cpus["controller"])
-            found: dict[str, dict[int, float]] = {qdisc: {} for qdisc in qdiscs}
+            found: dict[str, dict[int, Held]] = {qdisc: {} for qdisc in qdiscs}
             for repetition, qdisc in product(range(REPEATS), qdiscs):
                 found[qdisc][repetition] = _behind(platform, qdisc, load, cpus, record)
             return found
@@ -51,7 +59,7 @@ def medians_ns(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, di
 
 def _behind(
     platform: str, qdisc: str, load: Load, cpus: dict[str, list[int]], record: OwnershipRecord
-) -> float:
+) -> Held:
     preset, trials = presets()[platform], Trials()
     config = preset.resolve({"egress_qdisc": qdisc})
     emulated = preset.platform().prepare(config).emulated
@@ -61,9 +69,9 @@ def _behind(
         path.open()
         path.testbed.uut.call(GUEST, "residence.open", {})
         _, flow = trials.whole(path, asked, emulated=emulated)
-        stamped = path.testbed.uut.call(GUEST, "residence.read", {})
+        residence = path.testbed.uut.call(GUEST, "residence.read", {})
     finally:
         path.close()
-    if stamped["frames"] < flow.received:
-        raise NotStamped(f"{platform}: the guest stamped {stamped['frames']} of {flow.received} frames")
-    return float(stamped["p50_ns"])
+    if residence["frames"] < flow.received:
+        raise NotStamped(f"{platform}: the guest stamped {residence['frames']} of {flow.received} frames")
+    return Held(float(residence["p50_ns"]), flow.delay_p50_ns)
