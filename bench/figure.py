@@ -38,5 +38,7 @@ class Section:
 def sample_text(values: Iterable[float], unit: str, digits: int) -> str:
     """Median with its unit, least and greatest, and n, as the page prints them."""
     found = sorted(values)
-    middle, least, greatest = (f"{each:.{digits}f}" for each in (statistics.median(found), found[0], found[-1]))
+    middle, least, greatest = (
+        f"{each:.{digits}f}" for each in (statistics.median(found), found[0], found[-1])
+    )
     return f"{middle} {unit} ({least} to {greatest}, n = {len(found)})"

@@ -35,7 +35,9 @@ class Spent:
 def run(directory: Path) -> Section:
     """Watch an agent with source, sink and responder open; logs go to `directory`."""
     with made_ends(directory) as ends:
-        return Section("Idle agent", TEXT, tuple(measure(ends.far, ends.near, each) for each in ("udp", "tcp")))
+        return Section(
+            "Idle agent", TEXT, tuple(measure(ends.far, ends.near, each) for each in ("udp", "tcp"))
+        )
 
 
 def measure(end: End, peer: End, protocol: str, watched_s: float = WATCHED_S) -> Figure:

@@ -61,9 +61,7 @@ def run(directory: Path) -> Section:
     return Section("Request and response", f"{TEXT}\nThe peer, on the same CPUs:\n\n{shown}\n", figures)
 
 
-def compare(
-    ends: Ends, protocol: str, message_bytes: int, directory: Path, rounds: int = ROUNDS
-) -> Figure:
+def compare(ends: Ends, protocol: str, message_bytes: int, directory: Path, rounds: int = ROUNDS) -> Figure:
     """Measure both tools in turns, each first in every other round."""
     ours: list[RoundTrip] = []
     theirs: list[RoundTrip] = []
@@ -140,7 +138,10 @@ def sockperf_server(ends: Ends, protocol: str, directory: Path) -> Iterator[None
     log = directory / "sockperf.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            _within(ends.far, server_command(ends, protocol)), stdout=output, stderr=subprocess.STDOUT, process_group=0
+            _within(ends.far, server_command(ends, protocol)),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            process_group=0,
         )
     ends.record.add_process(process.pid, "sockperf")
     try:
