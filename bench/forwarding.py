@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.figure import Figure, Section
 from bench.ground import SOURCE_INTERFACE, Ground, router_ground
 from bench.rounds import ROUNDS, against, in_rounds
-from bench.senders import PEERS, Sender, fastest
+from bench.senders import Sender, fastest, peers
 from vtax.campaign.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 
@@ -31,11 +31,11 @@ def run(directory: Path) -> Section:
         router_ground(record, cpu_layout(), directory) as ground,
     ):
         for frame_bytes in FRAME_BYTES:
-            ours = fastest(ground, frame_bytes)
-            rates = in_rounds(ground, (ours, *PEERS), frame_bytes)
+            ours, others = fastest(ground, frame_bytes), peers(own_context=True)
+            rates = in_rounds(ground, (ours, *others), frame_bytes)
             name = f"{frame_bytes} B through the router: the best peer"
-            figure = against(name, rates, ours, PEERS, LEAST)
-            best = next((peer for peer in PEERS if figure.peers.startswith(f"{peer.name}:")), None)
+            figure = against(name, rates, ours, others, LEAST)
+            best = next((peer for peer in others if figure.peers.startswith(f"{peer.name}:")), None)
             if figure.holds is False and best is not None:
                 figure = replace(figure, note=_saturation(ground, best, frame_bytes) or figure.note)
             figures.append(figure)

@@ -10,11 +10,12 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from bench.counter import Counter, counted
+from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link
+from vtax.testbed.link import PIECES, LinkEnd, complete_frames, make_link
 from vtax.testbed.local import LocalSettings, LocalTestbed
 
 STREAM = StreamAddresses(0)
@@ -63,6 +64,15 @@ class Ground:
             "source_port": UDP_PORT,
             "destination_port": UDP_PORT,
         }
+
+    @contextlib.contextmanager
+    def in_pieces(self) -> Iterator[None]:
+        """Let frames leave in pieces while the block lasts: trafgen's are, and would have to be copied."""
+        set_offload(self.source.namespace, SOURCE_INTERFACE, PIECES, True)
+        try:
+            yield
+        finally:
+            set_offload(self.source.namespace, SOURCE_INTERFACE, PIECES, False)
 
     def counting(self, frame_bytes: int, at: str = "tc") -> contextlib.AbstractContextManager[Counter]:
         """Count and drop frames of one length at the far end."""

@@ -14,10 +14,10 @@ ROUNDS = 7
 
 @dataclass
 class Rates:
-    """Frames a second of each sender by round, and the last words of those that sent none."""
+    """Frames a second of each sender by round, and the last words of those that sent none, once a round."""
 
     fps: dict[str, dict[int, float]] = field(default_factory=dict)
-    words: dict[str, str] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
         """A sender's median, least, greatest and n, in Mpps; or that there is none."""
@@ -25,18 +25,21 @@ class Rates:
 
 
 def in_rounds(ground: Ground, senders: Sequence[Sender], frame_bytes: int) -> Rates:
-    """The rate of each at the far end, by turns; each round begins with another one."""
+    """The rate of each at the far end, by turns; each round begins with another one.
+
+    A round before the first counts for nothing: in it, programs are read from the disk.
+    """
     rates = Rates()
-    for number in range(ROUNDS):
+    for number in range(-1, ROUNDS):
         first = number % len(senders)
         for sender in (*senders[first:], *senders[:first]):
-            if sender.name in rates.words:
-                continue
             with ground.counting(frame_bytes) as counter:
                 words = sender.flood(ground, frame_bytes)
                 fps = counter.read().fps
+            if number < 0:
+                continue
             if fps is None:
-                rates.words[sender.name] = words
+                rates.words.setdefault(sender.name, []).append(words)
             else:
                 rates.fps.setdefault(sender.name, {})[number] = fps
     return rates
@@ -48,12 +51,15 @@ def against(
     """vtax against the fastest of the peers; at least so many times as fast, where that is required."""
     measured = [peer for peer in peers if rates.fps.get(peer.name)]
     silent = [
-        f"{peer.name} sent nothing: `{rates.words[peer.name]}`" for peer in peers if peer.name in rates.words
+        f"{peer.name} sent nothing in {len(words)} of {ROUNDS} rounds: `{words[-1]}`"
+        for peer in peers
+        if (words := rates.words.get(peer.name))
     ]
     required = "" if least is None else f"at least {least:g} x"
     note = ". ".join(silent) or None
     if not measured or not rates.fps.get(ours.name):
-        return Figure(name, rates.text(ours.name), "", required, None, None, None, False, note)
+        holds = None if least is None else False
+        return Figure(name, rates.text(ours.name), "", required, None, None, None, holds, note)
     best = max(measured, key=lambda peer: statistics.median(rates.fps[peer.name].values()))
     ratio = paired_ratio(rates.fps[ours.name], rates.fps[best.name])
     if ratio is None:

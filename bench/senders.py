@@ -51,15 +51,15 @@ def vtax(mechanism: str) -> Sender:
     return Sender("vtax", f"vtax {mechanism}", flood)
 
 
-def trafgen_command(ground: Ground, frame_bytes: int) -> list[str]:
-    """Memory-mapped ring, one process, past the qdisc (trafgen's default); the packet in trafgen's own language."""
+def trafgen_command(ground: Ground, frame_bytes: int, *, queued: bool = False) -> list[str]:
+    """Memory-mapped ring, one process, past the qdisc (trafgen's default) or not; the packet in its own language."""
     payload_bytes = frame_bytes - HEADER_BYTES
     packet = (
         f"{{ eth(da={ground.next_mac}, sa={STREAM.source_mac}), "
         f"ipv4(da={ground.far_ip}, sa={STREAM.source_ip}, ttl=64), "
         f"udp(sp={UDP_PORT}, dp={UDP_PORT}), fill(0, {payload_bytes}) }}"
     )
-    options = ["--cpus", "1", "--no-sock-mem", "--no-cpu-stats"]
+    options = ["--cpus", "1", "--no-sock-mem", "--no-cpu-stats", *(["--qdisc-path"] if queued else [])]
     return ["trafgen", "--dev", SOURCE_INTERFACE, *options, packet]
 
 
@@ -101,15 +101,16 @@ def _timed(family: str, command: Callable[[Ground, int], list[str]]) -> Flood:
 def _words(ground: Ground, command: list[str]) -> str:
     """Run to the end and return the last words; whether frames came is what tells of success."""
     full = within(ground.source, ground.cpu, command)
-    done = subprocess.run(
-        full,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=30,
-    )
+    with ground.in_pieces():
+        done = subprocess.run(
+            full,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=30,
+        )
     return (done.stdout + done.stderr).strip()[-LAST_WORDS:]
 
 
@@ -118,6 +119,12 @@ AF_XDP, AF_PACKET = (
     f"net_af_packet0,iface={SOURCE_INTERFACE},qdisc_bypass=1",
 )
 TRAFGEN = Sender("trafgen", "trafgen", _timed("trafgen", trafgen_command))
+TRAFGEN_QUEUED = Sender(
+    "trafgen",
+    "trafgen --qdisc-path",
+    _timed("trafgen", lambda ground, frame_bytes: trafgen_command(ground, frame_bytes, queued=True)),
+)
+"""Past the qdisc, trafgen ends at the first frame that a full ring does not take."""
 IPERF3 = Sender("iperf3", "iperf3 -u", _iperf3)
 TESTPMD_XDP = Sender(
     "testpmd",
@@ -129,7 +136,12 @@ TESTPMD_PACKET = Sender(
     "testpmd net_af_packet",
     _timed("testpmd", lambda ground, frame_bytes: testpmd_command(ground, frame_bytes, AF_PACKET)),
 )
-PEERS = (TRAFGEN, IPERF3, TESTPMD_XDP, TESTPMD_PACKET)
+TESTPMD = (TESTPMD_XDP, TESTPMD_PACKET)
+
+
+def peers(*, own_context: bool) -> tuple[Sender, ...]:
+    """Everybody else, each as it is fastest where the far end runs in that context."""
+    return (TRAFGEN_QUEUED if own_context else TRAFGEN, IPERF3, *TESTPMD)
 
 
 def fastest(ground: Ground, frame_bytes: int) -> Sender:
@@ -147,6 +159,7 @@ def commands(ground: Ground, frame_bytes: int) -> list[str]:
     """What the peers were started with, as a shell takes it."""
     lines = [
         trafgen_command(ground, frame_bytes),
+        trafgen_command(ground, frame_bytes, queued=True),
         iperf3_command(ground, frame_bytes),
         testpmd_command(ground, frame_bytes, AF_XDP),
         testpmd_command(ground, frame_bytes, AF_PACKET),

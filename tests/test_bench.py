@@ -38,10 +38,10 @@ def test_a_ratio_is_paired_within_rounds_and_its_whole_interval_must_hold() -> N
 
 def test_the_fastest_of_the_peers_is_compared_and_a_silent_one_quoted() -> None:
     found = rates([6e6, 6e6], [3e6, 3e6])
-    found.words[TESTPMD_PACKET.name] = "EAL: Cannot init"
+    found.words[TESTPMD_PACKET.name] = ["EAL: Cannot init"]
     figure = against("generation", found, OURS, (TESTPMD_PACKET, TRAFGEN), 1.5)
     assert figure.peers.startswith("trafgen: 3.000 Mpps")
-    assert figure.note == "testpmd net_af_packet sent nothing: `EAL: Cannot init`"
+    assert figure.note == "testpmd net_af_packet sent nothing in 1 of 7 rounds: `EAL: Cannot init`"
 
 
 def test_pauses_spoil_gaps_by_their_length() -> None:
