@@ -33,8 +33,9 @@ most {LONGEST_BURST}. Trials during which the hypervisor reported stolen time ar
 are left.
 
 A hypervisor also stops a CPU without reporting it. Before each trial a loop that does nothing but read the
-clock ran on the source's CPU; from the pauses it saw follows how many gaps any source must miss by more
-than {GAP_ERROR_NS / 1000:g} us.
+clock ran on the source's CPU. From the pauses it saw follows how many gaps a source must miss by more than
+{GAP_ERROR_NS / 1000:g} us if it sends at once what is overdue; one that did not would add to the delay of frames,
+which counts from when they were due.
 """
 
 

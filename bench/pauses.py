@@ -17,16 +17,23 @@ class Pauses:
     elapsed_ns: int
 
     def share_of_gaps(self, gap_ns: float) -> float:
-        """Least share of departures, `gap_ns` apart, whose gap these pauses make wrong by more than NOTICED_NS.
+        """Share of departures, `gap_ns` apart, whose gap these pauses make wrong by more than NOTICED_NS.
 
-        A pause shorter than the gap meets a departure with the probability of their lengths, and spoils the gap
-        before it and the one behind it. A longer one spoils the gap that it begins in.
+        For a source that sends at once what is overdue, as delays that count from when a frame was due need it. A
+        pause shorter than the gap meets a departure with the probability of their lengths, and spoils the gap before
+        it and the one behind it. A longer one spoils the gap that it begins in; those of the frames that fall due
+        meanwhile, since they leave together; and the next, unless little is left of it.
         """
         gaps = self.elapsed_ns / gap_ns
-        spoilt = sum(
-            2 * (length - NOTICED_NS) / gap_ns if length < gap_ns else 1.0 for length in self.lengths_ns
-        )
-        return spoilt / gaps
+        return sum(self._spoilt(length, gap_ns) for length in self.lengths_ns) / gaps
+
+    @staticmethod
+    def _spoilt(length: int, gap_ns: float) -> float:
+        if length < gap_ns:
+            return 2 * (length - NOTICED_NS) / gap_ns
+        if gap_ns <= NOTICED_NS:
+            return 1.0
+        return length / gap_ns + 1 - NOTICED_NS / gap_ns
 
     def text(self) -> str:
         """How often and how long, in words."""

@@ -51,16 +51,20 @@ def vtax(mechanism: str) -> Sender:
     return Sender("vtax", f"vtax {mechanism}", flood)
 
 
-def trafgen_command(ground: Ground, frame_bytes: int, *, queued: bool = False) -> list[str]:
-    """Memory-mapped ring, one process, past the qdisc (trafgen's default) or not; the packet in its own language."""
+def trafgen_command(ground: Ground, frame_bytes: int, *, ring: bool = True) -> list[str]:
+    """One process with a memory-mapped ring past the qdisc, trafgen's default, or with a send a frame.
+
+    The packet is in trafgen's own language.
+    """
     payload_bytes = frame_bytes - HEADER_BYTES
     packet = (
         f"{{ eth(da={ground.next_mac}, sa={STREAM.source_mac}), "
         f"ipv4(da={ground.far_ip}, sa={STREAM.source_ip}, ttl=64), "
         f"udp(sp={UDP_PORT}, dp={UDP_PORT}), fill(0, {payload_bytes}) }}"
     )
-    options = ["--cpus", "1", "--no-sock-mem", "--no-cpu-stats", *(["--qdisc-path"] if queued else [])]
-    return ["trafgen", "--dev", SOURCE_INTERFACE, *options, packet]
+    options = ["--cpus", "1", "--no-sock-mem", "--no-cpu-stats"]
+    way = [] if ring else ["--gap", "0", "--qdisc-path"]
+    return ["trafgen", "--dev", SOURCE_INTERFACE, *options, *way, packet]
 
 
 def testpmd_command(ground: Ground, frame_bytes: int, device: str) -> list[str]:
@@ -119,12 +123,11 @@ AF_XDP, AF_PACKET = (
     f"net_af_packet0,iface={SOURCE_INTERFACE},qdisc_bypass=1",
 )
 TRAFGEN = Sender("trafgen", "trafgen", _timed("trafgen", trafgen_command))
-TRAFGEN_QUEUED = Sender(
+TRAFGEN_SENDS = Sender(
     "trafgen",
-    "trafgen --qdisc-path",
-    _timed("trafgen", lambda ground, frame_bytes: trafgen_command(ground, frame_bytes, queued=True)),
+    "trafgen --gap 0",
+    _timed("trafgen", lambda ground, frame_bytes: trafgen_command(ground, frame_bytes, ring=False)),
 )
-"""Past the qdisc, trafgen ends at the first frame that a full ring does not take."""
 IPERF3 = Sender("iperf3", "iperf3 -u", _iperf3)
 TESTPMD_XDP = Sender(
     "testpmd",
@@ -140,8 +143,8 @@ TESTPMD = (TESTPMD_XDP, TESTPMD_PACKET)
 
 
 def peers(*, own_context: bool) -> tuple[Sender, ...]:
-    """Everybody else, each as it is fastest where the far end runs in that context."""
-    return (TRAFGEN_QUEUED if own_context else TRAFGEN, IPERF3, *TESTPMD)
+    """Everybody else. With its ring, trafgen ends at the first frame that a full far end does not take."""
+    return (*(() if own_context else (TRAFGEN,)), TRAFGEN_SENDS, IPERF3, *TESTPMD)
 
 
 def fastest(ground: Ground, frame_bytes: int) -> Sender:
@@ -159,7 +162,7 @@ def commands(ground: Ground, frame_bytes: int) -> list[str]:
     """What the peers were started with, as a shell takes it."""
     lines = [
         trafgen_command(ground, frame_bytes),
-        trafgen_command(ground, frame_bytes, queued=True),
+        trafgen_command(ground, frame_bytes, ring=False),
         iperf3_command(ground, frame_bytes),
         testpmd_command(ground, frame_bytes, AF_XDP),
         testpmd_command(ground, frame_bytes, AF_PACKET),

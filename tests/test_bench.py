@@ -1,8 +1,10 @@
 """The bench compares within rounds, tells what a machine's pauses force, and counts only what arrives."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench.__main__ import main
@@ -10,7 +12,7 @@ from bench.figure import Figure, Section
 from bench.ground import link_ground
 from bench.pacing import Trial, figures_of
 from bench.page import page
-from bench.pauses import Pauses
+from bench.pauses import NOTICED_NS, Pauses
 from bench.rounds import Rates, against
 from bench.senders import TESTPMD_PACKET, TRAFGEN, vtax
 from vtax.campaign.hold import hold_host
@@ -44,12 +46,36 @@ def test_the_fastest_of_the_peers_is_compared_and_a_silent_one_quoted() -> None:
     assert figure.note == "testpmd net_af_packet sent nothing in 1 of 7 rounds: `EAL: Cannot init`"
 
 
-def test_pauses_spoil_gaps_by_their_length() -> None:
-    """1 ms of pauses of 25 us in a second. Two gaps each where gaps are long, one where they are short."""
+@pytest.mark.parametrize(
+    ("gap_ns", "each"),
+    [
+        (100_000, 2 * 0.2),  # of the pauses of 25 us, a fifth spoils two gaps each
+        (
+            10_000,
+            2.5 + 1 - 0.5,
+        ),  # two or three frames leave together, and the next gap is short more often than not
+        (1_000, 1.0),  # frames that leave together are early by less than is noticed
+    ],
+)
+def test_pauses_spoil_gaps_by_their_length(gap_ns: int, each: float) -> None:
     seen = Pauses((25_000,) * 40, 1_000_000_000)
-    assert seen.share_of_gaps(100_000) == pytest.approx(40 * 2 * 0.2 / 10_000)
-    assert seen.share_of_gaps(1_000) == pytest.approx(40 / 1_000_000)
-    assert UNDISTURBED.share_of_gaps(1_000) == 0
+    assert seen.share_of_gaps(gap_ns) == pytest.approx(40 * each * gap_ns / 1_000_000_000)
+    assert UNDISTURBED.share_of_gaps(gap_ns) == 0
+
+
+@pytest.mark.parametrize("gap_ns", [7_040, 12_192, 40_100, 187_000])
+def test_a_source_that_is_stopped_misses_so_many_gaps(gap_ns: int) -> None:
+    """A frame leaves when it is due, or when the pause ends in which it was."""
+    random = np.random.default_rng(gap_ns)
+    begins = [number * 10**6 + int(at) for number, at in enumerate(random.integers(900_000, size=4000))]
+    lengths = tuple(map(int, random.choice((8_000, 30_000, 75_000), size=4000)))
+    departures = []
+    for due in range(0, 4000 * 10**6, gap_ns):
+        begin, length = begins[due // 10**6], lengths[due // 10**6]
+        departures.append(begin + length if begin <= due < begin + length else due)
+    missed = sum(abs(b - a - gap_ns) > NOTICED_NS for a, b in pairwise(departures))
+    expected = Pauses(lengths, 4000 * 10**6).share_of_gaps(gap_ns)
+    assert missed / len(departures) == pytest.approx(expected, rel=0.06)
 
 
 def test_late_departures_are_explained_only_by_pauses_that_suffice() -> None:
