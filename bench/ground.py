@@ -15,7 +15,7 @@ from vtax.machine.namespace import index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.host import Host
-from vtax.testbed.link import PIECES, LinkEnd, complete_frames, make_link
+from vtax.testbed.link import LinkEnd, complete_frames, make_link
 from vtax.testbed.local import LocalSettings, LocalTestbed
 
 STREAM = StreamAddresses(0)
@@ -66,13 +66,13 @@ class Ground:
         }
 
     @contextlib.contextmanager
-    def in_pieces(self) -> Iterator[None]:
-        """Let frames leave in pieces while the block lasts: trafgen's are, and would have to be copied."""
-        set_offload(self.source.namespace, SOURCE_INTERFACE, PIECES, True)
+    def offloading(self, feature: str) -> Iterator[None]:
+        """Let the source's interface have a feature, as ethtool names it, while the block lasts."""
+        set_offload(self.source.namespace, SOURCE_INTERFACE, feature, True)
         try:
             yield
         finally:
-            set_offload(self.source.namespace, SOURCE_INTERFACE, PIECES, False)
+            set_offload(self.source.namespace, SOURCE_INTERFACE, feature, False)
 
     def counting(self, frame_bytes: int, at: str = "tc") -> contextlib.AbstractContextManager[Counter]:
         """Count and drop frames of one length at the far end."""

@@ -9,6 +9,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.figure import Figure, Section
+from bench.generation import told_of_checksums
 from bench.ground import link_ground
 from bench.pacing import Trial, figures_of
 from bench.page import page
@@ -44,6 +45,15 @@ def test_the_fastest_of_the_peers_is_compared_and_a_silent_one_quoted() -> None:
     figure = against("generation", found, OURS, (TESTPMD_PACKET, TRAFGEN), 1.5)
     assert figure.peers.startswith("trafgen: 3.000 Mpps")
     assert figure.note == "testpmd net_af_packet sent nothing in 1 of 7 rounds: `EAL: Cannot init`"
+
+
+def test_a_miss_is_laid_to_checksums_only_where_it_ends_without_them() -> None:
+    missed = against("1500 B", rates([2.5e6] * 3, [2e6] * 3), OURS, (TRAFGEN,), 1.3)
+    reached = against("1500 B", rates([2.8e6] * 3, [2e6] * 3), OURS, (TRAFGEN,), 1.3)
+    assert told_of_checksums(missed, missed).note is None
+    assert told_of_checksums(reached, reached) == reached
+    note = told_of_checksums(missed, reached).note
+    assert note is not None and "2.800 Mpps" in note
 
 
 @pytest.mark.parametrize(
