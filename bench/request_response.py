@@ -19,8 +19,8 @@ from vtax.statistics.paired import paired_ratio
 
 MESSAGE_BYTES = (64, 1400)
 PROTOCOLS = ("udp", "tcp")
-ROUNDS = 24
-SECONDS = 2
+ROUNDS = 36
+SECONDS = 1
 WARMUP_S = 0.4
 """As sockperf's."""
 GREATEST_RATIO = 1.02
