@@ -14,7 +14,7 @@ from vtax.platforms import presets
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.local import GUEST
 
-REPEATS = 8
+REPEATS = 5
 
 
 @dataclass(frozen=True)
