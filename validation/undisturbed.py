@@ -1,12 +1,15 @@
 """Trials that nobody disturbs: none is to be called suspect, and no two halves of a cell different."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from validation.campaigns import carry_out
 from validation.section import Check, Section
+from vtax.campaign.instrument import LATE, LATE_P99_NS
+from vtax.campaign.surroundings import STOLEN
 from vtax.results import Result
 from vtax.statistics import compare, discoveries, proportion_interval
 
@@ -17,10 +20,17 @@ COMPARISONS = 1000
 FAMILIES = 200
 QUANTITIES = ("received_mbps", "latency_p50_ns", "cpu_percent")
 
+TRIALS = """
+SELECT verdict, reasons, wait_percent / 100 * (warmup_s + duration_s) * 1000 AS source_wait_ms
+FROM trials LEFT JOIN (SELECT trial_id, wait_percent FROM cpu WHERE domain = 'source' AND component = 'thread')
+USING (trial_id)
+"""
+
 TEXT = f"""
 A campaign on a machine that does nothing else: every platform family, two frame sizes, two paced loads and a flood,
 half a second each. **False verdicts**: nothing disturbs the trials, so that whatever is said against one is said
-wrongly, unless the machine below disturbed it.
+wrongly, unless the machine below disturbed it: by time that it counts as stolen, or without a word. Then a source
+is late that never waited for its CPU, as the scheduler here counts waiting.
 
 **A against A**: the trials of a cell are split at random into two halves, which are then compared as two platforms
 would be, in received load, median delay and CPU of the UUT (Welch's test of the logarithms). {COMPARISONS} such
@@ -28,6 +38,26 @@ comparisons are one family, corrected together (Benjamini and Hochberg 1995). As
 discoveries of a family that has any are false: the share of such families is the false discovery rate, here over
 {FAMILIES} draws of the whole family.
 """
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was said of a trial, and how long its source was ready but had no CPU; None where nobody knows."""
+
+    verdict: str
+    reasons: list[str]
+    source_wait_ms: float | None
+
+    @property
+    def stolen(self) -> bool:
+        """Whether the machine below says that it took CPU time."""
+        return any(reason.startswith(STOLEN) for reason in self.reasons)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether only the machine below can have made it late: no reason but lateness, and no wait that long."""
+        late = all(reason.startswith(LATE) for reason in self.reasons)
+        return late and self.source_wait_ms is not None and self.source_wait_ms * 1e6 < LATE_P99_NS
 
 
 def run(directory: Path) -> Section:
@@ -38,18 +68,35 @@ def run(directory: Path) -> Section:
 
 
 def _verdicts(result: Result) -> Iterator[Check]:
-    rows = result.query("SELECT verdict, reasons FROM trials").to_pylist()
-    said = [f"{row['verdict']}: {'; '.join(row['reasons'])}" for row in rows if row["verdict"] != "valid"]
+    trials = [Trial(**row) for row in result.query(TRIALS).to_pylist()]
     for verdict, allowed in (("suspect", SUSPECT_SHARE), ("invalid", 0.0)):
-        count = sum(row["verdict"] == verdict for row in rows)
-        share = proportion_interval(count, len(rows))
+        called = [trial for trial in trials if trial.verdict == verdict]
+        share = proportion_interval(len(called), len(trials))
         yield Check(
             f"trials called {verdict}",
-            f"{count} of {len(rows)} ({share.mean:.1%}; {share.low:.1%} to {share.high:.1%})",
+            f"{len(called)} of {len(trials)} ({share.mean:.1%}; {share.low:.1%} to {share.high:.1%})",
             f"at most {allowed:.0%}",
             share.mean <= allowed,
-            " ".join(f"{text}." for text in said if text.startswith(verdict)) or None,
+            explained(called, len(trials), allowed),
         )
+
+
+def explained(called: Sequence[Trial], among: int, allowed: float) -> str | None:
+    """That the machine below disturbed so many that no more than `allowed` are left; None where it did not."""
+    stolen = [trial for trial in called if trial.stolen]
+    late = [trial for trial in called if not trial.stolen and trial.stopped]
+    left = len(called) - len(stolen) - len(late)
+    if len(called) <= allowed * among or left > allowed * among:
+        return None
+    longest_ms = max(
+        (trial.source_wait_ms for trial in late if trial.source_wait_ms is not None), default=0.0
+    )
+    reasons = " ".join(f"{'; '.join(trial.reasons)}." for trial in called)
+    return (
+        f"The machine below disturbed {len(stolen) + len(late)} of these. It counted stolen time in {len(stolen)}. In "
+        f"{len(late)} the source was late although it waited for its CPU for {longest_ms:.2f} ms at most, so that "
+        f"nothing that runs here had taken it. What was said: {reasons}"
+    )
 
 
 def _series(result: Result) -> Iterator[list[float]]:

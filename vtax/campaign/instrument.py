@@ -9,6 +9,7 @@ from vtax.campaign.verdict import Finding, Verdict, graded
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the run that the source's thread was ready but had no CPU."""
+LATE = "departures were late"
 LATE_P99_NS = 1_000_000
 """Departures of a paced trial later than intended, 99th percentile."""
 
@@ -35,7 +36,7 @@ def _source(measured: Measured) -> Iterator[Finding]:
         share = thread["run_delay_ns"] / 1e9 / run_s
         yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
     if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
-        yield Verdict.SUSPECT, f"departures were late: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
+        yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
 
 
 def _kept_up_unhindered(measured: Measured) -> bool:

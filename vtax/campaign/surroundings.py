@@ -6,6 +6,7 @@ from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Finding, Verdict, graded
 from vtax.machine import cpu
 
+STOLEN = "CPU time stolen from the UUT by the machine below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took for certain."""
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
@@ -48,9 +49,7 @@ def _stolen(measured: Measured) -> Iterator[Finding]:
         for number, stolen_before_s in before["steal_s"].items()
     )
     share = stolen_s / ((after["at_s"] - before["at_s"]) * max(1, len(before["steal_s"])))
-    yield from graded(
-        share, STEAL_SUSPECT, STEAL_INVALID, "CPU time stolen from the UUT by the machine below"
-    )
+    yield from graded(share, STEAL_SUSPECT, STEAL_INVALID, STOLEN)
 
 
 def _taken(measured: Measured) -> Iterator[Finding]:

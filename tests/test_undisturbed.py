@@ -1,0 +1,28 @@
+"""What was said of undisturbed trials is laid to the machine below only where nothing here can have done it."""
+
+from validation.undisturbed import Trial, explained
+from vtax.campaign.instrument import LATE
+from vtax.campaign.surroundings import STOLEN
+
+STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 2.3%"], 0.1)
+STOPPED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 0.25)
+WAITED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 5.2)
+UNKNOWN = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], None)
+OTHER = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms", "frames of another trial: 3 on stream 0"], 0.1)
+
+
+def test_the_machine_below_is_named_where_it_alone_can_have_been() -> None:
+    note = explained([STOLEN_TRIAL, STOPPED, STOPPED], 100, 0.01)
+    assert note is not None
+    assert "disturbed 3 of these" in note and "stolen time in 1" in note and "0.25 ms at most" in note
+
+
+def test_what_may_have_come_from_here_is_not_explained_away() -> None:
+    for trial in (WAITED, UNKNOWN, OTHER):
+        assert explained([STOPPED, trial, trial], 100, 0.01) is None
+        assert explained([STOPPED, STOPPED, trial], 100, 0.01) is not None
+
+
+def test_nothing_is_explained_where_nothing_missed() -> None:
+    assert explained([STOPPED], 100, 0.01) is None
+    assert explained([], 100, 0.0) is None
