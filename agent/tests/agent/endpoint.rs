@@ -65,7 +65,7 @@ impl Ends {
     }
 
     /// A connection from the near end.
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         let stream = self.near.within(|| TcpStream::connect(AT)).unwrap();
         let patience = Some(Duration::from_secs(10));
         stream.set_read_timeout(patience).unwrap();
@@ -311,7 +311,7 @@ fn nothing_is_answered_after_the_end() {
 }
 
 /// Sockets of this thread's namespace that wait for a peer.
-fn listening() -> usize {
+pub fn listening() -> usize {
     let of = |table: &str, state: &str| {
         let text = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap();
         let states = text

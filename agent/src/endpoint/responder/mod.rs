@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use self::waiters::Waiters;
 use super::message::{LEAST_BYTES, ResponseBytes};
-use super::socket::{self, Options, Protocol};
+use super::options::Options;
+use super::socket::{self, Protocol};
 use crate::Error;
 use crate::cpu::pin_this_thread;
 use crate::traffic::interface::Interface;
@@ -48,7 +49,7 @@ impl OpenParams {
         let response_bytes = self.response_bytes.to_request(LEAST_BYTES);
         self.protocol
             .check_bytes("response_bytes", response_bytes)?;
-        self.options.check()
+        self.options.check(self.protocol)
     }
 }
 
@@ -86,7 +87,7 @@ impl Responder {
         let interface = Interface::find("interface", &params.interface)?;
         let local = SocketAddrV4::new(params.address, params.port);
         let socket = socket::open(params.protocol, &interface, local, &params.options)?;
-        if params.protocol == Protocol::Tcp {
+        if !params.protocol.is_datagram() {
             listen(&socket, Backlog::MAXALLOWABLE)
                 .with_context(|| format!("cannot listen at {local}"))?;
         }
@@ -101,7 +102,9 @@ impl Responder {
             // Nobody listens any more where opening was given up.
             let _ = pinned.send(pin_this_thread(params.cpu));
             match params.protocol {
-                Protocol::Tcp => tcp::serve(&TcpListener::from(socket), &params, &shared),
+                Protocol::Tcp | Protocol::Sctp => {
+                    tcp::serve(&TcpListener::from(socket), &params, &shared)
+                }
                 Protocol::Udp => udp::serve(&socket, &params),
             }
         };
