@@ -161,11 +161,11 @@ impl Flow {
         }
     }
 
-    /// The window is over: tells what was in it, and the receiver that nothing more comes.
-    pub(super) fn finish(&mut self) -> FlowReply {
+    /// The window is over, or was given up: tells what was in it, and the receiver that all of it was sent.
+    pub(super) fn finish(&mut self, is_aborted: bool) -> FlowReply {
         let at_end = self.at_start.and_then(|_| tcp::snapshot(&self.socket));
         let tcp = tcp::between(self.at_start, at_end, &self.socket);
-        if !self.protocol.is_datagram() && self.problem.is_none() {
+        if !self.protocol.is_datagram() && !is_aborted && self.problem.is_none() {
             // It fails where the peer is gone, which is then told as well.
             if let Err(errno) = shutdown(self.socket.as_raw_fd(), Shutdown::Write) {
                 self.problem = Some(errno.desc().to_owned());

@@ -85,16 +85,19 @@ impl Sender {
         };
         self.send(&plan, abort)
             .context("cannot wait for room to send")?;
-        let flows = self.flows.iter_mut().map(Flow::finish).collect();
-        self.sent = Some(CollectReply { flows });
+        let aborted = abort.load(Ordering::Relaxed);
+        let flows = self.flows.iter_mut().map(|flow| flow.finish(aborted));
+        self.sent = Some(CollectReply {
+            flows: flows.collect(),
+        });
         let reply = GoReply {
             start_ns: plan.times.start_ns,
             end_ns: now_ns().min(plan.times.end_ns),
-            aborted: abort.load(Ordering::Relaxed),
+            aborted,
             broken: self.flows.iter().filter(|flow| flow.is_broken()).count(),
             thread: thread.and_then(|then| Some(ThreadTime::of_this_thread().ok()?.since(then))),
         };
-        if reply.aborted {
+        if aborted {
             self.flows.clear();
         }
         Ok(reply)
