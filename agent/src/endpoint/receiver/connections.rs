@@ -11,9 +11,10 @@ use nix::poll::{PollFd, PollFlags};
 
 use super::Waker;
 use super::flow::End;
-use super::ledger::Shared;
+use super::ledger::{Ledger, Shared};
 use super::params::OpenParams;
 use crate::endpoint::record::{Phase, Record, Splitter};
+use crate::endpoint::socket::Protocol;
 use crate::endpoint::wait::is_ready;
 use crate::traffic::clock::now_ns;
 
@@ -40,6 +41,11 @@ pub(super) fn serve(
     let mut connections: Vec<Connection> = Vec::with_capacity(params.flows);
     // Flows that have ended keep their place: exactly so many are listened for.
     let mut ended = 0;
+    // The others have their turn next. SCTP gives one message at a time.
+    let reads = match params.protocol {
+        Protocol::Sctp => 64,
+        _ => 1,
+    };
     loop {
         let watched = [waker.as_fd(), listener.as_fd()].into_iter();
         let watched = watched.chain(
@@ -60,7 +66,7 @@ pub(super) fn serve(
             if came.next() != Some(&true) {
                 return true;
             }
-            let Some(end) = connection.take(&mut buffer, shared) else {
+            let Some(end) = connection.take(reads, &mut buffer, shared) else {
                 return true;
             };
             if let Some(flow) = connection.flow {
@@ -104,26 +110,32 @@ impl Connection {
         }
     }
 
-    /// Takes what has come, one buffer of it at most: the others have their turn next. Tells how it ended, if so.
-    fn take(&mut self, buffer: &mut [u8], shared: &Shared) -> Option<End> {
-        let count = match self.stream.read(buffer) {
-            Ok(0) => return Some(End::Told),
-            Ok(count) => count,
-            Err(error) if is_transient(&error) => return None,
-            Err(error) => return Some(End::Broken(name_of(&error))),
-        };
+    /// Takes what has come, at most so many times a buffer of it. Tells how the connection ended, if so.
+    fn take(&mut self, reads: usize, buffer: &mut [u8], shared: &Shared) -> Option<End> {
+        for _ in 0..reads {
+            match self.stream.read(buffer) {
+                Ok(0) => return Some(End::Told),
+                Ok(count) => {
+                    let filed = self.file(&buffer[..count], &mut shared.ledger());
+                    if let Err(end) = filed {
+                        return Some(end);
+                    }
+                }
+                Err(error) if is_transient(&error) => return None,
+                Err(error) => return Some(End::Broken(name_of(&error))),
+            }
+        }
+        None
+    }
+
+    fn file(&mut self, mut bytes: &[u8], ledger: &mut Ledger) -> Result<(), End> {
         let now_ns = now_ns();
-        let mut ledger = shared.ledger();
-        let mut bytes = &buffer[..count];
         loop {
             match self.splitter.next(&mut bytes) {
-                Ok(None) => return None,
+                Ok(None) => return Ok(()),
                 Ok(Some(piece)) if !piece.is_first || self.follows(&piece.record) => {
                     if self.flow.is_none() {
-                        match ledger.connect(&piece.record) {
-                            Ok(flow) => self.flow = Some(flow),
-                            Err(end) => return Some(end),
-                        }
+                        self.flow = Some(ledger.connect(&piece.record)?);
                     }
                     ledger.count(&piece, now_ns);
                 }
@@ -132,7 +144,7 @@ impl Connection {
         }
         ledger.refused.foreign += 1;
         let problem = "something else than the next record came".to_owned();
-        Some(End::Broken(problem))
+        Err(End::Broken(problem))
     }
 
     /// Whether a record is the next of its connection, on which none is lost or comes twice.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Found, await_arrivals, drain, each, go, receiver, run, sender, series};
-use crate::endpoint::{Ends, listening};
+use crate::endpoint::{Ends, has_sctp, listening};
 use crate::process::Agent;
 
 fn counts_what_was_sent(protocol: &str) {
@@ -57,8 +57,7 @@ fn every_byte_of_a_tcp_window_is_counted_and_none_of_its_warm_up() {
 
 #[test]
 fn sctp_counts_alike_or_the_kernel_is_said_to_lack_it() {
-    let protocols = std::fs::read_to_string("/proc/net/protocols").unwrap();
-    if protocols.lines().any(|line| line.starts_with("SCTP ")) {
+    if has_sctp() {
         counts_what_was_sent("sctp");
         return;
     }
