@@ -75,20 +75,33 @@ pub(super) fn serve(
             }
             false
         });
-        while ready[1] {
-            let stream = match listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if is_of_the_peer(&error) => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
-            };
-            if connections.len() + ended >= params.flows {
-                shared.ledger().refused.surplus += 1;
-                continue;
-            }
-            stream.set_nonblocking(true)?;
-            connections.push(Connection::new(stream));
+        if ready[1] {
+            let room = params.flows - ended;
+            accept(listener, room, &mut connections, shared)?;
         }
+    }
+}
+
+/// Takes who has connected, as long as there is `room`.
+fn accept(
+    listener: &TcpListener,
+    room: usize,
+    connections: &mut Vec<Connection>,
+    shared: &Shared,
+) -> io::Result<()> {
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if is_of_the_peer(&error) => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if connections.len() >= room {
+            shared.ledger().refused.surplus += 1;
+            continue;
+        }
+        stream.set_nonblocking(true)?;
+        connections.push(Connection::new(stream));
     }
 }
 
