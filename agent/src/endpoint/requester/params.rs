@@ -37,6 +37,7 @@ pub(crate) struct OpenParams {
 
 impl OpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
+        self.protocol.check_answers()?;
         check_address("local_address", self.local_address)?;
         check_address("remote_address", self.remote_address)?;
         if self.port == 0 {

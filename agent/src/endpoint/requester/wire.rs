@@ -59,13 +59,10 @@ impl<'a> Wire<'a> {
     pub(super) fn connect(&self, patience: Patience<'_>) -> io::Result<()> {
         limit_waits(&self.socket, LOOK_UP)?;
         let remote = SockaddrIn::from(self.params.remote());
-        loop {
-            match connect(self.socket.as_raw_fd(), &remote) {
-                // As SCTP tells of a connection that was made since it was last asked.
-                Ok(()) | Err(Errno::EISCONN) => return Ok(()),
-                Err(errno) => patience.outlasts(errno)?,
-            }
+        while let Err(errno) = connect(self.socket.as_raw_fd(), &remote) {
+            patience.outlasts(errno)?;
         }
+        Ok(())
     }
 
     #[inline]

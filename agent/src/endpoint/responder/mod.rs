@@ -42,6 +42,7 @@ pub(crate) struct OpenParams {
 
 impl OpenParams {
     fn check(&self) -> Result<(), Error> {
+        self.protocol.check_answers()?;
         socket::check_address("address", self.address)?;
         if self.port == 0 {
             return Err(Error::params("port", "must not be 0"));
