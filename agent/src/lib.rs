@@ -1,7 +1,7 @@
 //! # The agent
 //!
 //! The only part of vtax that touches packets. It serves JSON-RPC on the byte stream it was started with, and on nothing
-//! else: it opens no control port. (A responder listens as the endpoint that is measured.)
+//! else: it opens no control port. (A responder or receiver listens as the endpoint that is measured.)
 
 pub mod control;
 mod cpu;

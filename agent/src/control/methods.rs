@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
 use super::slot::Slot;
+use super::streams::Streams;
 use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::{Counts, Responder};
 use crate::guest::residence::Residence;
@@ -27,6 +28,7 @@ pub(super) struct Agent {
     drops: Slot<Drops>,
     responder: Slot<Responder>,
     requester: Slot<Requester>,
+    pub(super) streams: Streams,
     residence: Slot<Residence>,
 }
 
@@ -46,7 +48,7 @@ pub(super) type Job<'a> = Box<dyn FnOnce() -> Result<Value, RpcError> + Send + '
 /// No params, or nothing to reply.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+pub(super) struct Nothing {}
 
 impl Agent {
     pub(super) fn new() -> Self {
@@ -58,6 +60,7 @@ impl Agent {
             drops: Slot::new("drops"),
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
+            streams: Streams::new(),
             residence: Slot::new("residence"),
         }
     }
@@ -220,11 +223,11 @@ impl Agent {
                 let Nothing {} = read_params(params)?;
                 Ok(Answer::Last(to_value(Nothing {})))
             }
-            _ => Err(RpcError::unknown_method(method)),
+            _ => self.call_streams(method, params),
         }
     }
 
-    fn later<'a, R: Serialize>(
+    pub(super) fn later<'a, R: Serialize>(
         &'a self,
         method: &str,
         job: impl FnOnce(&AtomicBool) -> Result<R, Error> + Send + 'a,
@@ -236,7 +239,7 @@ impl Agent {
     }
 }
 
-fn now<'a>(reply: impl Serialize) -> Result<Answer<'a>, RpcError> {
+pub(super) fn now<'a>(reply: impl Serialize) -> Result<Answer<'a>, RpcError> {
     Ok(Answer::Now(to_value(reply)))
 }
 

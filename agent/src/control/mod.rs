@@ -10,6 +10,7 @@ mod methods;
 mod server;
 mod slot;
 mod stream;
+mod streams;
 mod terminal;
 
 pub use server::serve;

@@ -12,7 +12,7 @@ pub(super) const GREATEST_BYTES: usize = 65_536;
 pub(super) const GREATEST_DATAGRAM_BYTES: usize = 65_507;
 
 pub(super) const HEADER_BYTES: usize = 20;
-const ID_BYTES: usize = 16;
+pub(super) const ID_BYTES: usize = 16;
 const REQUEST: [u8; 4] = *b"vtxQ";
 const RESPONSE: [u8; 4] = *b"vtxR";
 
@@ -71,7 +71,7 @@ impl Id {
         response[..told] == self.bytes(RESPONSE)[..told]
     }
 
-    fn bytes(self, what: [u8; 4]) -> [u8; ID_BYTES] {
+    pub(super) fn bytes(self, what: [u8; 4]) -> [u8; ID_BYTES] {
         let mut bytes = [0; ID_BYTES];
         bytes[..8].copy_from_slice(&self.sequence.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.trial.to_le_bytes());

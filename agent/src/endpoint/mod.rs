@@ -1,10 +1,20 @@
-//! # Endpoints: what asks and what answers
+//! # Endpoints: what asks and what answers, what sends and what receives
 //!
-//! A responder answers a requester's messages over TCP or UDP; the requester measures how long each answer takes. Both are
-//! measured themselves and are no control ports: a responder listens only where it was told to, at one address of one
-//! measured interface, and a socket of either takes and sends nothing by any other interface.
+//! A responder answers a requester's messages over TCP or UDP; the requester measures how long each answer takes. A sender
+//! sends in bulk, over SCTP too, to a receiver, which counts what comes. An echo asks a kernel itself, by ICMP. All are measured themselves and
+//! are no control ports: a responder or receiver listens only where it was told to, at one address of one measured interface,
+//! and a socket of either end takes and sends nothing by any other interface.
 
+pub(crate) mod echo;
 mod message;
+mod options;
+pub(crate) mod receiver;
+mod record;
 pub(crate) mod requester;
 pub(crate) mod responder;
+mod round_trips;
+mod run;
+pub(crate) mod sender;
 mod socket;
+mod sockopt;
+mod wait;

@@ -7,33 +7,46 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use anyhow::Context;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind, recv, setsockopt, socket,
-    sockopt,
+    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeVal;
 use serde::Deserialize;
 
 use super::message::{GREATEST_BYTES, GREATEST_DATAGRAM_BYTES};
+use super::options::{self, Options};
 use crate::Error;
-use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
-
-const LONGEST_BUSY_POLL_US: u64 = 1_000_000;
-const BUFFER_BYTES: std::ops::RangeInclusive<usize> = 4096..=1 << 28;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Protocol {
     Tcp,
     Udp,
+    /// One association a socket, which is used as a connection is.
+    Sctp,
 }
 
 impl Protocol {
+    /// Whether each message is for itself, and may be lost.
+    pub(super) fn is_datagram(self) -> bool {
+        self == Self::Udp
+    }
+
+    /// Whether requests may be asked and answered over it. Not over SCTP, whose listeners do not wake when they are shut down.
+    pub(super) fn check_answers(self) -> Result<(), Error> {
+        if self == Self::Sctp {
+            let problem = "sctp is for senders and receivers; take tcp or udp";
+            return Err(Error::params("protocol", problem));
+        }
+        Ok(())
+    }
+
     /// Whether one message may be so long.
     pub(super) fn check_bytes(self, field: &str, bytes: usize) -> Result<(), Error> {
         let greatest = match self {
-            Self::Tcp => GREATEST_BYTES,
+            Self::Tcp | Self::Sctp => GREATEST_BYTES,
             Self::Udp => GREATEST_DATAGRAM_BYTES,
         };
         if bytes > greatest {
@@ -41,66 +54,6 @@ impl Protocol {
             return Err(Error::params(field, problem));
         }
         Ok(())
-    }
-}
-
-/// How a socket is to behave; those of the two ends are set apart.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
-    /// TCP sends at once, however little there is (no Nagle).
-    no_delay: bool,
-    /// How long an end that waits looks for input before it sleeps. It burns the CPU meanwhile, and saves being woken.
-    busy_poll_us: u64,
-    /// Null for the kernel's defaults.
-    send_buffer_bytes: Option<usize>,
-    receive_buffer_bytes: Option<usize>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            no_delay: true,
-            busy_poll_us: 0,
-            send_buffer_bytes: None,
-            receive_buffer_bytes: None,
-        }
-    }
-}
-
-impl Options {
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if self.busy_poll_us > LONGEST_BUSY_POLL_US {
-            let problem = format!("{} is above {LONGEST_BUSY_POLL_US}", self.busy_poll_us);
-            return Err(Error::params("options.busy_poll_us", problem));
-        }
-        let buffers = [
-            ("options.send_buffer_bytes", self.send_buffer_bytes),
-            ("options.receive_buffer_bytes", self.receive_buffer_bytes),
-        ];
-        for (field, bytes) in buffers {
-            if let Some(bytes) = bytes.filter(|bytes| !BUFFER_BYTES.contains(bytes)) {
-                let (least, greatest) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
-                let problem = format!("{bytes} is not between {least} and {greatest}");
-                return Err(Error::params(field, problem));
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks for input as long as asked for. Whoever receives next finds it, or sleeps.
-    #[inline]
-    pub(super) fn poll_busily(&self, socket: &impl AsRawFd) {
-        if self.busy_poll_us == 0 {
-            return;
-        }
-        let end_ns = now_ns() + self.busy_poll_us * 1000;
-        let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        while recv(socket.as_raw_fd(), &mut [0], look) == Err(nix::Error::EAGAIN) {
-            if now_ns() >= end_ns {
-                break;
-            }
-        }
     }
 }
 
@@ -124,45 +77,41 @@ pub(super) fn open(
     local: SocketAddrV4,
     options: &Options,
 ) -> Result<OwnedFd, Error> {
-    let opened = bound(protocol, interface, local, options);
-    let opened = opened.with_context(|| {
+    let socket = make(protocol)?;
+    options::apply(options, protocol, &socket)?;
+    let place = || -> io::Result<()> {
+        let name = OsString::from(&interface.name);
+        setsockopt(&socket, sockopt::BindToDevice, &name)?;
+        bind(socket.as_raw_fd(), &SockaddrIn::from(local))?;
+        Ok(())
+    };
+    place().with_context(|| {
         let name = &interface.name;
         format!(
             "cannot use {local} on {name}; give {name} the address and take a port that is free"
         )
-    });
-    Ok(opened?)
+    })?;
+    Ok(socket)
 }
 
-fn bound(
-    protocol: Protocol,
-    interface: &Interface,
-    local: SocketAddrV4,
-    options: &Options,
-) -> io::Result<OwnedFd> {
-    let kind = match protocol {
-        Protocol::Tcp => SockType::Stream,
-        Protocol::Udp => SockType::Datagram,
+fn make(protocol: Protocol) -> anyhow::Result<OwnedFd> {
+    let (kind, number) = match protocol {
+        Protocol::Tcp => (SockType::Stream, SockProtocol::Tcp),
+        Protocol::Udp => (SockType::Datagram, SockProtocol::Udp),
+        Protocol::Sctp => (SockType::Stream, SockProtocol::Sctp),
     };
-    let socket = socket(AddressFamily::Inet, kind, SockFlag::SOCK_CLOEXEC, None)?;
-    setsockopt(
-        &socket,
-        sockopt::BindToDevice,
-        &OsString::from(&interface.name),
-    )?;
-    if let Some(bytes) = options.send_buffer_bytes {
-        setsockopt(&socket, sockopt::SndBufForce, &bytes)?;
-    }
-    if let Some(bytes) = options.receive_buffer_bytes {
-        setsockopt(&socket, sockopt::RcvBufForce, &bytes)?;
-    }
-    if protocol == Protocol::Tcp {
-        // What an earlier connection left in TIME-WAIT does not hold the port.
-        setsockopt(&socket, sockopt::ReuseAddr, &true)?;
-        setsockopt(&socket, sockopt::TcpNoDelay, &options.no_delay)?;
-    }
-    bind(socket.as_raw_fd(), &SockaddrIn::from(local))?;
-    Ok(socket)
+    let made = socket(AddressFamily::Inet, kind, SockFlag::SOCK_CLOEXEC, number);
+    made.with_context(|| match protocol {
+        Protocol::Sctp => {
+            "this kernel has no SCTP: load its module (modprobe sctp), or boot a kernel that has it"
+        }
+        _ => "cannot make a socket",
+    })
+}
+
+/// Has no call on the socket wait.
+pub(super) fn set_nonblocking(socket: &OwnedFd) -> nix::Result<()> {
+    fcntl(socket, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map(drop)
 }
 
 /// Has every wait in the socket end after `limit`, so that the waiter can look up.

@@ -65,7 +65,7 @@ impl Ends {
     }
 
     /// A connection from the near end.
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         let stream = self.near.within(|| TcpStream::connect(AT)).unwrap();
         let patience = Some(Duration::from_secs(10));
         stream.set_read_timeout(patience).unwrap();
@@ -310,8 +310,14 @@ fn nothing_is_answered_after_the_end() {
     );
 }
 
+/// Whether the kernel has it, built in or loaded.
+pub fn has_sctp() -> bool {
+    let protocols = std::fs::read_to_string("/proc/net/protocols").unwrap();
+    protocols.lines().any(|line| line.starts_with("SCTP "))
+}
+
 /// Sockets of this thread's namespace that wait for a peer.
-fn listening() -> usize {
+pub fn listening() -> usize {
     let of = |table: &str, state: &str| {
         let text = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap();
         let states = text
@@ -363,6 +369,7 @@ fn only_a_measured_address_is_listened_on() {
             "interface: no interface `absent0`",
         ),
         ("port", json!(0), "port: must not be 0"),
+        ("protocol", json!("sctp"), "protocol: sctp is for senders"),
         ("cpu", json!(1000), "cannot stay on CPU 1000"),
         ("response_bytes", json!(65_508), "response_bytes: 65508"),
     ] {

@@ -31,14 +31,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
 const SLACK_KIB: u64 = 8192;
 /// A member of the result of each call that does something, by which to tell that some were carried out.
-const CARRIED_OUT: [&str; 8] = [
+const CARRIED_OUT: [&str; 12] = [
     "aborted",
     "answered",
+    "broken",
+    "buffer_drops",
     "cost_ns_per_frame",
     "drain_ms",
+    "duplicated",
     "interfaces",
     "nics",
     "p50_ns",
+    "step_ms",
     "strays",
 ];
 const CODES: [i64; 5] = [-32_700, -32_600, -32_601, -32_602, -32_000];
@@ -166,6 +170,9 @@ impl Fuzz {
             "ingress.release",
             "responder.close",
             "requester.close",
+            "receiver.close",
+            "sender.close",
+            "echo.close",
             "residence.read",
         ] {
             self.agent.reply(method, json!({}));

@@ -12,6 +12,7 @@ use vtax_agent::control::LINE_LIMIT_BYTES;
 use crate::endpoint::{FAR, NEAR};
 use crate::faults::{fault, json};
 use crate::fuzz::{SINK_MAC, SOURCE_MAC};
+use crate::streams;
 
 pub fn lines() -> BoxedStrategy<Vec<u8>> {
     let text = |value: Value| value.to_string().into_bytes();
@@ -88,6 +89,7 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         3 => with("requester.open", requester()),
         3 => with("responder.open", responder()),
         1 => bare("requester.close"),
+        80 => streams::lines::call(),
         1 => bare("responder.close"),
         1 => bare("source.close"),
         1 => bare("sink.close"),

@@ -2,6 +2,7 @@
 //!
 //! Those of these tests that send traffic make network namespaces and need root.
 
+mod echo;
 mod endpoint;
 mod faults;
 mod frames;
@@ -16,3 +17,4 @@ mod process;
 mod protocol;
 mod residence;
 mod source;
+mod streams;

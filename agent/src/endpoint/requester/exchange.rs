@@ -108,7 +108,7 @@ impl<'a> Exchange<'a> {
         let mut filled = 0;
         loop {
             match self.params.protocol {
-                Protocol::Tcp => {
+                Protocol::Tcp | Protocol::Sctp => {
                     match wire.receive(&mut self.response[filled..expected], patience)? {
                         0 => return Err(ErrorKind::UnexpectedEof.into()),
                         more => filled += more,
@@ -124,9 +124,9 @@ impl<'a> Exchange<'a> {
                 });
             }
             match self.params.protocol {
-                Protocol::Tcp if filled < expected => {}
-                Protocol::Tcp => return Err(io::Error::other("the answer is another request's")),
                 Protocol::Udp => *strays += 1,
+                _ if filled < expected => {}
+                _ => return Err(io::Error::other("the answer is another request's")),
             }
             patience.check()?;
         }

@@ -1,17 +1,17 @@
 //! # Params of the `requester.*` methods
 
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::time::Duration;
 
 use serde::Deserialize;
 
 use crate::Error;
 use crate::endpoint::message::{GREATEST_BYTES, LEAST_BYTES, ResponseBytes};
-use crate::endpoint::socket::{Options, Protocol, check_address};
+use crate::endpoint::options::Options;
+use crate::endpoint::run::{check_phases, to_ns};
+use crate::endpoint::socket::{Protocol, check_address};
 use crate::error::check_positive;
 
 const GREATEST_RPS: f64 = 1e6;
-const LONGEST_PHASE_S: f64 = 3600.0;
 const LONGEST_TIMEOUT_MS: u64 = 60_000;
 
 /// `requester.open`: the way to a responder, and what to ask of it.
@@ -37,6 +37,7 @@ pub(crate) struct OpenParams {
 
 impl OpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
+        self.protocol.check_answers()?;
         check_address("local_address", self.local_address)?;
         check_address("remote_address", self.remote_address)?;
         if self.port == 0 {
@@ -61,7 +62,7 @@ impl OpenParams {
             );
             return Err(Error::params("timeout_ms", problem));
         }
-        self.options.check()
+        self.options.check(self.protocol)
     }
 
     pub(super) fn remote(&self) -> SocketAddrV4 {
@@ -91,10 +92,7 @@ pub(crate) struct GoParams {
 
 impl GoParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        if let Some(warmup_s) = self.warmup_s {
-            check_positive("warmup_s", warmup_s, LONGEST_PHASE_S)?;
-        }
-        check_positive("duration_s", self.duration_s, LONGEST_PHASE_S)?;
+        check_phases(self.warmup_s, self.duration_s)?;
         match self.transactions {
             Some(0) => Err(Error::params("transactions", "must not be 0")),
             _ => Ok(()),
@@ -112,11 +110,6 @@ impl GoParams {
     pub(super) fn most_transactions(&self) -> u64 {
         self.transactions.unwrap_or(u64::MAX)
     }
-}
-
-/// Of checked params only.
-fn to_ns(seconds: f64) -> u64 {
-    Duration::from_secs_f64(seconds).as_nanos() as u64
 }
 
 #[cfg(test)]

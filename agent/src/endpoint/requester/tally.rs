@@ -1,14 +1,11 @@
 //! # What a run measured
 
 use anyhow::Result;
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::exchange::{Failure, Outcome, RoundTrip};
-use crate::traffic::sink::histogram::{DELAY_BITS, encode_with, quantile};
+use crate::endpoint::round_trips::RoundTrips;
 use crate::traffic::sink::wire::Durations;
-
-const LONGEST_NS: u64 = 1 << DELAY_BITS;
 
 /// Transactions of the measured phase.
 #[derive(Debug)]
@@ -16,9 +13,9 @@ pub(super) struct Tally {
     failed: u64,
     strays: u64,
     last_problem: Option<String>,
-    latency: Times,
+    latency: RoundTrips,
     /// Of a paced run: what counts from when each request was due.
-    corrected: Option<Times>,
+    corrected: Option<RoundTrips>,
 }
 
 /// `requester.collect`: transactions of the last run's measured phase.
@@ -44,15 +41,15 @@ impl Tally {
             failed: 0,
             strays: 0,
             last_problem: None,
-            latency: Times::new(),
-            corrected: is_paced.then(Times::new),
+            latency: RoundTrips::new(),
+            corrected: is_paced.then(RoundTrips::new),
         }
     }
 
     /// Transactions, the failed ones among them.
     #[inline]
     pub(super) fn begun(&self) -> u64 {
-        self.latency.histogram.len() + self.failed
+        self.latency.count() + self.failed
     }
 
     #[inline]
@@ -77,67 +74,18 @@ impl Tally {
 
     pub(super) fn reply(&self) -> Result<TallyReply> {
         Ok(TallyReply {
-            transactions: self.latency.histogram.len(),
+            transactions: self.latency.count(),
             failed: self.failed,
             strays: self.strays,
             last_problem: self.last_problem.clone(),
             latency: self.latency.summary()?,
-            corrected: self.corrected.as_ref().map(Times::summary).transpose()?,
+            corrected: self
+                .corrected
+                .as_ref()
+                .map(RoundTrips::summary)
+                .transpose()?,
         })
     }
-}
-
-/// Times, their sum and extremes to the nanosecond.
-#[derive(Debug)]
-struct Times {
-    histogram: Histogram<u64>,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
-}
-
-impl Times {
-    fn new() -> Self {
-        Self {
-            histogram: of_figures(3),
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, time_ns: u64) {
-        self.histogram.saturating_record(time_ns);
-        self.sum_ns += u128::from(time_ns);
-        self.min_ns = self.min_ns.min(time_ns);
-        self.max_ns = self.max_ns.max(time_ns);
-    }
-
-    fn summary(&self) -> Result<Durations> {
-        let count = self.histogram.len();
-        let if_any = (count > 0).then_some(());
-        Ok(Durations {
-            count,
-            min_ns: if_any.map(|()| self.min_ns),
-            mean_ns: if_any.map(|()| self.sum_ns as f64 / count as f64),
-            p50_ns: quantile(&self.histogram, 500),
-            p90_ns: quantile(&self.histogram, 900),
-            p99_ns: quantile(&self.histogram, 990),
-            p999_ns: quantile(&self.histogram, 999),
-            max_ns: if_any.map(|()| self.max_ns),
-            histogram: encode_with(|figures| {
-                let mut histogram = of_figures(figures);
-                histogram.add(&self.histogram)?;
-                Ok(histogram)
-            })?,
-        })
-    }
-}
-
-fn of_figures(significant_figures: u8) -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, significant_figures)
-        .expect("the bounds are in order, the figures few")
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use self::waiters::Waiters;
 use super::message::{LEAST_BYTES, ResponseBytes};
-use super::socket::{self, Options, Protocol};
+use super::options::Options;
+use super::socket::{self, Protocol};
 use crate::Error;
 use crate::cpu::pin_this_thread;
 use crate::traffic::interface::Interface;
@@ -41,6 +42,7 @@ pub(crate) struct OpenParams {
 
 impl OpenParams {
     fn check(&self) -> Result<(), Error> {
+        self.protocol.check_answers()?;
         socket::check_address("address", self.address)?;
         if self.port == 0 {
             return Err(Error::params("port", "must not be 0"));
@@ -48,7 +50,7 @@ impl OpenParams {
         let response_bytes = self.response_bytes.to_request(LEAST_BYTES);
         self.protocol
             .check_bytes("response_bytes", response_bytes)?;
-        self.options.check()
+        self.options.check(self.protocol)
     }
 }
 
@@ -86,7 +88,7 @@ impl Responder {
         let interface = Interface::find("interface", &params.interface)?;
         let local = SocketAddrV4::new(params.address, params.port);
         let socket = socket::open(params.protocol, &interface, local, &params.options)?;
-        if params.protocol == Protocol::Tcp {
+        if !params.protocol.is_datagram() {
             listen(&socket, Backlog::MAXALLOWABLE)
                 .with_context(|| format!("cannot listen at {local}"))?;
         }
@@ -101,7 +103,9 @@ impl Responder {
             // Nobody listens any more where opening was given up.
             let _ = pinned.send(pin_this_thread(params.cpu));
             match params.protocol {
-                Protocol::Tcp => tcp::serve(&TcpListener::from(socket), &params, &shared),
+                Protocol::Tcp | Protocol::Sctp => {
+                    tcp::serve(&TcpListener::from(socket), &params, &shared)
+                }
                 Protocol::Udp => udp::serve(&socket, &params),
             }
         };

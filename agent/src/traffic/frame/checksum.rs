@@ -1,7 +1,7 @@
 //! # The Internet checksum (RFC 1071)
 
 /// Over an even number of bytes.
-pub(super) fn internet_checksum(bytes: &[u8]) -> u16 {
+pub(crate) fn internet_checksum(bytes: &[u8]) -> u16 {
     !folded(sum(bytes))
 }
 

@@ -11,6 +11,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use checksum::internet_checksum;
 use checksum::{folded, sum};
 pub(crate) use headers::{
     Addresses, Endpoints, GREATEST_FRAME_BYTES, MOST_HEADER_BYTES, UDP_BYTES, UDP_CHECKSUM_OFFSET,

@@ -1,0 +1,101 @@
+//! # The methods of bulk streams and echoes
+
+use serde_json::{Map, Value};
+
+use super::message::{RpcError, read_params};
+use super::methods::{Agent, Answer, Nothing, now};
+use super::slot::Slot;
+use crate::endpoint::echo::Echo;
+use crate::endpoint::receiver::Receiver;
+use crate::endpoint::sender::Sender;
+
+/// What they work on.
+pub(super) struct Streams {
+    receiver: Slot<Receiver>,
+    sender: Slot<Sender>,
+    echo: Slot<Echo>,
+}
+
+impl Streams {
+    pub(super) fn new() -> Self {
+        Self {
+            receiver: Slot::new("receiver"),
+            sender: Slot::new("sender"),
+            echo: Slot::new("echo"),
+        }
+    }
+}
+
+impl Agent {
+    pub(super) fn call_streams(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<Answer<'_>, RpcError> {
+        let Streams {
+            receiver,
+            sender,
+            echo,
+        } = &self.streams;
+        match method {
+            "receiver.open" => {
+                let params = read_params(params)?;
+                now(receiver.open(|| Ok((Receiver::open(&params)?, Nothing {})))?)
+            }
+            "receiver.collect" => {
+                let params = read_params(params)?;
+                let receiver = receiver.lease()?;
+                self.later(method, move |abort| receiver.collect(&params, abort))
+            }
+            "receiver.series" => {
+                let params = read_params(params)?;
+                now(receiver.lease()?.series(&params)?)
+            }
+            "receiver.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(receiver.take()?);
+                now(Nothing {})
+            }
+            "sender.open" => {
+                let params = read_params(params)?;
+                // It waits for its receiver, and so may be aborted.
+                self.later(method, move |abort| {
+                    sender.open(|| Ok((Sender::open(&params, abort)?, Nothing {})))
+                })
+            }
+            "sender.go" => {
+                let params = read_params(params)?;
+                let mut sender = sender.lease()?;
+                self.later(method, move |abort| sender.go(&params, abort))
+            }
+            "sender.collect" => {
+                let Nothing {} = read_params(params)?;
+                now(sender.lease()?.collect()?)
+            }
+            "sender.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(sender.take()?);
+                now(Nothing {})
+            }
+            "echo.open" => {
+                let params = read_params(params)?;
+                now(echo.open(|| Ok((Echo::open(&params)?, Nothing {})))?)
+            }
+            "echo.go" => {
+                let params = read_params(params)?;
+                let mut echo = echo.lease()?;
+                self.later(method, move |abort| echo.go(&params, abort))
+            }
+            "echo.collect" => {
+                let Nothing {} = read_params(params)?;
+                now(echo.lease()?.collect()?)
+            }
+            "echo.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(echo.take()?);
+                now(Nothing {})
+            }
+            _ => Err(RpcError::unknown_method(method)),
+        }
+    }
+}

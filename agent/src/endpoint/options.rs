@@ -1,0 +1,279 @@
+//! # How sockets are to behave
+
+use std::ffi::OsString;
+use std::ops::RangeInclusive;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use anyhow::Context;
+use nix::poll::PollFd;
+use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
+use serde::Deserialize;
+
+use super::socket::Protocol;
+use super::sockopt as raw;
+use super::wait::{is_ready, wait};
+use crate::Error;
+use crate::traffic::clock::now_ns;
+
+const LONGEST_BUSY_POLL_US: u64 = 1_000_000;
+const BUFFER_BYTES: RangeInclusive<usize> = 4096..=1 << 28;
+/// What the kernel takes, of TCP.
+const MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
+const LONGEST_NAME: usize = 15;
+
+/// Of linux/sctp.h, which the libc crate lacks.
+const SCTP_NODELAY: libc::c_int = 3;
+const SCTP_MAXSEG: libc::c_int = 13;
+
+/// `struct sctp_assoc_value`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct OfAssociation {
+    association: i32,
+    value: u32,
+}
+
+/// How a socket is to behave; those of the two ends are set apart.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Options {
+    /// TCP and SCTP send at once, however little there is (no Nagle).
+    no_delay: bool,
+    /// How long an end that waits looks for input before it sleeps. It burns the CPU meanwhile, and saves being woken.
+    pub(super) busy_poll_us: u64,
+    /// Null for the kernel's defaults.
+    send_buffer_bytes: Option<usize>,
+    receive_buffer_bytes: Option<usize>,
+    /// TCP's congestion control by its name.
+    congestion: Option<String>,
+    /// Greatest segment of TCP, or piece of a message in one SCTP packet.
+    mss_bytes: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            no_delay: true,
+            busy_poll_us: 0,
+            send_buffer_bytes: None,
+            receive_buffer_bytes: None,
+            congestion: None,
+            mss_bytes: None,
+        }
+    }
+}
+
+impl Options {
+    /// Whether sockets of `protocol` can behave so.
+    pub(super) fn check(&self, protocol: Protocol) -> Result<(), Error> {
+        if self.busy_poll_us > LONGEST_BUSY_POLL_US {
+            let problem = format!("{} is above {LONGEST_BUSY_POLL_US}", self.busy_poll_us);
+            return Err(Error::params("options.busy_poll_us", problem));
+        }
+        let buffers = [
+            ("options.send_buffer_bytes", self.send_buffer_bytes),
+            ("options.receive_buffer_bytes", self.receive_buffer_bytes),
+        ];
+        for (field, bytes) in buffers {
+            if let Some(bytes) = bytes.filter(|bytes| !BUFFER_BYTES.contains(bytes)) {
+                let (least, greatest) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
+                let problem = format!("{bytes} is not between {least} and {greatest}");
+                return Err(Error::params(field, problem));
+            }
+        }
+        if let Some(name) = &self.congestion {
+            check_congestion(protocol, name)?;
+        }
+        match self.mss_bytes {
+            Some(_) if protocol.is_datagram() => {
+                Err(Error::params("options.mss_bytes", "udp has no segments"))
+            }
+            Some(bytes) if !MSS_BYTES.contains(&bytes) => {
+                let (least, greatest) = (MSS_BYTES.start(), MSS_BYTES.end());
+                let problem = format!("{bytes} is not between {least} and {greatest}");
+                Err(Error::params("options.mss_bytes", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until one of `sockets` has input; looks for it as long as asked for before it sleeps.
+    pub(super) fn wait_for_input(&self, sockets: &mut [PollFd<'_>]) -> nix::Result<()> {
+        if self.busy_poll_us > 0 {
+            let end_ns = now_ns() + self.busy_poll_us * 1000;
+            while now_ns() < end_ns {
+                wait(sockets, Some(0))?;
+                if sockets.iter().any(is_ready) {
+                    return Ok(());
+                }
+            }
+        }
+        wait(sockets, None)
+    }
+
+    /// Looks for input as long as asked for. Whoever receives next finds it, or sleeps.
+    #[inline]
+    pub(super) fn poll_busily(&self, socket: &impl AsRawFd) {
+        if self.busy_poll_us == 0 {
+            return;
+        }
+        let end_ns = now_ns() + self.busy_poll_us * 1000;
+        let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        while recv(socket.as_raw_fd(), &mut [0], look) == Err(nix::Error::EAGAIN) {
+            if now_ns() >= end_ns {
+                break;
+            }
+        }
+    }
+}
+
+fn check_congestion(protocol: Protocol, name: &str) -> Result<(), Error> {
+    let problem = if protocol != Protocol::Tcp {
+        "is tcp's alone".to_owned()
+    } else if name.is_empty()
+        || name.len() > LONGEST_NAME
+        || !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    {
+        format!("{name:?} is not a name of at most {LONGEST_NAME} letters and digits")
+    } else {
+        return Ok(());
+    };
+    Err(Error::params("options.congestion", problem))
+}
+
+/// Has the socket behave so.
+pub(super) fn apply(options: &Options, protocol: Protocol, socket: &OwnedFd) -> anyhow::Result<()> {
+    let set = || -> nix::Result<()> {
+        if let Some(bytes) = options.send_buffer_bytes {
+            setsockopt(socket, sockopt::SndBufForce, &bytes)?;
+        }
+        if let Some(bytes) = options.receive_buffer_bytes {
+            setsockopt(socket, sockopt::RcvBufForce, &bytes)?;
+        }
+        match protocol {
+            Protocol::Tcp => {
+                // What an earlier connection left in TIME-WAIT does not hold the port.
+                setsockopt(socket, sockopt::ReuseAddr, &true)?;
+                setsockopt(socket, sockopt::TcpNoDelay, &options.no_delay)?;
+                if let Some(bytes) = options.mss_bytes {
+                    setsockopt(socket, sockopt::TcpMaxSeg, &bytes)?;
+                }
+            }
+            Protocol::Sctp => apply_to_sctp(socket, options)?,
+            Protocol::Udp => {}
+        }
+        Ok(())
+    };
+    set().context("cannot set the options of a socket; check `options`")?;
+    let Some(name) = &options.congestion else {
+        return Ok(());
+    };
+    setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name)).with_context(|| {
+        format!(
+            "options.congestion: cannot have `{name}`; see net.ipv4.tcp_available_congestion_control, and load the module \
+             tcp_{name}"
+        )
+    })
+}
+
+fn apply_to_sctp(socket: &OwnedFd, options: &Options) -> nix::Result<()> {
+    let no_delay = libc::c_int::from(options.no_delay);
+    raw::set(socket, libc::IPPROTO_SCTP, SCTP_NODELAY, no_delay)?;
+    if let Some(bytes) = options.mss_bytes {
+        let greatest = OfAssociation {
+            association: 0,
+            value: bytes,
+        };
+        raw::set(socket, libc::IPPROTO_SCTP, SCTP_MAXSEG, greatest)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn problem(protocol: Protocol, options: Value) -> String {
+        let options: Options = serde_json::from_value(options).unwrap();
+        let checked = options.check(protocol);
+        checked.map_or_else(|error| error.to_string(), |()| "none".to_owned())
+    }
+
+    #[test]
+    fn options_within_the_bounds_are_accepted() {
+        for (protocol, options) in [
+            (Protocol::Udp, json!({})),
+            (
+                Protocol::Tcp,
+                json!({"congestion": "cubic", "mss_bytes": 88}),
+            ),
+            (
+                Protocol::Tcp,
+                json!({"congestion": "bpf_cubic-2", "no_delay": false}),
+            ),
+            (
+                Protocol::Sctp,
+                json!({"mss_bytes": 1452, "receive_buffer_bytes": 4096}),
+            ),
+        ] {
+            assert_eq!(problem(protocol, options), "none");
+        }
+    }
+
+    #[test]
+    fn options_beyond_the_bounds_or_of_another_protocol_are_refused_by_name() {
+        for (protocol, options, expected) in [
+            (
+                Protocol::Tcp,
+                json!({"congestion": ""}),
+                "options.congestion: \"\"",
+            ),
+            (
+                Protocol::Tcp,
+                json!({"congestion": "a/b"}),
+                "options.congestion: \"a/b\"",
+            ),
+            (
+                Protocol::Tcp,
+                json!({"congestion": "x".repeat(16)}),
+                "options.congestion: \"xxx",
+            ),
+            (
+                Protocol::Udp,
+                json!({"congestion": "cubic"}),
+                "options.congestion: is tcp's",
+            ),
+            (
+                Protocol::Sctp,
+                json!({"congestion": "cubic"}),
+                "options.congestion: is tcp's",
+            ),
+            (
+                Protocol::Tcp,
+                json!({"mss_bytes": 87}),
+                "options.mss_bytes: 87",
+            ),
+            (
+                Protocol::Sctp,
+                json!({"mss_bytes": 32_768}),
+                "options.mss_bytes: 32768",
+            ),
+            (
+                Protocol::Udp,
+                json!({"mss_bytes": 1000}),
+                "options.mss_bytes: udp",
+            ),
+            (
+                Protocol::Udp,
+                json!({"receive_buffer_bytes": 4095}),
+                "options.receive_buffer_bytes: 4095",
+            ),
+        ] {
+            let problem = problem(protocol, options);
+            assert!(problem.starts_with(expected), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! # Waiting for the last bytes of a trial, and the report
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use serde::Serialize;
+
+use super::flow::{FlowReply, STEP_NS};
+use super::ledger::{Ledger, Refused, Shared};
+use super::params::{CollectParams, SeriesParams};
+use crate::Error;
+use crate::endpoint::wait::LOOK_UP_NS;
+use crate::traffic::clock::now_ns;
+use crate::traffic::sink::wire::Ended;
+
+/// Steps of a series that fit into one reply, whatever they count.
+const STEPS_AT_ONCE: usize = 3000;
+
+/// `receiver.collect`: what came since `receiver.open`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CollectReply {
+    drain_ms: f64,
+    ended: Ended,
+    /// The first measured arrival of any flow, CLOCK_MONOTONIC: where the series begin. Null where there was none.
+    start_ns: Option<u64>,
+    refused: Refused,
+    /// Datagrams that the kernel had no room for in the receiver's buffer. Null of connections, which make their senders wait.
+    buffer_drops: Option<u32>,
+    flows: Vec<FlowReply>,
+}
+
+/// `receiver.series`: bytes of one flow's measured window in each step since `start_ns`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SeriesReply {
+    step_ms: u64,
+    /// How many there are in all.
+    steps: usize,
+    /// As many as fit.
+    bytes: Vec<u64>,
+}
+
+/// Waits until all flows are drained, or there is no more sense in waiting.
+pub(super) fn collect(
+    shared: &Shared,
+    params: &CollectParams,
+    buffer_drops: impl FnOnce() -> anyhow::Result<Option<u32>>,
+    abort: &AtomicBool,
+) -> Result<CollectReply, Error> {
+    let begin_ns = now_ns();
+    let mut ledger = shared.ledger();
+    let ended = loop {
+        if let Some(problem) = &ledger.problem {
+            return Err(anyhow!("the receiver has ended ({problem}); open it again").into());
+        }
+        let now = now_ns();
+        let last_ns = ledger.arrival_ns.unwrap_or(0).max(begin_ns);
+        let quiet_ns = (last_ns + params.quiet_ms * 1_000_000).saturating_sub(now);
+        let limit_ns = (begin_ns + params.limit_ms * 1_000_000).saturating_sub(now);
+        if abort.load(Ordering::Relaxed) {
+            break Ended::Aborted;
+        } else if is_complete(&ledger, params) {
+            break Ended::Complete;
+        } else if quiet_ns == 0 {
+            break Ended::Quiet;
+        } else if limit_ns == 0 {
+            break Ended::Limit;
+        }
+        let wait_ns = quiet_ns.min(limit_ns).min(LOOK_UP_NS);
+        ledger = shared.await_end(ledger, Duration::from_nanos(wait_ns));
+    };
+    let flows =
+        ledger.flows.iter().enumerate().map(|(number, flow)| {
+            flow.reply(number, ledger.window_ns, expected_of(params, number))
+        });
+    Ok(CollectReply {
+        drain_ms: (now_ns() - begin_ns) as f64 / 1e6,
+        ended,
+        start_ns: ledger.start_ns,
+        refused: ledger.refused,
+        buffer_drops: buffer_drops()?,
+        flows: flows.collect(),
+    })
+}
+
+fn is_complete(ledger: &Ledger, params: &CollectParams) -> bool {
+    let mut flows = ledger.flows.iter().enumerate();
+    flows.all(|(number, flow)| flow.is_over(expected_of(params, number)))
+}
+
+fn expected_of(params: &CollectParams, flow: usize) -> Option<u64> {
+    params.expected_messages.as_ref()?.get(flow).copied()
+}
+
+pub(super) fn series(shared: &Shared, params: &SeriesParams) -> Result<SeriesReply, Error> {
+    let ledger = shared.ledger();
+    let flow = ledger.flows.get(params.flow).ok_or_else(|| {
+        let problem = format!(
+            "{} is none of the {} flows",
+            params.flow,
+            ledger.flows.len()
+        );
+        Error::params("flow", problem)
+    })?;
+    let series = flow.series();
+    let rest = series.get(params.first..).unwrap_or_default();
+    Ok(SeriesReply {
+        step_ms: STEP_NS / 1_000_000,
+        steps: series.len(),
+        bytes: rest[..rest.len().min(STEPS_AT_ONCE)].to_vec(),
+    })
+}

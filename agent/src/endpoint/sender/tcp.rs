@@ -1,0 +1,50 @@
+//! # What the kernel knows of a TCP connection
+
+use std::os::fd::OwnedFd;
+
+use nix::sys::socket::{getsockopt, sockopt};
+use serde::Serialize;
+
+use crate::endpoint::sockopt::tcp_info;
+
+/// A connection at the window's end; counters are of the window alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct TcpReply {
+    /// Segments that were sent again.
+    retransmissions: u32,
+    /// Smoothed, and its mean deviation.
+    rtt_us: u32,
+    rttvar_us: u32,
+    /// The least that the kernel saw, over minutes.
+    min_rtt_us: u32,
+    cwnd_segments: u32,
+    mss_bytes: u32,
+    congestion: String,
+}
+
+/// Of one moment; None where the kernel does not tell.
+pub(super) type Snapshot = Option<libc::tcp_info>;
+
+pub(super) fn snapshot(socket: &OwnedFd) -> Snapshot {
+    tcp_info(socket).ok()
+}
+
+/// What happened from `start` to `end`.
+pub(super) fn between(start: Snapshot, end: Snapshot, socket: &OwnedFd) -> Option<TcpReply> {
+    let (start, end) = (start?, end?);
+    let congestion = getsockopt(socket, sockopt::TcpCongestion).ok()?;
+    Some(TcpReply {
+        retransmissions: end
+            .tcpi_total_retrans
+            .wrapping_sub(start.tcpi_total_retrans),
+        rtt_us: end.tcpi_rtt,
+        rttvar_us: end.tcpi_rttvar,
+        min_rtt_us: end.tcpi_min_rtt,
+        cwnd_segments: end.tcpi_snd_cwnd,
+        mss_bytes: end.tcpi_snd_mss,
+        congestion: congestion
+            .to_string_lossy()
+            .trim_end_matches('\0')
+            .to_owned(),
+    })
+}
