@@ -23,13 +23,13 @@ class CpuSample:
     steal_s: dict[int, float]
 
 
-def sample_cpus(cpus: list[int]) -> CpuSample:
-    """Read /proc/stat (proc(5)): idle is fields 4 and 5 (idle, iowait), steal field 8."""
+def sample_cpus(cpus: list[int] | None = None) -> CpuSample:
+    """Read /proc/stat (proc(5)), of all CPUs unless told: idle is fields 4 and 5 (idle, iowait), steal field 8."""
     at_s = time.monotonic()
     idle, steal = {}, {}
     for line in Path("/proc/stat").read_text().splitlines():
         name, _, rest = line.partition(" ")
-        if name.startswith("cpu") and name != "cpu" and int(name[3:]) in cpus:
+        if name.startswith("cpu") and name != "cpu" and (cpus is None or int(name[3:]) in cpus):
             fields = [int(field) for field in rest.split()]
             idle[int(name[3:])] = (fields[3] + fields[4]) * TICK_S
             steal[int(name[3:])] = fields[7] * TICK_S

@@ -12,7 +12,7 @@ from vtax.views.estimate import Estimate, mean_estimate
 # A trial may name a component more than once (on several hosts): summed before the mean.
 _CPU = f"""
 WITH {USABLE}, trial AS (
-    SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu GROUP BY ALL
+    SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu WHERE samples IS NULL GROUP BY ALL
 ), blocks AS (
     SELECT cell, uut_context, domain, component, block, avg(percent) AS percent
     FROM usable JOIN trial USING (trial_id) GROUP BY ALL

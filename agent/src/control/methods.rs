@@ -12,6 +12,7 @@ use super::slot::Slot;
 use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::{Counts, Responder};
 use crate::guest::residence::Residence;
+use crate::meter::cpu::Cpu;
 use crate::meter::drops::Drops;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
@@ -25,6 +26,7 @@ pub(super) struct Agent {
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
     drops: Slot<Drops>,
+    cpu: Slot<Cpu>,
     responder: Slot<Responder>,
     requester: Slot<Requester>,
     residence: Slot<Residence>,
@@ -56,6 +58,7 @@ impl Agent {
             sink: Slot::new("sink"),
             ingress: Slot::new("ingress"),
             drops: Slot::new("drops"),
+            cpu: Slot::new("cpu"),
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
             residence: Slot::new("residence"),
@@ -176,6 +179,24 @@ impl Agent {
             "drops.close" => {
                 let Nothing {} = read_params(params)?;
                 drop(self.drops.take()?);
+                now(Nothing {})
+            }
+            "cpu.open" => {
+                let params = read_params(params)?;
+                now(self.cpu.open(|| Ok((Cpu::open(&params)?, Nothing {})))?)
+            }
+            "cpu.arm" => {
+                let params = read_params(params)?;
+                self.cpu.lease()?.arm(&params)?;
+                now(Nothing {})
+            }
+            "cpu.read" => {
+                let params = read_params(params)?;
+                now(self.cpu.lease()?.read(&params)?)
+            }
+            "cpu.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(self.cpu.take()?);
                 now(Nothing {})
             }
             "responder.open" => {
