@@ -40,7 +40,8 @@ def told(entries: list[dict[str, Any]], expected: int, unfiled: int = 0, cpus: i
     ]
     return {
         "cpus": [
-            {"cpu": cpu, "expected": expected, "taken": taken[cpu], "unfiled": unfiled} for cpu in range(cpus)
+            {"cpu": cpu, "expected": expected, "taken": taken[cpu], "unfiled": unfiled, "late_ns": 0}
+            for cpu in range(cpus)
         ],
         "samples": entries,
     }
@@ -179,8 +180,7 @@ def test_a_ledger_that_agrees_is_no_reason() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"idle": 3000}, "CPU ledger: idle CPU 1 has 75.0% of a CPU by samples, 60.0% by the kernel's count"),
-        ({"idle": 2000}, "CPU ledger: idle CPU 1 has 50.0% of a CPU by samples"),
+        ({"idle": 2000}, "CPU ledger: idle CPU 1 has 50.0% of a CPU by samples, 60.0% by the kernel's count"),
         ({"ingress": 400}, "CPU ledger: ingress in0 has 10.0% of a CPU by samples"),
         ({"interrupted": 400}, "CPU ledger: ingress in0 has 10.6% of a CPU by samples"),
     ],
@@ -189,6 +189,20 @@ def test_samples_and_counts_that_disagree_make_a_trial_suspect(changes: dict[str
     judgement = judge(sampled(**changes), 900_000, 1000)
     assert judgement.verdict is Verdict.SUSPECT
     assert judgement.reasons[0].startswith(words)
+
+
+def test_interrupts_on_an_idle_cpu_are_idle_by_samples_alone() -> None:
+    assert judge(sampled(idle=3000), 900_000, 1000).reasons == ()
+
+
+def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -> None:
+    """10% by samples that are 20 µs late, 0.57% counted: 4000 runs a second may be as much, 2000 may not."""
+    for runs, reasons in ((4000, 0), (2000, 1)):
+        measured = sampled(ingress=400)
+        assert measured.sampled is not None
+        measured.sampled["cpus"][1]["late_ns"] = 4000 * 20_000
+        measured.cpu[1]["threads"]["ingress in0"]["runs"] = runs  # type: ignore[index]
+        assert len(judge(measured, 900_000, 1000).reasons) == reasons
 
 
 def test_time_that_is_nobodys_makes_a_trial_suspect() -> None:

@@ -143,7 +143,10 @@ def test_without_samples_the_trial_is_counted_and_says_so(
 ) -> None:
     monkeypatch.setattr("vtax.campaign.sampling.SAMPLES_HZ", 0)
     main(["run", str(scenario), "--platform", "raw", "--repetitions", "1", "--out", str(tmp_path / "out")])
-    assert "CPU time is counted, not sampled: sink: cpu.open: hz: 0 is not in 1 to 10000" in capsys.readouterr().err
+    assert (
+        "CPU time is counted, not sampled: sink: cpu.open: hz: 0 is not in 1 to 10000"
+        in capsys.readouterr().err
+    )
     result = Result.open(tmp_path / "out")
     (rows,) = result.query("SELECT count(*) AS n, count(samples) AS sampled FROM cpu").to_pylist()
     assert rows["n"] > 0

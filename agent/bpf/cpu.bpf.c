@@ -28,6 +28,26 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 } __attribute__((preserve_access_index));
 
+struct timerqueue_node {
+	long long expires; /* CLOCK_MONOTONIC */
+} __attribute__((preserve_access_index));
+
+struct hrtimer {
+	struct timerqueue_node node;
+} __attribute__((preserve_access_index));
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+} __attribute__((preserve_access_index));
+
+struct perf_event {
+	struct hw_perf_event hw;
+} __attribute__((preserve_access_index));
+
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} __attribute__((preserve_access_index));
+
 struct pcpu_hot {
 	int preempt_count;
 } __attribute__((preserve_access_index));
@@ -63,6 +83,7 @@ struct window {
 struct taken {
 	__u64 samples; /* in the window, filed or not */
 	__u64 unfiled; /* of these, those that there was no room for, or whose context cannot be told */
+	__u64 late_ns; /* how long after they were due all samples were taken */
 };
 
 struct {
@@ -108,6 +129,12 @@ static __always_inline int interrupted(const struct task_struct *task, int cpu)
 	return count & SOFTIRQ_SERVED ? CONTEXT_SOFTIRQ : CONTEXT_TASK;
 }
 
+/* When the clock's interrupt was due; the kernel sets its next time only after us. */
+static __always_inline __u64 due_ns(const struct bpf_perf_event_data_kern *clock)
+{
+	return BPF_CORE_READ(clock, event, hw.hrtimer.node.expires);
+}
+
 static __always_inline bool file(const struct owner *owner, const struct task_struct *task)
 {
 	struct filed *filed = bpf_map_lookup_elem(&cpu_filed, owner);
@@ -138,7 +165,6 @@ int cpu_sample(void *event)
 	const struct window *window = bpf_map_lookup_elem(&cpu_window, &only);
 	struct taken *taken = bpf_map_lookup_elem(&cpu_taken, &cpu);
 
-	(void)event;
 	if (!window || !taken || now_ns < window->start_ns || now_ns >= window->end_ns)
 		return 0;
 
@@ -152,6 +178,7 @@ int cpu_sample(void *event)
 	};
 
 	taken->samples++;
+	taken->late_ns += now_ns - due_ns(event);
 	if (context < 0 || !file(&owner, task))
 		taken->unfiled++;
 	return 0;

@@ -57,20 +57,21 @@ def cpu_use(before: CpuSample, after: CpuSample) -> CpuUse:
 
 @dataclass(frozen=True)
 class ThreadTime:
-    """Nanoseconds that a thread ran, and that it was runnable but waited for a CPU (/proc/PID/schedstat)."""
+    """Nanoseconds that a thread ran, and was runnable but waited for a CPU; how often it got one (schedstat)."""
 
     run_ns: int
     wait_ns: int
+    runs: int
 
 
 def thread_time(pid: int, tid: int | None = None) -> ThreadTime | None:
     """Times of one thread, None once it is gone."""
     path = Path(f"/proc/{pid}/schedstat") if tid is None else Path(f"/proc/{pid}/task/{tid}/schedstat")
     try:
-        run, wait, _ = path.read_text().split()
+        run, wait, runs = path.read_text().split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return ThreadTime(int(run), int(wait))
+    return ThreadTime(int(run), int(wait), int(runs))
 
 
 def threads_of(pid: int) -> dict[int, str]:

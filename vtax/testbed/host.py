@@ -160,7 +160,7 @@ class Host:
             guest.stop()
 
     def counters(self, cpus: list[int]) -> dict[str, Any]:
-        """Counters of this instant: CPUs (seconds), those named and the `machine`'s, and threads (nanoseconds)."""
+        """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs)."""
         sample = sample_cpus()
         threads: dict[str, dict[str, int]] = {}
         for tid, (pid, name) in self._threads().items():
@@ -255,9 +255,10 @@ def _attempt(step: Callable[[], None]) -> Exception | None:
 def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, tid: int | None) -> None:
     times = thread_time(pid, tid)
     if times is not None:
-        total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0})
+        total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0, "runs": 0})
         total["run_ns"] += times.run_ns
         total["wait_ns"] += times.wait_ns
+        total["runs"] += times.runs
 
 
 def _queue(qdisc: Any) -> dict[str, int]:

@@ -171,6 +171,7 @@ impl Cpu {
             expected: window_ns / self.period_ns,
             taken: taken.samples,
             unfiled: taken.unfiled,
+            late_ns: taken.late_ns,
         })
     }
 

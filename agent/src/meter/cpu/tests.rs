@@ -122,6 +122,7 @@ fn every_sample_is_in_one_entry_or_unfiled() {
             let filed: u64 = of_cpu.map(|entry| entry.samples).sum();
             assert_eq!(filed + cpu.unfiled, cpu.taken);
             assert!(cpu.taken <= cpu.expected + 1, "{cpu:?}");
+            assert!(cpu.late_ns < cpu.taken.max(1) * PERIOD_NS, "{cpu:?}");
         }
         let unfiled: u64 = reply.cpus.iter().map(|cpu| cpu.unfiled).sum();
         assert_eq!(unfiled > 0, entries == 1, "{unfiled}");

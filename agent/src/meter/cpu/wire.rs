@@ -48,6 +48,8 @@ pub(super) struct CpuReply {
     pub(super) taken: u64,
     /// Of these, those that no entry of `samples` has: there was no room for it, or no telling.
     pub(super) unfiled: u64,
+    /// How long after they were due all samples were taken, added up.
+    pub(super) late_ns: u64,
 }
 
 /// Samples of one thread on one CPU in one context.
