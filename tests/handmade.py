@@ -35,6 +35,7 @@ class Made:
     uut_context: str = "own"
     emulated: bool = False
     further: tuple[tuple[str, str], ...] = ()
+    ledger: tuple[dict[str, Any], ...] = ()
 
     @property
     def cell(self) -> str:
@@ -78,7 +79,7 @@ class Made:
                 **dict(self.further),
             },
             [{"stream": stream, **flow} for stream in range(self.streams)],
-            cpu=[total, sink] if self.host_percent is not None else [sink],
+            cpu=[*self.ledger, *([total, sink] if self.host_percent is not None else [sink])],
             latency=[
                 {
                     "stream": stream,

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -261,6 +262,33 @@ def test_cells_that_differ_in_a_further_factor_are_not_pooled(tmp_path: Path) ->
 def test_the_sinks_cost_is_named_as_the_sinks(tmp_path: Path) -> None:
     use = summarise(make(tmp_path / "r", [Made()])).cpu
     assert [(each.domain, each.percent.value) for each in use] == [("host", 20.0), ("sink", 1.5)]
+
+
+def account(domain: str, component: str, percent: float) -> dict[str, Any]:
+    return {
+        "host": "local",
+        "domain": domain,
+        "component": component,
+        "percent": percent,
+        "samples": round(percent),
+    }
+
+
+def test_a_ledgers_accounts_are_apart_from_what_is_counted_and_add_up(tmp_path: Path) -> None:
+    """An account that a trial does not have had nothing in it, and counts as that."""
+    softirq, foreign = account("host", "softirq", 30), account("host", "foreign", 10)
+    trials = [
+        Made(ledger=(softirq, account("idle", "idle", 170))),
+        Made(block=1, ledger=(softirq, foreign, account("idle", "idle", 160))),
+        Made(block=2),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    assert {(each.domain, each.component) for each in summary.cpu} == {
+        ("host", "total"),
+        ("sink", "calibrated"),
+    }
+    found = [(each.domain, each.component, each.percent.value, each.percent.n) for each in summary.ledger]
+    assert found == [("host", "foreign", 5, 2), ("host", "softirq", 30, 2), ("idle", "idle", 165, 2)]
 
 
 def test_a_cell_without_a_usable_trial_is_named_with_its_reason(tmp_path: Path) -> None:

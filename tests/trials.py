@@ -63,13 +63,13 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "at_s": 0.0,
         "idle_s": {1: 0.0},
         "steal_s": {1: 0.0},
-        "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0}},
+        "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0, "runs": 0}},
     }
     after = {
         "at_s": 1.0,
         "idle_s": {1: 0.6},
         "steal_s": {1: 0.0},
-        "threads": {"ingress in0": {"run_ns": 700 * sent * work.streams, "wait_ns": 0}},
+        "threads": {"ingress in0": {"run_ns": 700 * sent * work.streams, "wait_ns": 0, "runs": 0}},
     }
     measured.cpu = (before, after)
     received = round(sent * received_share)

@@ -42,6 +42,11 @@ impl FromStr for CpuList {
 }
 
 impl CpuList {
+    /// The numbers as they were listed.
+    pub(crate) fn numbers(&self) -> &[usize] {
+        &self.0
+    }
+
     /// Keeps the calling thread, and those it starts, on these CPUs.
     pub fn pin_this_thread(&self) -> io::Result<()> {
         let mut set = CpuSet::new();

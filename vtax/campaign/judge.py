@@ -1,5 +1,6 @@
 """Judges a trial by all that is known of it: instrument, surroundings, guest."""
 
+from vtax.campaign.crosscheck import ledger_findings
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.instrument import instrument_findings
 from vtax.campaign.limits import frames_sent, limit
@@ -16,7 +17,12 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
     if measured.failure is not None:
         return Judgement(Verdict.INVALID, (f"instrument failed: {measured.failure}",), (), None)
     findings = sorted(
-        [*instrument_findings(measured), *surroundings_findings(measured), *guest_findings(measured)],
+        [
+            *instrument_findings(measured),
+            *surroundings_findings(measured),
+            *ledger_findings(measured),
+            *guest_findings(measured),
+        ],
         key=lambda finding: -list(Verdict).index(finding[0]),
     )
     per_stream = ceiling_fps / measured.cell.workload.streams

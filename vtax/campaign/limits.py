@@ -21,6 +21,13 @@ STALLED_SHARE = 0.8
 LINK_TOLERANCE = 0.98
 """A load above this share of the link's rate fills the link."""
 
+LEDGER_CONFIDENCE = 0.9999
+"""Of the intervals that counts of the kernel's are held against the ledger's samples with: a trial has many of them."""
+LEDGER_APART = 0.02
+"""Share of a CPU that the two may lie further apart, rounding apart."""
+LEDGER_UNTOLD = 0.05
+"""Share of a host's CPU time of which nothing tells whose it was."""
+
 
 def offered_fps(measured: Measured) -> float:
     """Frames a second that the source sent in the window, all streams together."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.campaign.captures import SNAP_BYTES
+from vtax.campaign.sampling import CpuMeter
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset
@@ -37,6 +38,8 @@ class PathFacts:
     sink_cost_ns: float
     no_drop_reasons: str | None
     """Why the kernel does not say why it drops frames; None where it does."""
+    no_cpu_samples: str | None
+    """Why the machine's CPUs are not sampled; None where they are."""
 
 
 class Path:
@@ -55,6 +58,7 @@ class Path:
         self._capture_frames = capture_frames
         self._config = config
         self.testbed = LocalTestbed(settings, streams, record)
+        self.cpu_meter = CpuMeter(self.testbed.sink, "sink")
         self._opened_streams = 0
         self._metered: dict[int, str] = {}
         self._metering = False
@@ -88,6 +92,7 @@ class Path:
                 },
             )
             no_drop_reasons = self._try_drop_meter()
+            self.cpu_meter.open()
             self.use_streams(len(self.testbed.streams))
             self._wait_ready()
             self._set_egress()
@@ -103,6 +108,7 @@ class Path:
             "\n".join(reasons) or None,
             sink["cost_ns_per_frame"],
             no_drop_reasons,
+            self.cpu_meter.refused,
         )
         return self.facts
 
@@ -124,6 +130,15 @@ class Path:
     def surroundings(self) -> dict[str, Any]:
         """What else goes on on the UUT's host; see Host.surroundings."""
         return self.testbed.uut.surroundings()
+
+    def owners(self) -> dict[str, dict[int, str]]:
+        """Whose the threads and processes of all hosts are; see Host.owners, Host.heirs."""
+        owners: dict[str, dict[int, str]] = {"threads": {}, "processes": {}}
+        for host in self.testbed.hosts:
+            for kind, named in host.owners().items():
+                owners[kind] |= named
+        owners["processes"] = self.testbed.uut.heirs(owners["processes"])
+        return owners
 
     def meter_drops(self, frames_per_s: float | None) -> None:
         """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""

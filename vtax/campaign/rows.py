@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from vtax.campaign.crosscheck import ledger_of
 from vtax.campaign.delay import delay_columns, delay_histograms
 from vtax.campaign.hops import Hop, hops
+from vtax.campaign.ledger import account_named
 from vtax.campaign.limits import offered_fps
 from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Judgement
@@ -55,7 +57,10 @@ def record(
     return TrialRecord(
         trial=trial,
         flows=flows,
-        cpu=_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
+        cpu=[
+            *_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
+            *_ledger(measured, environment["host"]),
+        ],
         hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[
             row
@@ -167,15 +172,19 @@ def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[d
     for name, times in after["threads"].items():
         earlier = before["threads"].get(name, nothing)
         percent, wait = ((times[key] - earlier[key]) / elapsed_s / 1e7 for key in ("run_ns", "wait_ns"))
-        domain, _, component = name.partition(" ")
-        if domain == "ingress":
-            domain, component = "host", name
-        rows.append(row("uut", domain, component, percent, wait=wait))
+        rows.append(row("uut", *account_named(name), percent, wait=wait))
     if (thread := measured.source.get("thread")) is not None:
         run_s = (measured.source["end_ns"] - measured.source["start_ns"]) / 1e9
         percent, wait = (thread[key] / run_s / 1e7 for key in ("run_ns", "run_delay_ns"))
         rows.append(row("source", "source", "thread", percent, wait=wait))
     return rows
+
+
+def _ledger(measured: Measured, host: str) -> list[dict[str, Any]]:
+    found = ledger_of(measured)
+    if found is None:
+        return []
+    return [{"trial_id": measured.trial, "host": host, "wait_percent": None, **row} for row in found.rows()]
 
 
 def _hop(measured: Measured, hop: Hop) -> dict[str, Any]:

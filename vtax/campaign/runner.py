@@ -177,6 +177,8 @@ class Campaign:
                 facts = path.open()
                 if facts.no_drop_reasons is not None:
                     self.progress.note(f"drop reasons are not available: {facts.no_drop_reasons}")
+                if facts.no_cpu_samples is not None:
+                    self.progress.note(f"CPU time is counted, not sampled: {facts.no_cpu_samples}")
                 if facts.sink_fallback is not None:
                     self.progress.note(f"frames are counted by {facts.sink_mode}: {facts.sink_fallback}")
                 return facts

@@ -40,6 +40,10 @@ class Measured:
     captured: list[CapturedFrame] = field(default_factory=list)
     """The first frames that came, of all streams."""
     cpu: tuple[dict[str, Any], dict[str, Any]] | None = None
+    sampled: dict[str, Any] | None = None
+    """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
+    owners: dict[str, dict[int, str]] = field(default_factory=dict)
+    """Whose the threads and processes were (Path.owners)."""
     interfaces: tuple[dict[str, Any], dict[str, Any]] | None = None
     drops: tuple[dict[str, Any], dict[str, Any]] | None = None
     """Frames that the kernel says it dropped, before and after (Path.dropped); None where it was not asked."""
@@ -102,9 +106,10 @@ def measure(
     measured = Measured(trial, cell, mechanism, datetime.now(UTC), egress_words=path.egress_words)
     try:
         path.use_streams(work.streams)
-        surroundings = path.surroundings()
+        surroundings, owners = path.surroundings(), path.owners()
         _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
         measured.surroundings = (surroundings, path.surroundings())
+        measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
         measured.guest = (guest, path.guest_state())
         measured.failure = _failure_of(measured)
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
@@ -138,6 +143,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     path.meter_drops(None if intended is None else intended * work.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
     interfaces_before, drops_before = _interfaces(path), path.dropped()
+    path.cpu_meter.arm(work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
     ticket = testbed.source.begin(
         "source",
         "source.run",
@@ -173,6 +179,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
         if number in active:
             stream["times"] = testbed.sink.call("sink", "sink.histograms", {"stream": number})
             measured.captured += captured_frames(testbed.sink, number, work.capture_frames)
+    measured.sampled = path.cpu_meter.read()
     measured.interfaces = (interfaces_before, _interfaces(path))
     if drops_before is not None and (drops_after := path.dropped()) is not None:
         measured.drops = (drops_before, drops_after)

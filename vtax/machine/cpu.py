@@ -23,13 +23,13 @@ class CpuSample:
     steal_s: dict[int, float]
 
 
-def sample_cpus(cpus: list[int]) -> CpuSample:
-    """Read /proc/stat (proc(5)): idle is fields 4 and 5 (idle, iowait), steal field 8."""
+def sample_cpus(cpus: list[int] | None = None) -> CpuSample:
+    """Read /proc/stat (proc(5)), of all CPUs unless told: idle is fields 4 and 5 (idle, iowait), steal field 8."""
     at_s = time.monotonic()
     idle, steal = {}, {}
     for line in Path("/proc/stat").read_text().splitlines():
         name, _, rest = line.partition(" ")
-        if name.startswith("cpu") and name != "cpu" and int(name[3:]) in cpus:
+        if name.startswith("cpu") and name != "cpu" and (cpus is None or int(name[3:]) in cpus):
             fields = [int(field) for field in rest.split()]
             idle[int(name[3:])] = (fields[3] + fields[4]) * TICK_S
             steal[int(name[3:])] = fields[7] * TICK_S
@@ -57,20 +57,21 @@ def cpu_use(before: CpuSample, after: CpuSample) -> CpuUse:
 
 @dataclass(frozen=True)
 class ThreadTime:
-    """Nanoseconds that a thread ran, and that it was runnable but waited for a CPU (/proc/PID/schedstat)."""
+    """Nanoseconds that a thread ran, and was runnable but waited for a CPU; how often it got one (schedstat)."""
 
     run_ns: int
     wait_ns: int
+    runs: int
 
 
 def thread_time(pid: int, tid: int | None = None) -> ThreadTime | None:
     """Times of one thread, None once it is gone."""
     path = Path(f"/proc/{pid}/schedstat") if tid is None else Path(f"/proc/{pid}/task/{tid}/schedstat")
     try:
-        run, wait, _ = path.read_text().split()
+        run, wait, runs = path.read_text().split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return ThreadTime(int(run), int(wait))
+    return ThreadTime(int(run), int(wait), int(runs))
 
 
 def threads_of(pid: int) -> dict[int, str]:

@@ -43,6 +43,19 @@ def others(everything: Iterable[Process], root: int) -> list[Process]:
     return [process for process in known.values() if not process.kernel and not descends(process)]
 
 
+def inherited(everything: Iterable[Process], named: dict[int, str]) -> dict[int, str]:
+    """The processes that have a name, and their descendants, each by the name of the nearest."""
+    known = {process.pid: process for process in everything}
+
+    def name(process: Process | None) -> str | None:
+        while process is not None and process.pid not in named:
+            process = known.get(process.parent)
+        return named[process.pid] if process is not None else None
+
+    found = {pid: name(process) for pid, process in known.items()}
+    return {pid: whose for pid, whose in found.items() if whose is not None} | named
+
+
 def _read(pid: int) -> Process | None:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")

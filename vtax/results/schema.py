@@ -213,12 +213,23 @@ CPU: Final = Table(
     (
         TRIAL_ID,
         Column("host", STRING, "", "the host"),
-        Column("domain", STRING, "", "whose time it is: host, guest, source, sink, or steal"),
-        Column("component", STRING, "", "part of the domain: total, calibrated, or a thread's name"),
+        Column(
+            "domain",
+            STRING,
+            "",
+            "whose time it is: guest, neighbour, source, sink, controller, host, idle, or steal",
+        ),
+        Column("component", STRING, "", "part of the domain: total, calibrated, softirq, or a thread's name"),
         Column("percent", DOUBLE, "%", "CPU time of the measurement; 100 is one CPU"),
         Column("low", DOUBLE, "%", "lower bound of its 95% interval; null where it is counted, not sampled"),
         Column("high", DOUBLE, "%", "upper bound of its 95% interval; null where it is counted, not sampled"),
         Column("wait_percent", DOUBLE, "%", "time its threads were ready and had no CPU; null where unknown"),
+        Column(
+            "samples",
+            INT64,
+            "",
+            "samples of the CPUs' clocks that it had: such rows of a host add up to all its CPUs; null where counted",
+        ),
     ),
 )
 

@@ -20,7 +20,7 @@ from vtax.machine.cpu import sample_cpus, thread_time
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
-from vtax.machine.processes import others, processes
+from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Port
@@ -160,20 +160,40 @@ class Host:
             guest.stop()
 
     def counters(self, cpus: list[int]) -> dict[str, Any]:
-        """Counters of this instant: CPUs (seconds), threads (nanoseconds), interfaces (frames, totals)."""
-        sample = sample_cpus(cpus)
+        """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs)."""
+        sample = sample_cpus()
         threads: dict[str, dict[str, int]] = {}
-        for interface, pid in self._ingress_threads.items():
-            _add_thread(threads, f"ingress {interface}", pid, None)
-        for name, guest in self._guests.items():
-            for tid, (pid, component) in guest.threads().items():
-                _add_thread(threads, f"{name} {component}", pid, tid)
+        for tid, (pid, name) in self._threads().items():
+            _add_thread(threads, name, pid, tid)
         return {
             "at_s": sample.at_s,
-            "idle_s": sample.idle_s,
-            "steal_s": sample.steal_s,
+            "idle_s": {cpu: sample.idle_s[cpu] for cpu in cpus},
+            "steal_s": {cpu: sample.steal_s[cpu] for cpu in cpus},
+            "machine": {"idle_s": sample.idle_s, "steal_s": sample.steal_s},
             "threads": threads,
         }
+
+    def owners(self) -> dict[str, dict[int, str]]:
+        """Whose CPU time is whose here, "domain component" by id: of `threads`, and of the other `processes`."""
+        threads = self._threads()
+        named = {agent.process.pid: f"{name} agent" for name, agent in self._agents.items()}
+        for name, guest in self._guests.items():
+            pids = {guest.agent.process.pid, *(pid for pid, _ in guest.threads().values())}
+            named |= dict.fromkeys(pids, f"{name} other")
+        return {"threads": {tid: name for tid, (_, name) in threads.items()}, "processes": named}
+
+    def heirs(self, named: dict[int, str]) -> dict[int, str]:
+        """The machine's processes that are somebody's: the nearest named ancestor's, or the controller's."""
+        return inherited(processes(), {os.getpid(): "controller vtax", **named})
+
+    def _threads(self) -> dict[int, tuple[int, str]]:
+        """Threads that have a name of their own: thread id to process id and name."""
+        threads = {pid: (pid, f"ingress {interface}") for interface, pid in self._ingress_threads.items()}
+        for name, guest in self._guests.items():
+            threads |= {
+                tid: (pid, f"{name} {component}") for tid, (pid, component) in guest.threads().items()
+            }
+        return threads
 
     def interface_counters(self) -> dict[str, dict[str, Any]]:
         """Totals of every interface: frames received, sent, and dropped on their way in, out, and in its queue.
@@ -235,9 +255,10 @@ def _attempt(step: Callable[[], None]) -> Exception | None:
 def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, tid: int | None) -> None:
     times = thread_time(pid, tid)
     if times is not None:
-        total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0})
+        total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0, "runs": 0})
         total["run_ns"] += times.run_ns
         total["wait_ns"] += times.wait_ns
+        total["runs"] += times.runs
 
 
 def _queue(qdisc: Any) -> dict[str, int]:

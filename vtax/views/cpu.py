@@ -1,4 +1,4 @@
-"""CPU of the unit under test's host: its total, the guest's threads, and what sink and source took."""
+"""CPU time, twice: the unit under test's as the kernel counts it, and the whole machine's as it was sampled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,30 @@ from vtax.views.estimate import Estimate, mean_estimate
 # A trial may name a component more than once (on several hosts): summed before the mean.
 _CPU = f"""
 WITH {USABLE}, trial AS (
-    SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu GROUP BY ALL
+    SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu WHERE samples IS NULL GROUP BY ALL
 ), blocks AS (
     SELECT cell, uut_context, domain, component, block, avg(percent) AS percent
     FROM usable JOIN trial USING (trial_id) GROUP BY ALL
 )
 SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent
 FROM blocks WHERE percent IS NOT NULL GROUP BY ALL ORDER BY domain, component
+"""  # noqa: S608, made of constants
+
+# An account that a trial's ledger does not have had nothing in it.
+_LEDGER = f"""
+WITH {USABLE}, sampled AS (
+    SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu WHERE samples IS NOT NULL GROUP BY ALL
+), metered AS (
+    SELECT DISTINCT trial_id FROM sampled
+), account AS (
+    SELECT DISTINCT cell, uut_context, domain, component FROM usable JOIN sampled USING (trial_id)
+), blocks AS (
+    SELECT cell, uut_context, domain, component, block, avg(coalesce(percent, 0)) AS percent
+    FROM usable JOIN metered USING (trial_id) JOIN account USING (cell, uut_context)
+    LEFT JOIN sampled USING (trial_id, domain, component) GROUP BY ALL
+)
+SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent
+FROM blocks GROUP BY ALL ORDER BY domain, component
 """  # noqa: S608, made of constants
 
 OWNERS = {
@@ -28,6 +45,18 @@ OWNERS = {
     "source": "instrument: source",
 }
 """Whose a domain's CPU is, in the order shown. The sink's cost is the instrument's, not the platform's."""
+
+DOMAINS = {
+    "guest": "guest",
+    "neighbour": "neighbour",
+    "host": "host",
+    "source": "instrument: source",
+    "sink": "instrument: sink",
+    "controller": "instrument: controller",
+    "steal": "machine below (steal)",
+    "idle": "idle",
+}
+"""The same of the ledger's domains."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +73,21 @@ class CpuUse:
 
 
 def cpu_use(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
-    """A row a cell and component with usable trials, in the order of `cells`."""
+    """What the kernel counts: a row a cell and component with usable trials, in the order of `cells`."""
+    return _use(result, cells, _CPU, OWNERS)
+
+
+def cpu_ledger(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
+    """The sampled ledger: a row a cell and account, which add up to all CPUs."""
+    return _use(result, cells, _LEDGER, DOMAINS)
+
+
+def _use(result: Result, cells: Iterable[Cell], query: str, owners: dict[str, str]) -> list[CpuUse]:
     found: dict[tuple[str, str], list[tuple[str, str, list[float]]]] = {}
-    for row in result.query(_CPU).to_pylist():
+    for row in result.query(query).to_pylist():
         key = (row["cell"], row["uut_context"])
         found.setdefault(key, []).append((row["domain"], row["component"], row["percent"]))
-    order = {domain: position for position, domain in enumerate(OWNERS)}
+    order = {domain: position for position, domain in enumerate(owners)}
     return [
         CpuUse(
             platform=cell.platform,

@@ -71,6 +71,7 @@ def render(summary: Summary) -> str:
             tables.stream_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
+            tables.ledger_table(summary),
             tables.verdict_table(summary),
             tables.left_out_table(summary),
         ),

@@ -8,7 +8,7 @@ from pathlib import Path
 from vtax.results import Result
 from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
-from vtax.views.cpu import CpuUse, cpu_use
+from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
 from vtax.views.precision import Reached, precision_reached
@@ -39,6 +39,7 @@ class Summary:
     changes: list[MaximumChange]
     costs: list[LoadCost]
     cpu: list[CpuUse]
+    ledger: list[CpuUse]
     losses: list[Loss]
     precision: list[Reached]
     searches: list[Found]
@@ -85,6 +86,7 @@ def summarise(result: Result) -> Summary:
         changes=changes,
         costs=costs,
         cpu=cpu_use(result, cells),
+        ledger=cpu_ledger(result, cells),
         losses=losses(result, cells),
         precision=reached,
         searches=searches,

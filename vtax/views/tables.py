@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from vtax.views import numbers
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Limit, Setting, load_label
-from vtax.views.cpu import OWNERS
+from vtax.views.cpu import DOMAINS, OWNERS, CpuUse
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
@@ -208,10 +208,36 @@ def _delay(found: DelayPercentile | None) -> Number:
 
 def cpu_table(summary: Summary) -> Table:
     """CPU by load: host total, guest threads, and the instrument's own."""
+    return _cpu_table(
+        summary,
+        "cpu",
+        "CPU",
+        "Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
+        summary.cpu,
+        OWNERS,
+    )
+
+
+def ledger_table(summary: Summary) -> Table:
+    """Where all CPU time of the machine went, by load."""
+    return _cpu_table(
+        summary,
+        "ledger",
+        "CPU ledger",
+        "Where all time of all CPUs went, by samples of their clocks; percent of one CPU. Soft interrupts are the "
+        "host's, whomever they interrupt: the sink's program runs in them.",
+        summary.ledger,
+        DOMAINS,
+    )
+
+
+def _cpu_table(
+    summary: Summary, name: str, title: str, note: str, rows: list[CpuUse], owners: dict[str, str]
+) -> Table:
     return Table(
-        name="cpu",
-        title="CPU",
-        note="Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
+        name=name,
+        title=title,
+        note=note,
         columns=(
             Column("platform"),
             LOAD,
@@ -222,12 +248,12 @@ def cpu_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            _by_setting(summary.cpu),
+            _by_setting(rows),
             lambda use: _heading(summary, use),
             lambda use: (
                 use.platform,
                 load_label(use.intended_mbps),
-                OWNERS.get(use.domain, use.domain),
+                owners.get(use.domain, use.domain),
                 use.component,
                 mean(use.percent, numbers.percent),
                 count(use.percent),

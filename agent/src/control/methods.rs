@@ -13,6 +13,7 @@ use super::streams::Streams;
 use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::{Counts, Responder};
 use crate::guest::residence::Residence;
+use crate::meter::cpu::Cpu;
 use crate::meter::drops::Drops;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
@@ -26,6 +27,7 @@ pub(super) struct Agent {
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
     drops: Slot<Drops>,
+    cpu: Slot<Cpu>,
     responder: Slot<Responder>,
     requester: Slot<Requester>,
     pub(super) streams: Streams,
@@ -58,6 +60,7 @@ impl Agent {
             sink: Slot::new("sink"),
             ingress: Slot::new("ingress"),
             drops: Slot::new("drops"),
+            cpu: Slot::new("cpu"),
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
             streams: Streams::new(),
@@ -179,6 +182,24 @@ impl Agent {
             "drops.close" => {
                 let Nothing {} = read_params(params)?;
                 drop(self.drops.take()?);
+                now(Nothing {})
+            }
+            "cpu.open" => {
+                let params = read_params(params)?;
+                now(self.cpu.open(|| Ok((Cpu::open(&params)?, Nothing {})))?)
+            }
+            "cpu.arm" => {
+                let params = read_params(params)?;
+                self.cpu.lease()?.arm(&params)?;
+                now(Nothing {})
+            }
+            "cpu.read" => {
+                let params = read_params(params)?;
+                now(self.cpu.lease()?.read(&params)?)
+            }
+            "cpu.close" => {
+                let Nothing {} = read_params(params)?;
+                drop(self.cpu.take()?);
                 now(Nothing {})
             }
             "responder.open" => {

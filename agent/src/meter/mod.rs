@@ -1,3 +1,4 @@
 //! # Meters: what the kernel itself saw happen
 
+pub(crate) mod cpu;
 pub(crate) mod drops;

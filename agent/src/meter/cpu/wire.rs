@@ -1,0 +1,72 @@
+//! The messages of `cpu.*`.
+
+use serde::{Deserialize, Serialize};
+
+/// `cpu.open`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenParams {
+    /// The CPUs to sample; null for all that are online.
+    pub(super) cpus: Option<Vec<usize>>,
+    /// Samples of each CPU a second.
+    pub(super) hz: u32,
+}
+
+/// `cpu.arm`: when to sample, from the arrival of this message on.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ArmParams {
+    pub(super) delay_s: f64,
+    pub(super) duration_s: f64,
+}
+
+/// `cpu.read`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadParams {
+    /// How many entries of `samples` to pass over: those of earlier replies.
+    pub(super) first: usize,
+}
+
+/// What was sampled in the window.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ReadReply {
+    pub(super) window_ns: u64,
+    pub(super) period_ns: u64,
+    pub(super) cpus: Vec<CpuReply>,
+    /// How many entries `samples` has, of all replies.
+    pub(super) entries: usize,
+    pub(super) samples: Vec<SamplesReply>,
+}
+
+/// Samples of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct CpuReply {
+    pub(super) cpu: u32,
+    /// That the window has room for.
+    pub(super) expected: u64,
+    pub(super) taken: u64,
+    /// Of these, those that no entry of `samples` has: there was no room for it, or no telling.
+    pub(super) unfiled: u64,
+    /// How long after they were due all samples were taken, added up.
+    pub(super) late_ns: u64,
+}
+
+/// Samples of one thread on one CPU in one context.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct SamplesReply {
+    pub(super) cpu: u32,
+    pub(super) tgid: u32,
+    /// 0 is the idle CPU.
+    pub(super) tid: u32,
+    /// Process id of the parent.
+    pub(super) parent: u32,
+    /// Whether it is a thread of the kernel's own.
+    pub(super) kernel: bool,
+    pub(super) comm: String,
+    /// Inode number in the cgroup2 hierarchy.
+    pub(super) cgroup: u64,
+    /// `task`, or what ran on top of it: `softirq`, `hardirq`.
+    pub(super) context: &'static str,
+    pub(super) samples: u64,
+}

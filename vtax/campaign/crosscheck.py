@@ -1,0 +1,119 @@
+"""A trial's ledger of CPU time, and whether the kernel's own counts bear it out."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.campaign.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
+from vtax.campaign.limits import LEDGER_APART, LEDGER_CONFIDENCE, LEDGER_UNTOLD
+from vtax.campaign.trial import Measured
+from vtax.campaign.verdict import Finding, Verdict
+from vtax.machine.cpu import TICK_S
+
+
+def ledger_of(measured: Measured) -> Ledger | None:
+    """The ledger of the trial's host; None where nothing was sampled."""
+    if measured.sampled is None or measured.cpu is None:
+        return None
+    return ledger(measured.sampled, measured.owners, _times(*measured.cpu))
+
+
+def ledger_findings(measured: Measured) -> Iterator[Finding]:
+    """Where samples and counts of the same time lie further apart than chance, rounding and lateness explain."""
+    found = ledger_of(measured)
+    if found is None or measured.sampled is None or measured.cpu is None:
+        return
+    late = lateness(measured.sampled, *measured.cpu)
+    for claim in claims(measured.sampled, measured.owners, found, late, *measured.cpu):
+        if (apart := claim.apart(found.slots)) > LEDGER_APART:
+            yield (
+                Verdict.SUSPECT,
+                f"CPU ledger: {claim.what} has {100 * claim.sampled(found.slots):.1f}% of a CPU by samples, "
+                f"{100 * claim.counted:.1f}% by the kernel's count, {100 * apart:.1f}% beyond chance",
+            )
+    untold = (found.percent(UNTOLD) / 100 - sum(late.values())) / len(found.slots)
+    if untold > LEDGER_UNTOLD:
+        yield Verdict.SUSPECT, f"CPU ledger: nothing tells whose {100 * untold:.1f}% of the CPU time was"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The same time twice, in CPUs: by samples, and by the kernel's count; what the two may differ by beside chance."""
+
+    what: str
+    samples: Mapping[int, int]
+    counted: float
+    least: float
+    """By how much the count may lie below."""
+    most: float
+    """By how much it may lie above."""
+
+    def sampled(self, slots: Mapping[int, int]) -> float:
+        """What the samples say."""
+        return sum(count / slots[cpu] for cpu, count in self.samples.items())
+
+    def apart(self, slots: Mapping[int, int]) -> float:
+        """How far the count lies outside the samples' interval and what else is allowed."""
+        low, high = interval(self.samples, slots, LEDGER_CONFIDENCE)
+        return max(low - self.least - self.counted, self.counted - high - self.most, 0.0)
+
+
+def claims(
+    sampled: dict[str, Any],
+    owners: dict[str, Any],
+    found: Ledger,
+    late: Mapping[str, float],
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> Iterator[Claim]:
+    """All that samples and kernel both tell: each CPU's idle time, and named threads' with the interrupts on top."""
+    elapsed_s = after["at_s"] - before["at_s"]
+    # Idle time comes in ticks, and a running thread's time as of its last one.
+    rounding = TICK_S / elapsed_s
+    idle = found.accounts.get(IDLE, Counter())
+    for cpu, time in _times(before, after).items():
+        if cpu in found.slots:
+            # The kernel counts no idle time in interrupts, whose samples are the idle task's.
+            most = rounding + sum(late.values())
+            yield Claim(f"idle CPU {cpu}", {cpu: idle[cpu]}, time.idle, least=math.inf, most=most)
+    samples: dict[str, Counter[int]] = {name: Counter() for name in after["threads"]}
+    for sample in sampled["samples"]:
+        name = owners["threads"].get(sample["tid"])
+        if name in samples:
+            samples[name][sample["cpu"]] += sample["samples"]
+    for name, times in after["threads"].items():
+        counted = _since(before, times, name, "run_ns") / 1e9 / elapsed_s
+        slack = rounding + late[name]
+        yield Claim(name, samples[name], counted, least=slack, most=slack)
+
+
+def lateness(sampled: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
+    """CPUs that each named thread may have too many or too few, since a sample that is late finds what comes next.
+
+    At most the samples' mean lateness, each time that the thread gets a CPU.
+    """
+    mean_ns = max(cpu["late_ns"] / max(cpu["taken"], 1) for cpu in sampled["cpus"])
+    elapsed_s = after["at_s"] - before["at_s"]
+    return {
+        name: _since(before, times, name, "runs") * mean_ns / 1e9 / elapsed_s
+        for name, times in after["threads"].items()
+    }
+
+
+def _since(before: dict[str, Any], times: dict[str, int], name: str, key: str) -> int:
+    earlier = before["threads"].get(name)
+    return times[key] - (earlier[key] if earlier else 0)
+
+
+def _times(before: dict[str, Any], after: dict[str, Any]) -> dict[int, CpuTime]:
+    elapsed_s = after["at_s"] - before["at_s"]
+    idle, stolen = (
+        {
+            cpu: (total - before["machine"][key][cpu]) / elapsed_s
+            for cpu, total in after["machine"][key].items()
+        }
+        for key in ("idle_s", "steal_s")
+    )
+    return {cpu: CpuTime(idle[cpu], stolen[cpu]) for cpu in idle}

@@ -1,0 +1,130 @@
+"""Whose the CPU time of a host was: each sample of its CPUs' clocks goes to one domain and component.
+
+Samples that are missing are time that the machine below took (steal), idle time that the kernel takes no samples of,
+or nobody's that is known: the kernel's own counts of a CPU decide. So the accounts add up to all time of all CPUs.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.statistics.interval import CONFIDENCE, proportion_interval
+
+Account = tuple[str, str]
+"""A domain (guest, neighbour, source, sink, controller, host, idle, steal) and a component of it."""
+
+IDLE: Account = ("idle", "idle")
+STOLEN: Account = ("steal", "lost")
+KERNEL: Account = ("host", "kernel")
+FOREIGN: Account = ("host", "foreign")
+UNTOLD: Account = ("host", "untold")
+"""Time that some task had of which the kernel gives no samples, or for which the meter had no room."""
+
+VHOST = "vhost-"
+"""Name of a thread that moves a guest's frames; its process id follows."""
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """What a CPU did in the window by the kernel's own counts, as shares of it."""
+
+    idle: float
+    stolen: float
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Samples of each account by CPU, and how many each CPU has in all."""
+
+    accounts: dict[Account, Counter[int]]
+    slots: dict[int, int]
+
+    def percent(self, account: Account) -> float:
+        """What an account has; 100 is one CPU."""
+        samples = self.accounts.get(account, Counter())
+        return 100 * sum(count / self.slots[cpu] for cpu, count in samples.items())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every account that has anything; their percents add up to 100 for each CPU."""
+        rows = []
+        for account, samples in sorted(self.accounts.items()):
+            low, high = interval(samples, self.slots)
+            domain, component = account
+            rows.append(
+                {
+                    "domain": domain,
+                    "component": component,
+                    "percent": self.percent(account),
+                    "low": 100 * low,
+                    "high": 100 * high,
+                    "samples": samples.total(),
+                }
+            )
+        return rows
+
+
+def interval(
+    samples: Mapping[int, int], slots: Mapping[int, int], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Bounds of what samples stand for, in CPUs.
+
+    The CPUs they fell on are taken as one: never too narrow for samples of several (Hoeffding 1956).
+    """
+    on = [cpu for cpu, count in samples.items() if count] or [min(slots)]
+    total = sum(slots[cpu] for cpu in on)
+    share = proportion_interval(sum(samples.values()), total, confidence)
+    return len(on) * (share.low or 0.0), len(on) * (share.high or 0.0)
+
+
+def ledger(told: dict[str, Any], owners: dict[str, Any], times: Mapping[int, CpuTime]) -> Ledger:
+    """File what the agent's `cpu.read` told; `owners` as Host.owners names threads and processes."""
+    accounts: dict[Account, Counter[int]] = {}
+
+    def file(account: Account, cpu: int, samples: int) -> None:
+        if samples:
+            accounts.setdefault(account, Counter())[cpu] += samples
+
+    for sample in told["samples"]:
+        file(account_of(sample, owners), sample["cpu"], sample["samples"])
+    slots = {}
+    for cpu in told["cpus"]:
+        number, time = cpu["cpu"], times[cpu["cpu"]]
+        slots[number] = max(cpu["expected"], cpu["taken"], 1)
+        missing = slots[number] - cpu["taken"]
+        stolen = min(missing, round(time.stolen * slots[number]))
+        sampled_idle = accounts.get(IDLE, Counter())[number]
+        idle = min(missing - stolen, max(0, round(time.idle * slots[number]) - sampled_idle))
+        file(STOLEN, number, stolen)
+        file(IDLE, number, idle)
+        file(UNTOLD, number, missing - stolen - idle + cpu["unfiled"])
+    return Ledger(accounts, slots)
+
+
+def account_of(sample: dict[str, Any], owners: dict[str, Any]) -> Account:
+    """The account of a sample: interrupts are the host's, whomever they interrupt."""
+    threads, processes = owners["threads"], owners["processes"]
+    if sample["context"] != "task":
+        return ("host", sample["context"])
+    if sample["tid"] == 0:
+        return IDLE
+    # A thread that has ended meanwhile is its process's, and a process that has, its parent's.
+    name = threads.get(sample["tid"]) or processes.get(sample["tgid"]) or processes.get(sample["parent"])
+    if name is not None:
+        return account_named(name)
+    if not sample["kernel"]:
+        return FOREIGN
+    served = processes.get(_served(sample["comm"]))
+    return KERNEL if served is None else (account_named(served)[0], "vhost")
+
+
+def account_named(name: str) -> Account:
+    """The account of a thread or process by its name, "domain component". An ingress is its host's."""
+    domain, _, component = name.partition(" ")
+    return ("host", name) if domain == "ingress" else (domain, component)
+
+
+def _served(comm: str) -> int | None:
+    """The process id of the guest that a thread of the kernel's serves."""
+    number = comm.removeprefix(VHOST)
+    return int(number) if comm.startswith(VHOST) and number.isdecimal() else None
