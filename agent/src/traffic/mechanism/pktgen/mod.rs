@@ -209,9 +209,8 @@ impl Running {
             return Ok(());
         };
         // A thread obeys `stop` before a `start` that it has not seen yet, and `reset` after it.
-        let ended = write(CONTROL, if self.begun { "stop" } else { "reset" });
-        let started = starter.join().expect("writing a file does not panic");
-        started.and(ended)?;
+        let command = if self.begun { "stop" } else { "reset" };
+        write(CONTROL, command)?;
         let deadline = Instant::now() + LIMIT;
         while runs()? {
             ensure!(
@@ -220,8 +219,10 @@ impl Running {
                 LIMIT.as_secs()
             );
             thread::sleep(POLL_INTERVAL);
+            // A thread that clears what it obeyed may clear this along with it.
+            write(CONTROL, command)?;
         }
-        Ok(())
+        starter.join().expect("writing a file does not panic")
     }
 }
 
