@@ -3,7 +3,7 @@
 use super::bench::*;
 use super::*;
 use crate::traffic::frame::{PORT_TRIALS, Phase, telling_ports};
-use crate::traffic::sink::program::Armed;
+use crate::traffic::sink::program::{Armed, LANE_EXTRA};
 
 /// Fits into the ports.
 const SMALL_TRIAL: u32 = 0x12_3456;
