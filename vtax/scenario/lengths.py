@@ -67,7 +67,9 @@ def shares(mix: str) -> list[tuple[int, int]]:
     if len(set(lengths)) < len(lengths):
         raise ValueError(f'"{mix}" has a length twice; write it once, with both counts in one')
     if not 1 < len(lengths) <= MOST_LENGTHS:
-        raise ValueError(f'"{mix}" has {len(lengths)} lengths; allowed: a mix of 2 to {MOST_LENGTHS}')
+        raise ValueError(
+            f'"{mix}" is a mix of {len(lengths)}; allowed: 2 to {MOST_LENGTHS} shares with spaces between, as in {IMIX}'
+        )
     divisor = math.gcd(*(count for count, _ in found))
     if (total := sum(count for count, _ in found) // divisor) > LONGEST_CYCLE:
         raise ValueError(f'"{mix}" repeats after {total} frames; allowed: after {LONGEST_CYCLE} at most')

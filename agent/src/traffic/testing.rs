@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::process::Command;
@@ -12,10 +13,25 @@ use std::time::{Duration, Instant};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 
+use super::frame::{Addresses, Endpoints};
 use super::sink::frame::TestFrame;
+use crate::mac::MacAddress;
 
 pub(crate) const SOURCE: &str = "src0";
 pub(crate) const SINK: &str = "snk0";
+
+/// Both ends of a stream, at one address, be it IPv4 or IPv6.
+pub(crate) fn endpoints_at(vlan: Option<u16>, address: &str) -> Endpoints {
+    let address: IpAddr = address.parse().unwrap();
+    Endpoints {
+        source_mac: MacAddress([2; 6]),
+        destination_mac: MacAddress([4; 6]),
+        vlan,
+        addresses: Addresses::of(address, address).unwrap(),
+        source_port: 9,
+        destination_port: 9,
+    }
+}
 
 /// Runs `test` in a network namespace with a veth pair from `SOURCE` to `SINK`.
 ///

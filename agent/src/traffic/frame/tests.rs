@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::mac::MacAddress;
+use crate::traffic::testing::endpoints_at;
 
 /// Reads a frame front to back.
 struct Reader<'a>(&'a [u8]);
@@ -87,18 +88,7 @@ fn pseudo_header(addresses: Addresses, udp_bytes: usize) -> Vec<u8> {
 
 #[test]
 fn the_least_frame_is_its_headers_and_the_test_fields() {
-    let least = |vlan, one: &str| {
-        let address: IpAddr = one.parse().unwrap();
-        let endpoints = Endpoints {
-            source_mac: MacAddress([2; 6]),
-            destination_mac: MacAddress([4; 6]),
-            vlan,
-            addresses: Addresses::of(address, address).unwrap(),
-            source_port: 9,
-            destination_port: 9,
-        };
-        endpoints.least_frame_bytes()
-    };
+    let least = |vlan, address| endpoints_at(vlan, address).least_frame_bytes();
     assert_eq!(least(None, "198.18.0.2"), 64);
     assert_eq!(least(None, "2001:2::2"), 84);
     assert_eq!(least(Some(1), "198.18.0.2"), 68);

@@ -1,7 +1,5 @@
 //! Frames of every encapsulation, as sources build them, in every program.
 
-use std::net::IpAddr;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -9,12 +7,11 @@ use serde_json::json;
 use super::bench::*;
 use super::network::{arm, collect, open, params};
 use super::*;
-use crate::mac::MacAddress;
-use crate::traffic::frame::{Addresses, Endpoints, Lane, Phase, build, stamp};
+use crate::traffic::frame::{Endpoints, Lane, Phase, build, stamp};
 use crate::traffic::lengths::MOST_LENGTHS;
 use crate::traffic::sink::Sink;
 use crate::traffic::sink::program::Armed;
-use crate::traffic::testing::{SINK, Sender, in_namespace};
+use crate::traffic::testing::{SINK, Sender, endpoints_at, in_namespace};
 
 const ENCAPSULATIONS: [(Option<u16>, &str); 4] = [
     (None, "198.18.0.2"),
@@ -22,18 +19,6 @@ const ENCAPSULATIONS: [(Option<u16>, &str); 4] = [
     (Some(100), "198.18.0.2"),
     (Some(100), "2001:2::2"),
 ];
-
-fn endpoints(vlan: Option<u16>, address: &str) -> Endpoints {
-    let address: IpAddr = address.parse().unwrap();
-    Endpoints {
-        source_mac: MacAddress([2; 6]),
-        destination_mac: MacAddress([4; 6]),
-        vlan,
-        addresses: Addresses::of(address, address).unwrap(),
-        source_port: 9,
-        destination_port: 9,
-    }
-}
 
 fn measured(endpoints: &Endpoints, sequence: u32, frame_bytes: usize) -> Vec<u8> {
     let mut frame = build(endpoints, TRIAL, STREAM, Lane::Main, frame_bytes);
@@ -46,7 +31,7 @@ fn measured(endpoints: &Endpoints, sequence: u32, frame_bytes: usize) -> Vec<u8>
 fn frames_of_every_encapsulation_are_counted_from_the_least_on() {
     on_all_programs(|sink| {
         for (vlan, address) in ENCAPSULATIONS {
-            let endpoints = endpoints(vlan, address);
+            let endpoints = endpoints_at(vlan, address);
             for frame_bytes in [endpoints.least_frame_bytes(), 1518] {
                 sink.memory.disarm().unwrap();
                 let armed = Armed {
@@ -74,7 +59,7 @@ fn frames_of_every_encapsulation_are_counted_on_a_wire_in_every_mode() {
             let (mut sink, _) = open(attach).unwrap();
             let sender = Sender::new();
             for (vlan, address) in ENCAPSULATIONS {
-                let endpoints = endpoints(vlan, address);
+                let endpoints = endpoints_at(vlan, address);
                 for frame_bytes in [endpoints.least_frame_bytes(), 1514] {
                     arm(&mut sink, frame_bytes);
                     for sequence in 0..10 {
@@ -104,7 +89,7 @@ fn captured_frames_have_their_tag_inside_in_every_mode() {
             let (mut sink, _) = Sink::open(&params(asked)).unwrap();
             let sender = Sender::new();
             for (vlan, address) in ENCAPSULATIONS {
-                let endpoints = endpoints(vlan, address);
+                let endpoints = endpoints_at(vlan, address);
                 for frame_bytes in [endpoints.least_frame_bytes(), 1514] {
                     arm(&mut sink, frame_bytes);
                     let sent = measured(&endpoints, 0, frame_bytes);
@@ -129,8 +114,11 @@ fn captured_frames_have_their_tag_inside_in_every_mode() {
 #[test]
 fn what_only_looks_like_one_passes() {
     on_all_programs(|sink| {
-        let (plain, six) = (endpoints(None, "198.18.0.2"), endpoints(None, "2001:2::2"));
-        let tagged = endpoints(Some(7), "2001:2::2");
+        let (plain, six) = (
+            endpoints_at(None, "198.18.0.2"),
+            endpoints_at(None, "2001:2::2"),
+        );
+        let tagged = endpoints_at(Some(7), "2001:2::2");
         let changed = |endpoints: &Endpoints, at: usize, value: u8| {
             let mut frame = measured(endpoints, 0, FRAME_BYTES);
             frame[at] = value;
