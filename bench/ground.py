@@ -14,9 +14,10 @@ from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
+from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, complete_frames, make_link
-from vtax.testbed.local import LocalSettings, LocalTestbed
+from vtax.testbed.settings import LocalSettings
 
 STREAM = StreamAddresses(0)
 MTU = 1500
@@ -108,7 +109,7 @@ def link_ground(
 @contextlib.contextmanager
 def router_ground(record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path) -> Iterator[Ground]:
     """Two links with a router between them, the kernel's own, which runs in a context of its own."""
-    testbed = LocalTestbed(LocalSettings(None, False, MTU, cpus), 1, record)
+    testbed = DedicatedTestbed(LocalSettings(None, False, MTU, cpus), 1, record)
     ground = Ground(
         *(testbed.source, testbed.sink, "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
         *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory),
@@ -116,7 +117,7 @@ def router_ground(record: OwnershipRecord, cpus: dict[str, list[int]], directory
     try:
         testbed.build("wire")
         testbed.uut.start_agent("router", "host")
-        testbed.uut.call("router", "guest.configure", testbed.guest_configuration([]), timeout_s=30.0)
+        testbed.uut.call("router", "guest.configure", testbed.guests[0].configuration([]), timeout_s=30.0)
         _give_addresses(ground)
         yield ground
     finally:

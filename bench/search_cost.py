@@ -143,7 +143,7 @@ def _carry_out(scenario: Scenario, out: Path) -> Result:
 
 
 def _planned_s(fixed: Scenario, cells: int) -> float:
-    work = fixed.cells()[0].workload
+    work = fixed.cells()[0].forwarding
     return cells * fixed.repetitions * (work.warmup_s + work.duration_s)
 
 

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtax.campaign.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic
-from vtax.scenario import Workload
-from vtax.testbed.local import LocalSettings
+from tests.trials import make_cell
+from vtax.campaign.forwarding.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic
+from vtax.scenario import Cell
+from vtax.testbed.settings import LocalSettings
 from vtax.units import fps
 
 REASON = "the queue `tbf` of src0 would take a train for one frame"
@@ -29,22 +30,21 @@ def ceilings(**fps_by_mechanism: float) -> Ceilings:
     return found
 
 
-def workload(intended_mbps: float | str, mechanism: str = "auto") -> Workload:
-    keys = {"kind": "forwarding", "frame_bytes": 64, "intended_mbps": intended_mbps, "mechanism": mechanism}
-    return Workload.model_validate(keys)
+def load(intended_mbps: float | str, mechanism: str = "auto") -> Cell:
+    return make_cell(frame_bytes=64, intended_mbps=intended_mbps, mechanism=mechanism)
 
 
 def test_a_flood_goes_by_the_fastest() -> None:
     found = ceilings(raw=1e6, gso=3e6, af_xdp=2e6)
-    assert found.choose(workload("max")).mechanism == "gso"
-    assert found.choose(workload("max")).load == "flood"
+    assert found.choose(load("max")).mechanism == "gso"
+    assert found.choose(load("max")).load == "flood"
 
 
 @given(st.floats(1e4, 1e7), st.floats(1e4, 1e7), st.floats(1, 1000))
 def test_a_paced_load_is_sent_plainly_where_that_reaches_it_with_ease(
     raw: float, gso: float, intended_mbps: float
 ) -> None:
-    chosen = ceilings(raw=raw, gso=gso).choose(workload(intended_mbps))
+    chosen = ceilings(raw=raw, gso=gso).choose(load(intended_mbps))
     if raw >= AMPLE * fps(intended_mbps, 64):
         assert chosen.mechanism == "raw"
     else:
@@ -54,14 +54,14 @@ def test_a_paced_load_is_sent_plainly_where_that_reaches_it_with_ease(
 def test_a_named_mechanism_is_used_however_slow() -> None:
     found = ceilings(raw=1e6, gso=3e6, af_xdp=2e6)
     for mechanism in ("raw", "gso", "af_xdp"):
-        assert found.choose(workload("max", mechanism)).mechanism == mechanism
-        assert found.choose(workload(10.0, mechanism)).mechanism == mechanism
+        assert found.choose(load("max", mechanism)).mechanism == mechanism
+        assert found.choose(load(10.0, mechanism)).mechanism == mechanism
 
 
 def test_a_named_mechanism_that_was_refused_is_refused_with_the_reason() -> None:
     with pytest.raises(MechanismRefused, match="gso is refused here: the queue `tbf` of src0"):
-        ceilings(raw=1e6).choose(workload("max", "gso"))
-    assert ceilings(raw=1e6).choose(workload("max")).mechanism == "raw"
+        ceilings(raw=1e6).choose(load("max", "gso"))
+    assert ceilings(raw=1e6).choose(load("max")).mechanism == "raw"
 
 
 def test_every_ceiling_is_listed_for_the_result() -> None:

@@ -213,7 +213,9 @@ def test_run_prints_tables_and_the_reports_path(campaign: Campaign, capsys: Capt
     assert "[1/1] platform=raw: received 99.9 of 100.0 Mbit/s (valid)" in captured.err
     (scenario,) = campaign.scenarios
     assert (scenario.platforms, scenario.repetitions) == (["raw", "container"], 2)
-    assert {(cell.workload.frame_bytes, cell.workload.duration_s) for cell in scenario.cells()} == {(64, 0.5)}
+    assert {(cell.forwarding.frame_bytes, cell.workload.duration_s) for cell in scenario.cells()} == {
+        (64, 0.5)
+    }
     assert (campaign.seed, campaign.out) == (7, Path("somewhere"))
 
 

@@ -95,7 +95,7 @@ def test_the_shortest_frame_of_imix_is_the_least() -> None:
         sets = ["intended_mbps=10", "frame_bytes=imix", f"ip_version={ip_version}", f"vlan={vlan or 'none'}"]
         (cell, *_) = QUICK.override(sets=sets).cells()
         least = Encapsulation(ip_version, vlan).least_frame_bytes
-        assert sorted(set(cell.workload.lengths.cycle)) == [least, 590, 1514]
+        assert sorted(set(cell.forwarding.lengths.cycle)) == [least, 590, 1514]
 
 
 def test_another_encapsulation_is_another_testbed_and_flows_are_not() -> None:

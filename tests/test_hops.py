@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trials import make_cell, make_measured
-from vtax.campaign.hops import Hop, hops
-from vtax.campaign.trial import Measured
+from vtax.campaign.forwarding.hops import Hop, hops
+from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.guest import GUEST
 
 SENT = 10_000
 TAP_WAY = (
@@ -62,8 +63,7 @@ def lossy(lost: dict[str, int]) -> Measured:
             dropped_queue=lost.get("guest egress", 0),
         ),
     }
-    assert measured.guest is not None
-    for state, counted in zip(measured.guest, (False, True), strict=True):
+    for state, counted in zip(measured.guests[GUEST], (False, True), strict=True):
         state["interfaces"] = [
             {**(nic if counted else interface("")), "mac": mac, "interface": nic["name"], "ready": True}
             for mac, nic in nics.items()
@@ -109,8 +109,8 @@ def test_a_discipline_that_was_asked_for_is_named() -> None:
 
 def test_duplicates_of_the_guests_queue_hide_no_loss_behind_it() -> None:
     measured = lossy({"guest egress": 7, "sink": 5})
-    assert measured.interfaces is not None and measured.guest is not None
-    (out,) = (nic for nic in measured.guest[1]["interfaces"] if nic["interface"] == "eth1")
+    assert measured.interfaces is not None
+    (out,) = (nic for nic in measured.guests[GUEST][1]["interfaces"] if nic["interface"] == "eth1")
     out["sent"] += 100
     after = measured.interfaces[1]
     after["uut/guestp1"]["received"] += 100
@@ -184,15 +184,14 @@ def test_a_kernel_that_tells_nothing_is_no_kernel_without_drops() -> None:
 
 def test_a_guest_that_no_longer_tells_is_one_hop() -> None:
     measured = lossy({"guest ring": 3, "guest egress": 4})
-    assert measured.guest is not None
-    measured.guest[1]["condition"] = "ended"
+    measured.guests[GUEST][1]["condition"] = "ended"
     assert drops(hops(measured)) == {"guest": 7}
 
 
 def test_a_guest_whose_taps_went_with_it_is_one_hop() -> None:
     measured = lossy({"guest ring": 3, "guest egress": 4})
-    assert measured.guest is not None and measured.interfaces is not None
-    measured.guest[1]["condition"] = "ended"
+    assert measured.interfaces is not None
+    measured.guests[GUEST][1]["condition"] = "ended"
     for tap in ("uut/guestp0", "uut/guestp1"):
         del measured.interfaces[1][tap]
     assert drops(hops(measured)) == {"guest": 7}

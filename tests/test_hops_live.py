@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.disturb import Act, bpf_program, within
-from vtax.campaign import path as campaign_path
 from vtax.campaign import platform_set
+from vtax.campaign.forwarding import path as campaign_path
 from vtax.cli import main
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace

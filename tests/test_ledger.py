@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trials import make_cell, make_measured
-from vtax.campaign.judge import judge
+from vtax.campaign.forwarding.judge import judge
+from vtax.campaign.forwarding.rows import record
+from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.ledger import CpuTime, account_of, interval, ledger
-from vtax.campaign.rows import record
-from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Verdict
 
 OWNERS: dict[str, dict[int, str]] = {

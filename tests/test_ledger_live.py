@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from vtax.campaign.forwarding.limits import LEDGER_APART, LEDGER_CONFIDENCE
 from vtax.campaign.ledger import Account, CpuTime, interval, ledger
-from vtax.campaign.limits import LEDGER_APART, LEDGER_CONFIDENCE
 from vtax.campaign.sampling import CpuMeter
 from vtax.cli import main
 from vtax.machine.cpu import TICK_S, sample_cpus, thread_time

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trials import make_cell, make_measured
-from vtax.campaign.judge import judge
-from vtax.campaign.rows import record
+from vtax.campaign.forwarding.judge import judge
+from vtax.campaign.forwarding.rows import record
 from vtax.inputs import InputError
-from vtax.scenario import Workload, load_scenario
+from vtax.scenario import Forwarding, load_scenario
 from vtax.scenario.lengths import IMIX, Lengths, interleaved, lengths_of, shares
 from vtax.units import OVERHEAD_BYTES
 
@@ -74,7 +74,7 @@ def test_a_mix_is_a_level_beside_lengths() -> None:
         'platform=raw frame_bytes="3:64 1:1514"',
     ]
     assert [cell.factors["frame_bytes"] for cell in cells] == [64, None, None]
-    assert [cell.workload.mix for cell in cells] == [None, "imix", "3:64 1:1514"]
+    assert [cell.forwarding.mix for cell in cells] == [None, "imix", "3:64 1:1514"]
 
 
 def test_a_train_takes_no_mix() -> None:
@@ -83,7 +83,7 @@ def test_a_train_takes_no_mix() -> None:
 
 
 def test_the_intended_load_is_met_by_the_mean_frame() -> None:
-    work = Workload.model_validate({"kind": "forwarding", "frame_bytes": "imix", "intended_mbps": 100})
+    work = Forwarding.model_validate({"kind": "forwarding", "frame_bytes": "imix", "intended_mbps": 100})
     wire_bits = 8 * sum(length + OVERHEAD_BYTES for length in work.lengths.cycle) / 12
     assert work.intended_fps == pytest.approx(100e6 / wire_bits)
 

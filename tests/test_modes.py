@@ -52,7 +52,7 @@ def scenario(text: str) -> Scenario:
 
 def measure(number: int, block: int, cell: Cell) -> Trial:
     """A platform that carries what it is offered up to a capacity that varies; a function of the trial's number."""
-    work = cell.workload
+    work = cell.forwarding
     assert work.intended_mbps is not None
     noise = 1 + CV[cell.platform] * np.random.default_rng(number).standard_normal()
     sent = round(fps(work.intended_mbps, work.lengths.mean) * work.duration_s)

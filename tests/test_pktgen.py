@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.dedicated import DedicatedTestbed
+from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout
-from vtax.testbed.local import GUEST, LocalSettings, LocalTestbed
+from vtax.testbed.settings import LocalSettings
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -23,15 +25,15 @@ UNLIMITED = LocalSettings(None, False, 1500, cpu_layout())
 
 
 @pytest.fixture
-def testbed(tmp_path: Path) -> Iterator[LocalTestbed]:
+def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
     """A testbed whose guest has loaded pktgen, with a sink that keeps the first frames."""
     record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}", tmp_path / "state")
     record.open()
-    testbed = LocalTestbed(UNLIMITED, 1, record)
+    testbed = DedicatedTestbed(UNLIMITED, 1, record)
     try:
         testbed.build("bridge")
-        guest = testbed.uut.start_guest(GUEST, "qemu", {}, testbed.guest_nics(), ["pktgen"])
-        configuration = testbed.guest_configuration(guest["modules"])
+        guest = testbed.uut.start_guest(GUEST, "qemu", {}, testbed.guests[0].nics, ["pktgen"])
+        configuration = testbed.guests[0].configuration(guest["modules"])
         testbed.uut.call(GUEST, "guest.configure", configuration, timeout_s=30.0)
         sink = {"streams": testbed.sink_streams(), "attach": "auto", "capture_frames": 64}
         testbed.sink.call("sink", "sink.open", sink)
@@ -42,7 +44,7 @@ def testbed(tmp_path: Path) -> Iterator[LocalTestbed]:
         assert not record.failed
 
 
-def open_source(testbed: LocalTestbed, vlan: int | None = None) -> dict[str, Any]:
+def open_source(testbed: DedicatedTestbed, vlan: int | None = None) -> dict[str, Any]:
     """Make the guest the source of what leaves by its second NIC."""
     (ends,) = testbed.streams
     stream = {
@@ -61,7 +63,7 @@ def open_source(testbed: LocalTestbed, vlan: int | None = None) -> dict[str, Any
     return reply
 
 
-def arm(testbed: LocalTestbed) -> None:
+def arm(testbed: DedicatedTestbed) -> None:
     armed = {"trial": TRIAL, "phase": "measure", "frame_bytes": FRAME_BYTES}
     testbed.sink.call("sink", "sink.arm", armed)
 
@@ -78,7 +80,7 @@ def flood(phases: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def collect(testbed: LocalTestbed, frames: int) -> dict[str, Any]:
+def collect(testbed: DedicatedTestbed, frames: int) -> dict[str, Any]:
     """What the sink counted of the measured phase, in which so many were sent."""
     expected = [{"stream": 0, "frames": frames}]
     awaited = {"expected": expected, "quiet_ms": 500, "limit_ms": 2000}
@@ -86,14 +88,14 @@ def collect(testbed: LocalTestbed, frames: int) -> dict[str, Any]:
     return dict(stream)
 
 
-def captured(testbed: LocalTestbed) -> list[bytes]:
+def captured(testbed: DedicatedTestbed) -> list[bytes]:
     """The first frames, those of the probe lane left out."""
     kept = testbed.sink.call("sink", "sink.capture", {"stream": 0, "first": 0})["frames"]
     frames = [base64.b64decode(frame["bytes"]) for frame in kept]
     return [frame for frame in frames if b"vtax" not in frame]
 
 
-def built(testbed: LocalTestbed, sequence: int, identification: int, vlan: int | None = None) -> bytes:
+def built(testbed: DedicatedTestbed, sequence: int, identification: int, vlan: int | None = None) -> bytes:
     """The frame as pktgen is to make it; it numbers the frames of a phase from 1."""
     (ends,) = testbed.streams
     macs = bytes.fromhex((ends.sink_mac + ends.uut_out_mac).replace(":", ""))
@@ -113,7 +115,7 @@ def identification_of(frame: bytes) -> int:
     return int(struct.unpack_from("!H", frame, 18 if frame[12:14] == b"\x08\x00" else 22)[0])
 
 
-def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed: LocalTestbed) -> None:
+def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed: DedicatedTestbed) -> None:
     assert open_source(testbed) == {"mechanisms": ["raw", "pktgen"], "refused": []}
     arm(testbed)
     load = {"frame_bytes": FRAME_BYTES, "load": "flood"}
@@ -150,7 +152,7 @@ def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed
         testbed.uut.call(GUEST, "source.close", {})
 
 
-def test_an_abort_ends_it_and_nothing_stays_configured(testbed: LocalTestbed) -> None:
+def test_an_abort_ends_it_and_nothing_stays_configured(testbed: DedicatedTestbed) -> None:
     open_source(testbed)
     arm(testbed)
     ticket = testbed.uut.begin(GUEST, "source.run", flood({"measure": 60.0}))

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.trials import make_cell, make_measured
-from vtax.campaign.judge import judge
-from vtax.campaign.rows import headline, record
-from vtax.campaign.trial import probe_interval
+from vtax.campaign.forwarding.judge import judge
+from vtax.campaign.forwarding.rows import headline, record
+from vtax.campaign.forwarding.trial import probe_interval
 from vtax.units import fps
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
@@ -78,11 +78,11 @@ def test_loss_behind_the_last_frame_is_a_period_too() -> None:
 def test_probes_are_counted_as_the_source_sends_them() -> None:
     """The source rounds halves up: at 2500 frames a second every third is a probe."""
     mbps_of = 2500 * 8 * 1524 / 1e6
-    assert probe_interval(make_cell(intended_mbps=mbps_of).workload) == 3
-    assert probe_interval(make_cell(intended_mbps=mbps_of / 10).workload) == 1
-    assert probe_interval(make_cell(intended_mbps=None).workload) == 1
+    assert probe_interval(make_cell(intended_mbps=mbps_of).forwarding) == 3
+    assert probe_interval(make_cell(intended_mbps=mbps_of / 10).forwarding) == 1
+    assert probe_interval(make_cell(intended_mbps=None).forwarding) == 1
     mix = make_cell(frame_bytes="1:64 1:100", intended_mbps=2500 * 8 * (82 + 24) / 1e6)
-    assert probe_interval(mix.workload) == 3
+    assert probe_interval(mix.forwarding) == 3
 
 
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:

@@ -47,7 +47,7 @@ def test_schlosser2011_dedicated_is_the_papers_experiment() -> None:
     cells = load_scenario("schlosser2011/dedicated").cells()
     assert cells[0].key == "platform=raw streams=1 frame_bytes=64 intended_mbps=10"
     assert cells[-1].key == "platform=qemu-e1000 streams=3 frame_bytes=1500 intended_mbps=max"
-    assert cells[-1].workload.intended_mbps is None
+    assert cells[-1].forwarding.intended_mbps is None
     assert cells[-1].factors["intended_mbps"] is None
     assert cells[-1].plot == "platform=qemu-e1000"
     assert {cell.testbed.link_mbps for cell in cells} == {1000}
@@ -57,8 +57,8 @@ def test_schlosser2011_dedicated_is_the_papers_experiment() -> None:
 def test_defaults(tmp_path: Path) -> None:
     (cell,) = load_scenario(write(tmp_path, MINIMAL)).cells()
     assert cell.key == cell.plot == "platform=raw"
-    assert cell.workload.streams == 1
-    assert cell.workload.intended_mbps is None
+    assert cell.forwarding.streams == 1
+    assert cell.forwarding.intended_mbps is None
     assert cell.testbed.link_mbps is None
     assert cell.platform_overrides == {}
 
@@ -108,7 +108,7 @@ def changed(old: str, new: str) -> str:
         (
             "[raw]",
             "[raw]\n  frame_bytes: [64]\n  mtu: [68, 1500]\n  workload.frame_bytes: [65]",
-            "own.yaml:10: factors.workload.frame_bytes: the same factor as frame_bytes",
+            "own.yaml:10: factors.forwarding.frame_bytes: the same factor as frame_bytes",
         ),
         (
             "[raw]",

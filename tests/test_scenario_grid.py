@@ -70,7 +70,7 @@ def test_a_resolved_scenario_gives_the_same_cells_again(factors: dict[str, list[
 @given(st.lists(st.integers(64, 1514), min_size=1, max_size=5, unique=True))
 def test_overriding_changes_that_factor_and_nothing_else(sizes: list[int]) -> None:
     changed = QUICK.override(sets=[f"frame_bytes={','.join(map(str, sizes))}"])
-    assert {cell.workload.frame_bytes for cell in changed.cells()} == set(sizes)
+    assert {cell.forwarding.frame_bytes for cell in changed.cells()} == set(sizes)
     back = changed.override(sets=["frame_bytes=64,1500"])
     assert {cell.workload for cell in back.cells()} == {cell.workload for cell in QUICK.cells()}
 
@@ -95,7 +95,7 @@ def test_one_value_fixes_the_key() -> None:
     )
     assert [cell.key for cell in changed.cells()] == [f"platform={name}" for name in QUICK.platforms]
     cell = changed.cells()[0]
-    assert (cell.workload.frame_bytes, cell.workload.intended_mbps, cell.testbed.link_mbps) == (
+    assert (cell.forwarding.frame_bytes, cell.forwarding.intended_mbps, cell.testbed.link_mbps) == (
         100,
         None,
         None,

@@ -1,7 +1,7 @@
 """What was said of undisturbed trials is laid to the machine below only where nothing here can have done it."""
 
 from validation.undisturbed import Trial, explained
-from vtax.campaign.instrument import LATE
+from vtax.campaign.forwarding.instrument import LATE
 from vtax.campaign.surroundings import STOLEN
 
 STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 2.3%"], 0.1)

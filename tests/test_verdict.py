@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from tests.trials import SECOND_NS, make_cell, make_measured
-from vtax.campaign import instrument, limits, surroundings
-from vtax.campaign import judge as judging
+from vtax.campaign import crosscheck, surroundings
+from vtax.campaign.forwarding import foreign, instrument, limits
+from vtax.campaign.forwarding import judge as judging
+from vtax.campaign.forwarding.judge import judge
+from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.guest import is_broken
-from vtax.campaign.judge import judge
-from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Verdict
 from vtax.machine.cpu import TICK_S
+from vtax.testbed.guest import GUEST
 from vtax.units import fps
 
 CEILING = 900_000.0
@@ -33,7 +35,7 @@ def test_loss_duplicates_and_reordering_are_results() -> None:
 
 
 def _guest(**changes: Any) -> Callable[[Measured], None]:
-    return lambda measured: measured.guest[1].update(changes)  # type: ignore[index]
+    return lambda measured: measured.guests[GUEST][1].update(changes)  # type: ignore[index]
 
 
 PANIC = "[    9.1] sysrq: Trigger a crash\n[    9.2] Kernel panic - not syncing: sysrq triggered crash\n"
@@ -69,7 +71,7 @@ def test_what_befalls_the_guest_is_named_and_a_result(fate: str) -> None:
 
 def test_a_step_of_the_hosts_clock_is_not_said_of_a_guest_that_shares_it() -> None:
     measured = make_measured(make_cell())
-    for sample in (measured.surroundings, measured.guest):
+    for sample in (measured.surroundings, measured.guests[GUEST]):
         sample[1]["clock_offset_ns"] += SECOND_NS  # type: ignore[index]
     (reason,) = judge(measured, CEILING, 1000).reasons
     assert reason.startswith("the host's clock was stepped by +1.000 s")
@@ -224,7 +226,8 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 def test_the_document_states_the_thresholds() -> None:
     text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    found = {**vars(limits), **vars(instrument), **vars(surroundings), **vars(judging)}
+    modules = (limits, instrument, foreign, surroundings, judging, crosscheck)
+    found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {
         name: value for name, value in found.items() if name.isupper() and isinstance(value, int | float)
     }
@@ -270,7 +273,7 @@ def test_the_worst_cause_comes_first() -> None:
 
 def test_an_old_line_of_the_console_is_no_reason() -> None:
     measured = make_measured(make_cell())
-    for state in measured.guest or ():
+    for state in measured.guests.get(GUEST, ()):
         state["last_words"] = "Out of memory: Killed process 70 (hog)"
     _guest(condition="ended")(measured)
     assert judge(measured, CEILING, 1000).reasons == ("the guest died: what it lost by that is a result",)

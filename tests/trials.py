@@ -5,9 +5,10 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from vtax.campaign.trial import Measured
-from vtax.scenario import Cell, TestbedSettings, Workload
+from vtax.campaign.forwarding.trial import Measured
+from vtax.scenario import Cell, Forwarding, TestbedSettings
 from vtax.scenario.lengths import Lengths
+from vtax.testbed.guest import GUEST
 from vtax.units import fps
 
 SECOND_NS = 1_000_000_000
@@ -23,7 +24,7 @@ def make_cell(platform: str = "raw", **workload: Any) -> Cell:
         "duration_s": 1.0,
         **workload,
     }
-    work = Workload(**{**keys, "intended_mbps": keys["intended_mbps"] or "max"})
+    work = Forwarding(**{**keys, "intended_mbps": keys["intended_mbps"] or "max"})
     factors = {"platform": platform, "streams": work.streams, "frame_bytes": work.frame_bytes}
     key = " ".join(f"{name}={value}" for name, value in factors.items())
     return Cell(
@@ -39,10 +40,10 @@ def make_cell(platform: str = "raw", **workload: Any) -> Cell:
 
 def make_measured(cell: Cell, *, offered_fps: float | None = None, received_share: float = 1.0) -> Measured:
     """An undisturbed trial of one second; `offered_fps` is that of each stream, as intended unless told otherwise."""
-    work = cell.workload
+    work = cell.forwarding
     rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.lengths.mean)
     sent = round(rate)
-    measured = Measured(1, cell, "raw", datetime.now(UTC))
+    measured = Measured(1, cell, datetime.now(UTC), mechanism="raw")
     measured.source = {
         "start_ns": 0,
         "end_ns": SECOND_NS,
@@ -86,7 +87,7 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
     )
     measured.drops = ({"places": [], "lost_events": 0}, {"places": [], "lost_events": 0})
     measured.surroundings = (_surroundings(0.0), _surroundings(1.5))
-    measured.guest = (_guest(), _guest())
+    measured.guests = {GUEST: (_guest(), _guest())}
     measured.wall_s = 1.5
     return measured
 

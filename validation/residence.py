@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import product
 
 from validation.agreement.trials import NoTrial, Trials, cell
+from vtax.campaign.forwarding.path import Path
 from vtax.campaign.hold import hold_host
-from vtax.campaign.path import Path
 from vtax.campaign.runner import BUILD_FAILURES, local_settings
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
+from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout
-from vtax.testbed.local import GUEST
 
 REPEATS = 5
 

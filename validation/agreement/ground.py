@@ -9,13 +9,13 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from vtax.campaign.path import Path
+from vtax.campaign.forwarding.path import Path
 from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
+from vtax.testbed.guest import GUEST
 from vtax.testbed.host import Host
-from vtax.testbed.local import GUEST
 
 STREAM = StreamAddresses(0)
 

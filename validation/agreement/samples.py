@@ -10,7 +10,7 @@ from validation.agreement.ground import Ground, path_ground
 from validation.agreement.plant import Planted, planted
 from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.trials import Trials, cell
-from vtax.campaign.path import Path as TestPath
+from vtax.campaign.forwarding.path import Path as TestPath
 from vtax.campaign.runner import local_settings
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.ownership import OwnershipRecord

@@ -8,11 +8,11 @@ from typing import Any
 
 from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
-from vtax.campaign.instrument import WAIT_INVALID
-from vtax.campaign.judge import judge
-from vtax.campaign.path import Path as TestPath
-from vtax.campaign.rows import record
-from vtax.campaign.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
+from vtax.campaign.forwarding.instrument import WAIT_INVALID
+from vtax.campaign.forwarding.judge import judge
+from vtax.campaign.forwarding.path import Path as TestPath
+from vtax.campaign.forwarding.rows import record
+from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
 from vtax.scenario import Cell, Scenario

@@ -9,10 +9,11 @@ from typing import Any
 
 import vtax
 from vtax.campaign.hold import clean_host, hold_host
+from vtax.campaign.kind import kind_of
 from vtax.campaign.mode import mode_of
 from vtax.campaign.platform_set import probe, resolve
 from vtax.campaign.progress import Progress
-from vtax.campaign.runner import Campaign, Outcome, local_settings
+from vtax.campaign.runner import Campaign, Outcome
 from vtax.campaign.standing import Standing, read_standing, resumed_scenario
 from vtax.inputs import InputError
 from vtax.machine.environment import host_environment
@@ -43,11 +44,8 @@ def run(
     cells = scenario.cells()
     platforms = resolve(scenario, cells)
     cpus = cpu_layout()
-    for cell in cells:
-        if problem := local_settings(cell, cpus).problem():
-            raise scenario.error("flow_control", cell.testbed.flow_control, problem)
-        if problem := local_settings(cell, cpus).refusal(cell.workload.mechanism):
-            raise scenario.error("workload.mechanism", cell.workload.mechanism, problem)
+    kind = kind_of(scenario, cpus)
+    kind.check(scenario, cells)
     started_at = datetime.now(UTC)
     directory = (
         resume or out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
@@ -82,7 +80,9 @@ def run(
         status = "failed"
         try:
             mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
-            campaign = Campaign(scenario, cells, platforms, writer, progress, seed, cpus, mode, standing)
+            campaign = Campaign(
+                scenario, cells, platforms, writer, progress, seed, cpus, mode, kind, standing
+            )
             unusable = campaign.run(owned)
             status = "complete"
         except KeyboardInterrupt:

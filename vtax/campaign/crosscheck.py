@@ -7,20 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.campaign.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
-from vtax.campaign.limits import LEDGER_APART, LEDGER_CONFIDENCE, LEDGER_UNTOLD
-from vtax.campaign.trial import Measured
+from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict
-from vtax.machine.cpu import TICK_S
+from vtax.machine import cpu as machine
+
+LEDGER_CONFIDENCE = 0.9999
+"""Of the intervals that counts of the kernel's are held against the ledger's samples with: a trial has many of them."""
+LEDGER_APART = 0.02
+"""Share of a CPU that the two may lie further apart, rounding apart."""
+LEDGER_UNTOLD = 0.05
+"""Share of a host's CPU time of which nothing tells whose it was."""
 
 
-def ledger_of(measured: Measured) -> Ledger | None:
+def ledger_of(measured: Observed) -> Ledger | None:
     """The ledger of the trial's host; None where nothing was sampled."""
     if measured.sampled is None or measured.cpu is None:
         return None
     return ledger(measured.sampled, measured.owners, _times(*measured.cpu))
 
 
-def ledger_findings(measured: Measured) -> Iterator[Finding]:
+def ledger_findings(measured: Observed) -> Iterator[Finding]:
     """Where samples and counts of the same time lie further apart than chance, rounding and lateness explain."""
     found = ledger_of(measured)
     if found is None or measured.sampled is None or measured.cpu is None:
@@ -71,7 +77,7 @@ def claims(
     """All that samples and kernel both tell: each CPU's idle time, and named threads' with the interrupts on top."""
     elapsed_s = after["at_s"] - before["at_s"]
     # Idle time comes in ticks, and a running thread's time as of its last one.
-    rounding = TICK_S / elapsed_s
+    rounding = machine.TICK_S / elapsed_s
     idle = found.accounts.get(IDLE, Counter())
     for cpu, time in _times(before, after).items():
         if cpu in found.slots:

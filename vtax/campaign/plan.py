@@ -19,16 +19,6 @@ class Plot:
     key: str
     cells: tuple[Cell, ...]
 
-    @property
-    def streams(self) -> int:
-        """The most streams that a cell of it needs: guests start with NICs for all."""
-        return max(cell.workload.streams for cell in self.cells)
-
-    @property
-    def capture_frames(self) -> int:
-        """The most frames of a stream that a cell of it keeps: the sink opens with room for them."""
-        return max(cell.workload.capture_frames for cell in self.cells)
-
 
 def plan_block(cells: Sequence[Cell], seed: int, block: int) -> list[Plot]:
     """The plots of one block, in order; the same for the same cells, seed and block."""

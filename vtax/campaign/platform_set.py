@@ -86,7 +86,7 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
         if cell.platform in platforms.probes:
             try:
                 kind = platforms.known[cell.platform].platform()
-                kind.check_protocols(cell.workload.encapsulation.protocols)
+                kind.check_protocols(cell.workload.protocols)
             except PlatformUnusable as unusable:
                 platforms.refused[cell.key] = unusable
 

@@ -60,9 +60,9 @@ class Precise:
         if self._settings.of == "throughput":
             return set() if self._enough(anytime_interval(known[cell.key])) else {cell.key}
         caps = {
-            load.key: load_cap(load.workload.intended_mbps, load.workload.streams)
+            load.key: load_cap(load.forwarding.intended_mbps, load.streams)
             for load in loads
-            if load.workload.intended_mbps is not None
+            if load.forwarding.intended_mbps is not None
         }
         ladder = climb(known, caps)
         if self._enough(ladder.interval):

@@ -2,46 +2,25 @@
 
 import json
 import os
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path as Directory
 from typing import Any
 
-from pyroute2.netlink.exceptions import NetlinkError
-
 import vtax
-from vtax.campaign.calibrate import Ceilings, MechanismRefused, calibrate
-from vtax.campaign.guest import answers, ending, is_broken
-from vtax.campaign.instrument import sink_is_lost
-from vtax.campaign.judge import judge
+from vtax.campaign.failures import BUILD_FAILURES
+from vtax.campaign.guest import answers, called, ending
+from vtax.campaign.kind import Kind
 from vtax.campaign.mode import Mode
-from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.path import Path, PathFacts
 from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
-from vtax.campaign.rows import headline, record
 from vtax.campaign.standing import Standing, Trial
-from vtax.campaign.trial import measure
 from vtax.campaign.verdict import Verdict
-from vtax.inputs import InputError
-from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.environment import environment_columns
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import PlatformUnusable
 from vtax.results import ResultWriter
-from vtax.scenario import Cell, Scenario, Workload
-from vtax.testbed.local import LocalSettings
-
-BUILD_FAILURES = (
-    PathFailed,
-    PlatformUnusable,
-    AgentGone,
-    AgentError,
-    NetlinkError,
-    OSError,
-    subprocess.SubprocessError,
-)
-"""What may go wrong while a path is built; anything else is a fault of vtax."""
+from vtax.scenario import Cell, Scenario
 
 STARTS = 2
 """How often a path that does not become ready is built in all."""
@@ -72,9 +51,9 @@ class Campaign:
     seed: int
     cpus: dict[str, list[int]]
     mode: Mode
+    kind: Kind
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
-    _ceilings: dict[LocalSettings, Ceilings] = field(default_factory=dict)
 
     def run(self, owned: OwnershipRecord | None) -> list[tuple[str, str]]:
         """Measure all there is; returns the cells without a usable trial, with the reason."""
@@ -103,7 +82,7 @@ class Campaign:
         affinity = os.sched_getaffinity(0)
         try:
             os.sched_setaffinity(0, self.cpus["controller"])
-            self._calibrate(cells, owned)
+            self.writer.update(ceilings=self.kind.prepare(cells, owned, self.progress))
             for block in range(self.scenario.repetitions):
                 if self.mode.ended(block, self.standing):
                     break
@@ -111,38 +90,6 @@ class Campaign:
                     self._plot(block, plot, owned)
         finally:
             os.sched_setaffinity(0, affinity)
-
-    def _calibrate(self, cells: list[Cell], owned: OwnershipRecord) -> None:
-        loads: dict[LocalSettings, list[Workload]] = {}
-        for cell in cells:
-            loads.setdefault(local_settings(cell, self.cpus), []).append(cell.workload)
-        for settings, wanted in loads.items():
-            self.progress.note("calibrating the source's ceilings")
-            try:
-                self._ceilings[settings] = calibrate(settings, wanted, owned)
-            except BUILD_FAILURES as error:
-                raise InputError(
-                    f"the local testbed cannot be built here: {error}; see vtax doctor"
-                ) from error
-        self._check_mechanisms(cells)
-        listed = [ceiling for found in self._ceilings.values() for ceiling in found.as_json()]
-        self.writer.update(ceilings=listed)
-
-    def _check_mechanisms(self, cells: list[Cell]) -> None:
-        """Say which mechanisms are not used and why; refuse a scenario that names one of these."""
-        refused = {
-            f"{mechanism} is not used: {reason}"
-            for found in self._ceilings.values()
-            for mechanism, reason in found.refused.items()
-        }
-        for sentence in sorted(refused):
-            self.progress.note(sentence)
-        for cell in cells:
-            try:
-                self._ceilings[local_settings(cell, self.cpus)].choose(cell.workload)
-            except MechanismRefused as refusal:
-                problem = f"{refusal}; allowed: auto, or a mechanism that is not refused"
-                raise self.scenario.error("workload.mechanism", cell.workload.mechanism, problem) from None
 
     def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
         todo = [
@@ -154,14 +101,7 @@ class Campaign:
             return
         first = plot.cells[0]
         preset = self.platforms.known[first.platform]
-        path = Path(
-            preset,
-            self.platforms.config(first),
-            local_settings(first, self.cpus),
-            plot.streams,
-            owned,
-            plot.capture_frames,
-        )
+        path = self.kind.path(plot, preset, self.platforms.config(first), owned)
         try:
             for position, cell in todo:
                 if not self._cell(block, position, cell, path, plot):
@@ -175,12 +115,8 @@ class Campaign:
         for _ in range(STARTS):
             try:
                 facts = path.open()
-                if facts.no_drop_reasons is not None:
-                    self.progress.note(f"drop reasons are not available: {facts.no_drop_reasons}")
-                if facts.no_cpu_samples is not None:
-                    self.progress.note(f"CPU time is counted, not sampled: {facts.no_cpu_samples}")
-                if facts.sink_fallback is not None:
-                    self.progress.note(f"frames are counted by {facts.sink_mode}: {facts.sink_fallback}")
+                for note in facts.notes:
+                    self.progress.note(note)
                 return facts
             except BUILD_FAILURES as error:
                 reason = str(error) or type(error).__name__
@@ -202,26 +138,25 @@ class Campaign:
     def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""
         probe = self.platforms.probes[cell.platform]
-        settings = local_settings(cell, self.cpus)
         lost = 0
         while (wanted := self.mode.next(block, cell, self.standing)) is not None:
             facts = path.facts or self._open(path, plot)
             if facts is None:
                 return False
-            guest = path.guest_state()
-            if not answers(guest):
-                self._take_down(path, cell, f"between trials, {ending(guest)}")
+            guests = path.guest_states()
+            fallen = [
+                ending(state, None, called(name)) for name, state in guests.items() if not answers(state)
+            ]
+            if fallen:
+                self._take_down(path, cell, f"between trials, {'; '.join(fallen)}")
                 lost += 1
                 if lost == STARTS:
                     return True
                 continue
             number = self.standing.last_trial + 1
             self.progress.trial_started(number, wanted.key)
-            ceiling = self._ceilings[settings].choose(wanted.workload)
-            measured = measure(
-                path, wanted, number, guest, mechanism=ceiling.mechanism, emulated=probe.emulated
-            )
-            judgement = judge(measured, ceiling.ceiling_fps, settings.link_mbps)
+            finished = self.kind.measure(path, wanted, number, guests, probe)
+            judgement = finished.judgement
             place: dict[str, Any] = {
                 "block": block,
                 "position": position,
@@ -231,25 +166,22 @@ class Campaign:
                 "step": wanted.step,
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
-                "ceiling_fps": ceiling.ceiling_fps,
                 "hello_s": facts.hello_s,
                 "ready_s": facts.ready_s,
-                "sink_mode": facts.sink_mode,
-                "sink_fallback": facts.sink_fallback,
             }
             environment = {
                 "host": "local",
                 "versions": json.dumps({"vtax": vtax.__version__}),
                 **environment_columns(),
             }
-            rows = record(measured, judgement, place, facts.sink_cost_ns, environment)
+            rows = self.kind.record(path, finished, place, environment)
             self.standing.add(Trial.of(rows))
             rows.searches = self.mode.found(block, cell, self.standing)
             self.writer.commit(rows)
-            self.progress.trial_finished(number, str(judgement.verdict), headline(measured))
+            self.progress.trial_finished(number, str(judgement.verdict), finished.headline)
             if judgement.verdict is Verdict.INVALID:
                 self.reasons.setdefault(cell.key, judgement.reasons[0])
-            if measured.failure is not None or is_broken(measured) or sink_is_lost(measured):
+            if finished.broken:
                 self._take_down(path, cell, "; ".join(judgement.reasons))
         return True
 
@@ -258,10 +190,3 @@ class Campaign:
         self.reasons.setdefault(cell.key, happened)
         self.progress.note(f"{cell.platform}: {happened}; it is taken down\n{path.last_words()}".rstrip())
         self._close(path)
-
-
-def local_settings(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
-    """The local testbed as a cell wants it."""
-    testbed = cell.testbed
-    encapsulation = cell.workload.encapsulation
-    return LocalSettings(testbed.link_mbps, testbed.flow_control, testbed.mtu, cpus, encapsulation)

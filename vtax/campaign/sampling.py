@@ -5,38 +5,41 @@ from typing import Any
 from vtax.machine.agent import AgentError
 from vtax.testbed.host import Host
 
-SAMPLES_HZ = 997
-"""Of each CPU. A prime, so that no timer of the kernel's keeps step with it."""
-
 
 class CpuMeter:
-    """Samples all CPUs of the machine that an agent runs on; where that cannot be, `refused` says why."""
+    """Samples all CPUs of the machine that an agent runs on; `refused` says why where that cannot be."""
 
-    def __init__(self, host: Host, agent: str) -> None:
-        self._host, self._agent = host, agent
-        self.refused: str | None = "no CPU is sampled yet"
+    def __init__(self, hz: int) -> None:
+        self._hz = hz
+        self._at: tuple[Host, str] | None = None
+        self.refused: str | None = None
 
-    def open(self) -> None:
-        """Have the CPUs sampled."""
+    def open(self, host: Host, agent: str) -> None:
+        """Have the CPUs sampled by an agent, at the rate that was asked for; 0 samples nothing."""
+        self._at, self.refused = None, None
+        if not self._hz:
+            return
         try:
-            self._host.call(self._agent, "cpu.open", {"cpus": None, "hz": SAMPLES_HZ})
-            self.refused = None
+            host.call(agent, "cpu.open", {"cpus": None, "hz": self._hz})
+            self._at = (host, agent)
         except AgentError as error:
             self.refused = str(error)
 
     def arm(self, delay_s: float, duration_s: float) -> None:
         """Keep what is sampled in a window that begins so much later; nothing need be asked until it is over."""
-        if self.refused is None:
-            self._host.call(self._agent, "cpu.arm", {"delay_s": delay_s, "duration_s": duration_s})
+        if self._at is not None:
+            self._call("cpu.arm", {"delay_s": delay_s, "duration_s": duration_s})
 
     def read(self) -> dict[str, Any] | None:
         """What was sampled in the window, which is over: the replies of `cpu.read` as one. None without samples."""
-        if self.refused is not None:
+        if self._at is None:
             return None
-        told: dict[str, Any] = self._read(0)
+        told: dict[str, Any] = self._call("cpu.read", {"first": 0})
         while len(told["samples"]) < told["entries"]:
-            told["samples"] += self._read(len(told["samples"]))["samples"]
+            told["samples"] += self._call("cpu.read", {"first": len(told["samples"])})["samples"]
         return told
 
-    def _read(self, first: int) -> Any:
-        return self._host.call(self._agent, "cpu.read", {"first": first})
+    def _call(self, method: str, params: dict[str, Any]) -> Any:
+        assert self._at is not None  # noqa: S101 - asked only while open
+        host, agent = self._at
+        return host.call(agent, method, params)

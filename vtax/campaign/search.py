@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vtax.campaign.limits import OFFERED_TOLERANCE
+from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
 from vtax.scenario import Cell, Search
@@ -67,7 +67,7 @@ class Searching:
         )
 
     def _advance(self, cell: Cell, trials: list[Trial]) -> Step | list[Bounds]:
-        work, settings = cell.workload, self._settings
+        work, settings = cell.forwarding, self._settings
         goals = Goals(
             loss_ratios=settings.goals,
             relative_width=settings.relative_width,
@@ -90,7 +90,7 @@ def _outcome(cell: Cell, trial: Trial) -> Outcome:
 
     A source that keeps its load within the tolerance sent what it should: the last frames are those of a boundary.
     """
-    work = cell.workload
+    work = cell.forwarding
     intended = round(fps(trial.intended_mbps, work.lengths.mean) * trial.duration_s * work.streams)
     kept = trial.frames_sent >= (1 - OFFERED_TOLERANCE) * intended
     return Outcome(

@@ -1,8 +1,8 @@
-"""What the machine and others on it did to a trial: stolen and taken CPU time, foreign frames, a stepped clock."""
+"""What the machine and others on it did to a trial: stolen and taken CPU time, a stepped clock."""
 
 from collections.abc import Iterator
 
-from vtax.campaign.trial import Measured
+from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict, graded
 from vtax.machine import cpu
 
@@ -11,18 +11,14 @@ STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took for certain."""
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
 """Share of the UUT's CPU time that other processes took."""
-FOREIGN_SUSPECT, FOREIGN_INVALID = 0.001, 0.01
-"""Frames on the links that the source did not send, against those that arrived."""
-FOREIGN_LEAST = 20
 CLOCK_STEP_NS = 100_000_000
 """Time of day that moved this far against the monotonic clock was stepped."""
 
 
-def surroundings_findings(measured: Measured) -> Iterator[Finding]:
+def surroundings_findings(measured: Observed) -> Iterator[Finding]:
     """Findings on what was around a complete trial."""
     yield from _stolen(measured)
     yield from _taken(measured)
-    yield from _foreign_frames(measured)
     yield from _clock(measured)
 
 
@@ -31,7 +27,7 @@ def stepped_ns(before: int, after: int) -> int:
     return after - before if abs(after - before) > CLOCK_STEP_NS else 0
 
 
-def host_step_ns(measured: Measured) -> int:
+def host_step_ns(measured: Observed) -> int:
     """By how much the host's clock was stepped in a trial."""
     if measured.surroundings is None:
         return 0
@@ -39,7 +35,7 @@ def host_step_ns(measured: Measured) -> int:
     return stepped_ns(before["clock_offset_ns"], after["clock_offset_ns"])
 
 
-def _stolen(measured: Measured) -> Iterator[Finding]:
+def _stolen(measured: Observed) -> Iterator[Finding]:
     if measured.cpu is None:
         return
     before, after = measured.cpu
@@ -52,7 +48,7 @@ def _stolen(measured: Measured) -> Iterator[Finding]:
     yield from graded(share, STEAL_SUSPECT, STEAL_INVALID, STOLEN)
 
 
-def _taken(measured: Measured) -> Iterator[Finding]:
+def _taken(measured: Observed) -> Iterator[Finding]:
     if measured.surroundings is None or measured.cpu is None:
         return
     before, after = measured.surroundings
@@ -70,30 +66,7 @@ def _taken(measured: Measured) -> Iterator[Finding]:
     yield from graded(sum(taken_s.values()) / available_s, TAKEN_SUSPECT, TAKEN_INVALID, what)
 
 
-def _foreign_frames(measured: Measured) -> Iterator[Finding]:
-    received = sum(stream["received"] for stream in measured.sink["streams"])
-    at_sink = sum(stream["refused"]["foreign"] for stream in measured.sink["streams"])
-    if at_sink > FOREIGN_LEAST:
-        what = f"foreign traffic: {at_sink} frames that are no test frames reached the sink"
-        yield from graded(at_sink / max(received, at_sink), FOREIGN_SUSPECT, FOREIGN_INVALID, what)
-    for stream in measured.source["streams"]:
-        extra = _entered(measured, stream["stream"]) - measured.departed(stream)
-        if extra > FOREIGN_LEAST:
-            what = f"foreign traffic: {extra} frames that the source did not send entered on stream {stream['stream']}"
-            yield from graded(
-                extra / max(measured.departed(stream), extra), FOREIGN_SUSPECT, FOREIGN_INVALID, what
-            )
-
-
-def _entered(measured: Measured, stream: int) -> int:
-    """Frames that arrived at the UUT's end of a stream's link."""
-    if measured.interfaces is None:
-        return 0
-    before, after = (sample[f"uut/in{stream}"]["received"] for sample in measured.interfaces)
-    return int(after - before)
-
-
-def _clock(measured: Measured) -> Iterator[Finding]:
+def _clock(measured: Observed) -> Iterator[Finding]:
     if step_ns := host_step_ns(measured):
         yield (
             Verdict.SUSPECT,

@@ -79,19 +79,40 @@ def _problems(model: type[BaseModel], error: ValidationError) -> list[tuple[Loc,
 
 
 def _problem(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:
+    kind, loc = detail["type"], detail["loc"]
+    if kind.startswith("union_tag"):
+        loc, problem = _wrong_tag(model, detail)
+    elif kind == "missing":
+        field = _field(model, loc)
+        meaning = f": {field.description}" if field and field.description else ""
+        loc, problem = loc[:-1], f'key "{loc[-1]}" is missing{meaning}{_hint(field)}'
+    else:
+        problem = _wrong_value(model, detail)
+    return _without_tags(model, loc), problem
+
+
+def _wrong_tag(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:
+    """The key that tells models apart is missing, or has a value that none of them has."""
+    loc, field = detail["loc"], _field(model, detail["loc"])
+    name = str(detail["ctx"]["discriminator"]).strip("'")
+    tags = list(_union(field)) if field else []
+    if detail["type"] == "union_tag_not_found":
+        return loc, f'key "{name}" is missing; allowed: {", ".join(tags)}'
+    tag = str(detail["ctx"]["tag"])
+    return (*loc, name), advised(
+        f'"{tag}" is not allowed', suggestion(tag, tags), f"allowed: {', '.join(tags)}"
+    )
+
+
+def _wrong_value(model: type[BaseModel], detail: ErrorDetails) -> str:
     loc, kind, shown = detail["loc"], detail["type"], _shown(detail["input"])
     field = _field(model, loc)
-    options = allowed(field) if field else ""
-    hint = f"; allowed: {options}" if options else ""
     match kind:
-        case "missing":
-            meaning = f": {field.description}" if field and field.description else ""
-            return loc[:-1], f'key "{loc[-1]}" is missing{meaning}{hint}'
         case "extra_forbidden":
             problem = _unknown_key(model, loc)
         case "literal_error":
             near = suggestion(str(detail["input"]), map(str, _choices(field.annotation) if field else ()))
-            problem = advised(f"{shown} is not allowed", near, f"allowed: {options}")
+            problem = advised(f"{shown} is not allowed", near, f"allowed: {allowed(field) if field else ''}")
         case "value_error":
             problem = str(detail["ctx"]["error"])
         case "bool_type" | "bool_parsing":
@@ -100,15 +121,20 @@ def _problem(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:
             problem = f"{shown} is not text; put it in quotes"
         case "list_type":
             problem = f"{shown} is not a list; put its values in brackets, as in [1, 2]"
-        case "model_type" | "dict_type":
+        case "model_type" | "dict_type" | "model_attributes_type":
             problem = f"{shown} is not a mapping; lines of the form `key: value` are expected"
         case _ if kind in _OUT_OF_BOUNDS:
-            problem = f"{shown} is {_OUT_OF_BOUNDS[kind]}{hint}"
+            problem = f"{shown} is {_OUT_OF_BOUNDS[kind]}{_hint(field)}"
         case _ if kind in _WRONG_NUMBER:
-            problem = f"{shown} is not a {_number(kind, _name(loc), detail['input'])}{hint}"
+            problem = f"{shown} is not a {_number(kind, _name(loc), detail['input'])}{_hint(field)}"
         case _:
-            problem = f"{shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}{hint}"
-    return loc, problem
+            problem = f"{shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}{_hint(field)}"
+    return problem
+
+
+def _hint(field: FieldInfo | None) -> str:
+    options = allowed(field) if field else ""
+    return f"; allowed: {options}" if options else ""
 
 
 def _unknown_key(model: type[BaseModel], loc: Loc) -> str:
@@ -151,10 +177,47 @@ def _field(model: type[BaseModel], loc: Loc) -> FieldInfo | None:
 def _model(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
     """The model of the mapping at `loc`; None where that is not a model of its own."""
     found: type[BaseModel] | None = model
+    union: dict[str, type[BaseModel]] = {}
     for part in loc:
+        if part in union:
+            found, union = union[str(part)], {}
+            continue
         field = found.model_fields.get(str(part)) if found else None
+        union = _union(field) if field else {}
         found = _submodel(field.annotation) if field else None
     return found
+
+
+def _without_tags(model: type[BaseModel], loc: Loc) -> Loc:
+    """`loc` in the document, which has no place for the tag that tells the models of a union apart."""
+    kept: list[str | int] = []
+    for number, part in enumerate(loc):
+        before = _field(model, loc[:number]) if number else None
+        if before is None or part not in _union(before) or not _is_union(model, loc[:number]):
+            kept.append(part)
+    return tuple(kept)
+
+
+def _is_union(model: type[BaseModel], loc: Loc) -> bool:
+    """Whether `loc` names the field of a union itself, and not one of its models already."""
+    parent = _model(model, loc[:-1])
+    return parent is not None and loc[-1] in parent.model_fields
+
+
+def _union(field: FieldInfo) -> dict[str, type[BaseModel]]:
+    """The models of a union by their tags; empty where the field is none."""
+    name = field.discriminator if isinstance(field.discriminator, str) else None
+    return _tagged(field.annotation, name) if name else {}
+
+
+def _tagged(annotation: Any, name: str) -> dict[str, type[BaseModel]]:
+    """The models among the options of an annotation, by the values of their field `name`."""
+    return {
+        str(tag): option
+        for option in get_args(annotation)
+        if isinstance(option, type) and issubclass(option, BaseModel) and name in option.model_fields
+        for tag in _choices(option.model_fields[name].annotation)
+    }
 
 
 def _submodel(annotation: Any) -> type[BaseModel] | None:

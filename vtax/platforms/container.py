@@ -61,6 +61,7 @@ class Kind:
     """Platform kind `container`."""
 
     port = "bridge"
+    own_kernel = False
 
     def check(self, config: Config) -> None:
         """The runtime must be installed, and able to apply what is asked of it."""

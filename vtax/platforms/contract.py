@@ -112,6 +112,8 @@ class Platform(Protocol):
 
     port: str
     """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
+    own_kernel: bool
+    """Whether guests have a kernel of their own, and so count CPUs from 0."""
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""

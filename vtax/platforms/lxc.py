@@ -55,6 +55,7 @@ class Kind:
     """Platform kind `lxc`."""
 
     port = "bridge"
+    own_kernel = False
 
     def check(self, config: Config) -> None:
         """LXC must be installed, and able to apply what is asked of it."""

@@ -95,6 +95,7 @@ class Kind:
     """Platform kind `qemu`."""
 
     port = "bridge"
+    own_kernel = True
 
     def check(self, config: Config) -> None:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""

@@ -11,7 +11,11 @@ from vtax.machine.agent import Agent, agent_binary, start_agent
 from vtax.machine.remedy import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
 
-PROTOCOLS = {"ipv6": Path("/proc/sys/net/ipv6"), "8021q": Path("/proc/net/vlan")}
+PROTOCOLS = {
+    "ipv6": Path("/proc/sys/net/ipv6"),
+    "8021q": Path("/proc/net/vlan"),
+    "sctp": Path("/proc/sys/net/sctp"),
+}
 """What is there where a kernel speaks them."""
 
 
@@ -44,6 +48,7 @@ class Kind:
     """Platform kind `raw`."""
 
     port = "wire"
+    own_kernel = False
 
     def check(self, config: Config) -> None:
         """Namespaces and links need root."""

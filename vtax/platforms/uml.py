@@ -103,6 +103,7 @@ class Kind:
     """Platform kind `uml`."""
 
     port = "bridge"
+    own_kernel = True
 
     def check(self, config: Config) -> None:
         """What starts the kernel, taps, and room for the guest's memory must be there."""

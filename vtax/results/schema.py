@@ -64,6 +64,15 @@ TRIALS: Final = Table(
         Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
         Column("platform", STRING, "", "platform preset"),
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
+        Column("guests", INT32, "guests", "guests on the host"),
+        Column("transport", STRING, "", "tcp, udp or sctp; null for plain frames"),
+        Column("direction", STRING, "", "what the guests of bulk streams do: sending or receiving"),
+        Column(
+            "message_bytes",
+            INT32,
+            "byte",
+            "what is handed to the kernel at once; null for plain frames and for the transport's default",
+        ),
         Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
         Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
         Column(
@@ -115,7 +124,8 @@ FLOWS: Final = Table(
     (
         TRIAL_ID,
         Column("role", STRING, "", "victim (the measured guest's) or neighbour"),
-        Column("stream", INT32, "", "number of the stream, from 0"),
+        Column("guest", INT32, "", "number of the guest, from 0"),
+        Column("stream", INT32, "", "number of the stream, from 0; of bulk streams, among the guest's"),
         Column("intended_mbps", DOUBLE, "Mbit/s", "load the source was asked for, layer 1; null at `max`"),
         Column("offered_mbps", DOUBLE, "Mbit/s", "load the source sent, layer 1"),
         Column("received_mbps", DOUBLE, "Mbit/s", "load the sink received, layer 1"),
@@ -123,6 +133,11 @@ FLOWS: Final = Table(
         Column("offered_fps", DOUBLE, "frames/s", "frame rate the source sent"),
         Column("received_fps", DOUBLE, "frames/s", "frame rate the sink received"),
         Column("goodput_mbps", DOUBLE, "Mbit/s", "layer-4 payload received"),
+        Column("offered_goodput_mbps", DOUBLE, "Mbit/s", "layer-4 payload that the sender's kernel took"),
+        Column("messages_sent", INT64, "messages", "handed to the sender's kernel; null for plain frames"),
+        Column(
+            "messages_received", INT64, "messages", "came whole, each counted once; null for plain frames"
+        ),
         Column("frames_sent", INT64, "frames", "sent in the measurement"),
         Column("frames_received", INT64, "frames", "of them received, each counted once"),
         Column("frames_lost", INT64, "frames", "sent and never received"),
@@ -163,6 +178,7 @@ FLOWS: Final = Table(
         ),
         Column("burst_frames", INT64, "frames", "most frames that the source sent at once"),
         Column("retransmissions", INT64, "segments", "sent again by the transport; null for plain frames"),
+        Column("rtt_ns", DOUBLE, "ns", "TCP's smoothed round trip at the end; null for all else"),
         Column(
             "transactions",
             INT64,
@@ -217,7 +233,10 @@ CPU: Final = Table(
             "domain",
             STRING,
             "",
-            "whose time it is: guest, neighbour, source, sink, controller, host, idle, or steal",
+            "whose time it is: guest, neighbour, peer, source, sink, switch, controller, host, idle, or steal",
+        ),
+        Column(
+            "guest", INT32, "", "number of the guest whose time it is, from 0; null for what is no guest's"
         ),
         Column("component", STRING, "", "part of the domain: total, calibrated, softirq, or a thread's name"),
         Column("percent", DOUBLE, "%", "CPU time of the measurement; 100 is one CPU"),
@@ -230,6 +249,21 @@ CPU: Final = Table(
             "",
             "samples of the CPUs' clocks that it had: such rows of a host add up to all its CPUs; null where counted",
         ),
+    ),
+)
+
+SERIES: Final = Table(
+    "series",
+    "100 ms of a flow in a trial",
+    (
+        TRIAL_ID,
+        Column("role", STRING, "", "victim (the measured guest's) or neighbour"),
+        Column("guest", INT32, "", "number of the guest, from 0"),
+        Column("stream", INT32, "", "number of the stream, from 0"),
+        Column(
+            "step", INT32, "", "number of the 100 ms, from 0 at the first measured arrival of the guest's"
+        ),
+        Column("goodput_mbps", DOUBLE, "Mbit/s", "layer-4 payload received in them"),
     ),
 )
 
@@ -321,7 +355,9 @@ SEARCHES: Final = Table(
     ),
 )
 
-TABLES: Final = {table.name: table for table in (TRIALS, FLOWS, CPU, HOPS, LATENCY, ENVIRONMENT, SEARCHES)}
+TABLES: Final = {
+    table.name: table for table in (TRIALS, FLOWS, SERIES, CPU, HOPS, LATENCY, ENVIRONMENT, SEARCHES)
+}
 
 
 def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:

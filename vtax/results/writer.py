@@ -39,6 +39,7 @@ class TrialRecord:
 
     trial: Row
     flows: list[Row] = field(default_factory=list)
+    series: list[Row] = field(default_factory=list)
     cpu: list[Row] = field(default_factory=list)
     hops: list[Row] = field(default_factory=list)
     latency: list[Row] = field(default_factory=list)
@@ -191,6 +192,7 @@ class ResultWriter:
         rows = {
             "trials": [{**record.trial, "row_counts": json.dumps(counts)}],
             "flows": record.flows,
+            "series": record.series,
             "cpu": record.cpu,
             "hops": record.hops,
             "latency": record.latency,

@@ -1,13 +1,18 @@
 """What to measure: scenario files, the grid of their cells, and what the command line changes in them."""
 
 from vtax.scenario.grid import Cell, Factor
+from vtax.scenario.links import TestbedSettings
 from vtax.scenario.load import ScenarioSummary, list_scenarios, load_scenario
 from vtax.scenario.scenario import Scenario
-from vtax.scenario.schema import Precision, ScenarioFile, Search, TestbedSettings, Workload
+from vtax.scenario.schema import Precision, ScenarioFile, Search
+from vtax.scenario.workloads import KINDS, Bulk, Forwarding, Workload
 
 __all__ = [
+    "KINDS",
+    "Bulk",
     "Cell",
     "Factor",
+    "Forwarding",
     "Precision",
     "Scenario",
     "ScenarioFile",

@@ -9,19 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vtax.inputs import Document, InputError, Loc, problems
-from vtax.scenario.keys import MODELS, Key, Section
-from vtax.scenario.schema import (
-    IPV6_LEAST_MTU,
-    Scalar,
-    ScenarioFile,
-    TestbedSettings,
-    Workload,
-)
-from vtax.units import fps
+from vtax.scenario.fields import Scalar
+from vtax.scenario.keys import Key, Section
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.schema import ScenarioFile
+from vtax.scenario.workloads import KINDS, Bulk, Forwarding, WorkloadKeys
 
 MAX_CELLS = 100_000
-MAX_FPS = 1e7
-"""Frames a second of a stream beyond what any source reaches."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +44,32 @@ class Cell:
 
     key: str
     factors: dict[str, Scalar | None]
-    workload: Workload
+    workload: WorkloadKeys
     testbed: TestbedSettings
     platform: str
     platform_overrides: dict[str, Scalar]
     plot: str
     search: str | None = None
     step: int | None = None
+
+    @property
+    def forwarding(self) -> Forwarding:
+        """Its workload, which is of that kind: for those who know it is."""
+        if not isinstance(self.workload, Forwarding):
+            raise TypeError(f"{self.key} is {self.workload.kind}, not forwarding")
+        return self.workload
+
+    @property
+    def bulk(self) -> Bulk:
+        """The same of bulk streams."""
+        if not isinstance(self.workload, Bulk):
+            raise TypeError(f"{self.key} is {self.workload.kind}, not bulk")
+        return self.workload
+
+    @property
+    def streams(self) -> int:
+        """Parallel streams of frames: of its one guest, or one of each guest."""
+        return self.testbed.guests if self.testbed.is_shared else self.forwarding.streams
 
     @property
     def place(self) -> str:
@@ -68,7 +81,7 @@ class Cell:
         return replace(
             self,
             key=f"{self.key} intended_mbps={intended_mbps:.6g}",
-            workload=self.workload.model_copy(
+            workload=self.forwarding.model_copy(
                 update={"intended_mbps": intended_mbps, "duration_s": duration_s}
             ),
             search=self.key,
@@ -89,7 +102,7 @@ def read_factors(document: Document, file: ScenarioFile) -> tuple[Factor, ...]:
         if key in factors:
             raise document.error(loc, f"the same factor as {factors[key].loc[-1]}; keep one of them")
         factors[key] = Factor(key, tuple(values), loc)
-        _check_values(document, base, factors[key])
+        _check_values(document, base, file.workload.kind, factors[key])
     if Key("preset", "platform") not in factors:
         raise document.error(
             ("factors",), "platform is missing; name one preset at least, as in platform: [raw]"
@@ -128,7 +141,7 @@ def text(value: Scalar) -> str:
 
 
 def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) -> Iterator[Cell]:
-    base = _base(file)
+    base, kind = _base(file), KINDS[file.workload.kind]
     for values in itertools.product(*(factor.values for factor in factors)):
         chosen = list(zip(factors, values, strict=True))
         sections = {section: dict(keys) for section, keys in base.items()}
@@ -137,7 +150,7 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
         cell = Cell(
             key=" ".join(_assignment(factor, value) for factor, value in chosen),
             factors={factor.column: _column_value(factor, value) for factor, value in chosen},
-            workload=Workload.model_validate(sections["workload"]),
+            workload=kind.model_validate(sections["workload"]),
             testbed=TestbedSettings.model_validate(sections["testbed"]),
             platform=sections["preset"]["platform"],
             platform_overrides=sections["platform"],
@@ -149,37 +162,12 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
 
 def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> None:
     """Raise InputError for a combination that cannot be sent."""
-    work, mtu, lengths = cell.workload, cell.testbed.mtu, cell.workload.lengths
-    least, beyond = work.encapsulation.least_frame_bytes, work.encapsulation.beyond_mtu_bytes
-
-    def refused(name: str, value: Scalar, problem: str, section: Section = "workload") -> InputError:
-        return refusal(document, factors, Key(section, name), value, problem)
-
-    if (load := work.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
-        raise refused(
-            "intended_mbps",
-            load,
-            f"{text(load)} Mbit/s of {lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
-            "allowed: less, or max for the flood",
-        )
-    if lengths.least < least:
-        problem = f"{lengths.least} is too small for {work.encapsulation}; allowed: {least} to {mtu + beyond}"
-        raise refused("frame_bytes", work.frame_bytes, problem)
-    if work.ip_version == 6 and mtu < IPV6_LEAST_MTU:
-        problem = f"{mtu} is too small for IPv6; allowed: {IPV6_LEAST_MTU} to 9000"
-        raise refused("mtu", mtu, problem, "testbed")
-    if lengths.greatest > mtu + beyond:
-        raise refused(
-            "frame_bytes",
-            work.frame_bytes,
-            f"{lengths.greatest} does not fit a link of mtu {mtu}; "
-            f"allowed: {least} to {mtu + beyond} (mtu + {beyond})",
-        )
-    if work.mechanism == "gso" and (work.mix is not None or work.flows > 1):
-        problem = (
-            "a train has frames of one length and flow; allowed with a mix or many flows: auto, raw, af_xdp"
-        )
-        raise refused("mechanism", "gso", problem)
+    testbed = cell.testbed
+    if testbed.guests > 1 and not testbed.is_shared:
+        problem = f"{testbed.guests} guests need one link that they share; allowed: shared"
+        raise refusal(document, factors, Key("testbed", "uplink"), testbed.uplink, problem)
+    for section, name, value, problem in cell.workload.refusals(testbed):
+        raise refusal(document, factors, Key(section, name), value, problem)
 
 
 def _base(file: ScenarioFile) -> dict[Section, dict[str, Any]]:
@@ -203,7 +191,11 @@ def _column_value(factor: Factor, value: Scalar) -> Scalar | None:
     return None if numeric and isinstance(value, str) else value
 
 
-def _check_values(document: Document, base: dict[Section, dict[str, Any]], factor: Factor) -> None:
+def _check_values(document: Document, base: dict[Section, dict[str, Any]], kind: str, factor: Factor) -> None:
+    model = factor.key.model(kind)
+    if model is not None and factor.key.name not in model.model_fields:
+        names = ", ".join(name for name in model.model_fields if name != "kind")
+        raise document.error(factor.loc, f"a {kind} workload has no such key; allowed: {names}")
     if not factor.values:
         raise document.error(factor.loc, "the list is empty; name one value at least")
     seen: set[str] = set()
@@ -212,7 +204,7 @@ def _check_values(document: Document, base: dict[Section, dict[str, Any]], facto
         if text(value) in seen:
             raise document.error(loc, f"{text(value)} is in the list twice")
         seen.add(text(value))
-        if model := MODELS.get(factor.key.section):
+        if model is not None:
             for _, problem in problems(model, base[factor.key.section] | {factor.key.name: value}):
                 raise document.error(loc, problem)
         elif factor.key.section == "preset" and (not value or not isinstance(value, str)):

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vtax.inputs import advised, suggestion
-from vtax.scenario.schema import ENCAPSULATION_KEYS, PLATFORM_KEY, Keys, TestbedSettings, Workload
+from vtax.scenario.fields import PLATFORM_KEY, Keys
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads import KINDS
 
 SHORT_NAMES = {
     "streams": "workload.streams",
@@ -14,6 +16,10 @@ SHORT_NAMES = {
     "vlan": "workload.vlan",
     "flows": "workload.flows",
     "intended_mbps": "workload.intended_mbps",
+    "direction": "workload.direction",
+    "transport": "workload.transport",
+    "message_bytes": "workload.message_bytes",
+    "guests": "testbed.guests",
     "link_mbps": "testbed.link_mbps",
     "flow_control": "testbed.flow_control",
     "mtu": "testbed.mtu",
@@ -23,8 +29,16 @@ SHORT_NAMES = {
     "host_weight": "platform.host_weight",
 }
 
-MODELS: dict[str, type[Keys]] = {"workload": Workload, "testbed": TestbedSettings}
-_DOTTED = [f"{section}.{name}" for section, model in MODELS.items() for name in model.model_fields]
+ENCAPSULATION_KEYS = ("ip_version", "vlan")
+"""Keys of the workload that the interfaces of the testbed and the guest are set up for."""
+
+_WORKLOAD_KEYS = dict.fromkeys(
+    name for kind in KINDS.values() for name in kind.model_fields if name != "kind"
+)
+_DOTTED = [
+    *(f"workload.{name}" for name in _WORKLOAD_KEYS),
+    *(f"testbed.{name}" for name in TestbedSettings.model_fields),
+]
 _SHORT_OF = {dotted: short for short, dotted in SHORT_NAMES.items()}
 
 Section = Literal["preset", "workload", "testbed", "platform"]
@@ -64,6 +78,15 @@ class Key:
     def dotted(self) -> str:
         """Its name in full."""
         return self.name if self.section == "preset" else f"{self.section}.{self.name}"
+
+    def model(self, kind: str) -> type[Keys] | None:
+        """What the key is a field of in a scenario whose workload is of that kind; None for the platforms' own."""
+        match self.section:
+            case "workload":
+                return KINDS[kind]
+            case "testbed":
+                return TestbedSettings
+        return None
 
     @property
     def whole_plot(self) -> bool:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from vtax.inputs import Document
-from vtax.scenario.grid import MAX_FPS, Cell, Factor, refusal
+from vtax.scenario.grid import Cell, Factor, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.schema import ScenarioFile, Search
+from vtax.scenario.workloads.forwarding import MAX_FPS
 from vtax.units import fps
 
 LOAD = Key("workload", "intended_mbps")
@@ -30,7 +31,7 @@ def check_modes(
 
 
 def _check_search(document: Document, search: Search, factors: Sequence[Factor], cell: Cell) -> None:
-    work = cell.workload
+    work = cell.forwarding
     if work.intended_mbps is not None or any(factor.key == LOAD for factor in factors):
         problem = "a search finds the load; leave intended_mbps out, or search"
         raise refusal(document, factors, LOAD, work.intended_mbps or "max", problem)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from vtax.inputs import Document, InputError, advised, suggestion, validate
+from vtax.scenario.fields import Scalar
 from vtax.scenario.grid import Cell, Factor, expand, read_factors, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.modes import check_modes
 from vtax.scenario.overrides import apply_overrides
-from vtax.scenario.schema import Scalar, ScenarioFile
+from vtax.scenario.schema import ScenarioFile
 
 
 @dataclass(frozen=True)

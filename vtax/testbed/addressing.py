@@ -7,6 +7,7 @@ These are 198.18.0.0/15 (RFC 2544, RFC 6890) and 2001:2::/48 (RFC 5180). Stream 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 UDP_PORT = 9
 """Ports of test frames: discard, as pktgen sends them. Further flows have the source ports above."""
@@ -60,7 +61,7 @@ class StreamAddresses:
         return self._ip(19, 2)
 
     def end_mac(self, role: int) -> str:
-        """A link end on the host that belongs to no guest: 0 towards the source, 1 towards the sink."""
+        """A link end that belongs to no guest. On the UUT's host: 0 towards the source, 1 towards the sink."""
         return self._mac(0x10 + role)
 
     @property
@@ -75,3 +76,20 @@ class StreamAddresses:
 
     def _mac(self, role: int) -> str:
         return f"02:76:74:61:{self.stream:02x}:{role:02x}"
+
+
+def as_source_takes_it(
+    stream: StreamAddresses, interface: str, destination_mac: str, vlan: int | None
+) -> dict[str, Any]:
+    """A stream of test frames as `source.open` takes it."""
+    return {
+        "stream": stream.stream,
+        "interface": interface,
+        "source_mac": stream.source_mac,
+        "destination_mac": destination_mac,
+        "vlan": vlan,
+        "source_ip": stream.source_ip,
+        "destination_ip": stream.sink_ip,
+        "source_port": UDP_PORT,
+        "destination_port": UDP_PORT,
+    }

@@ -85,13 +85,14 @@ class Host:
         if agent is not None:
             agent.close()
 
-    def open_port(self, name: str, kind: str, end: dict[str, str], far_mac: str) -> None:
-        """Make a port of `kind` at the link end {"interface", "mac"}; `far_mac` is what the link leads to."""
-        self._ports[name] = PORTS[kind](LinkEnd(self.namespace, end["interface"], end["mac"]), name, far_mac)
+    def open_port(self, name: str, kind: str, end: dict[str, str], far_macs: list[str]) -> None:
+        """Make a port of `kind` at the link end {"interface", "mac"}; `far_macs` are what the link leads to."""
+        self._ports[name] = PORTS[kind](LinkEnd(self.namespace, end["interface"], end["mac"]), name, far_macs)
 
-    def give_ingress_context(self, interface: str) -> None:
-        """Poll a link's end by a kernel thread of its own on the host's CPUs."""
-        self._ingress_threads[interface] = thread_ingress(self.namespace, interface, self._cpus["host"])
+    def give_ingress_context(self, interface: str, cpus: str = "host") -> None:
+        """Poll a link's end by a kernel thread of its own on the CPUs of a role."""
+        name = f"ingress {interface}" if cpus == "host" else f"{self.name} {interface}"
+        self._ingress_threads[name] = thread_ingress(self.namespace, interface, self._cpus[cpus])
 
     def start_guest(
         self,
@@ -188,7 +189,7 @@ class Host:
 
     def _threads(self) -> dict[int, tuple[int, str]]:
         """Threads that have a name of their own: thread id to process id and name."""
-        threads = {pid: (pid, f"ingress {interface}") for interface, pid in self._ingress_threads.items()}
+        threads = {pid: (pid, name) for name, pid in self._ingress_threads.items()}
         for name, guest in self._guests.items():
             threads |= {
                 tid: (pid, f"{name} {component}") for tid, (pid, component) in guest.threads().items()

@@ -4,6 +4,7 @@ A port stands between a link's end on the host and the guest's own interface the
 entries are static and nothing is learned or flooded, so that only the measured frames cross it.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pyroute2 import IPRoute
@@ -30,7 +31,7 @@ class Port(Protocol):
 class WirePort:
     """No port at all: the link's end itself is the NIC. Raw has this one."""
 
-    def __init__(self, end: LinkEnd, name: str, far_mac: str) -> None:
+    def __init__(self, end: LinkEnd, name: str, far_macs: Sequence[str]) -> None:
         self.end = end
 
     def attach(self, interface: str, guest_mac: str) -> None:
@@ -41,30 +42,31 @@ class WirePort:
 
 
 class BridgePort:
-    """A Linux bridge of two members: the link's end and the guest's interface."""
+    """A Linux bridge: the link's end and each guest's interface."""
 
-    def __init__(self, end: LinkEnd, name: str, far_mac: str) -> None:
+    def __init__(self, end: LinkEnd, name: str, far_macs: Sequence[str]) -> None:
         self.end = end
         self.name = name
         quiet = {"br_stp_state": 0, "br_mcast_snooping": 0, "br_forward_delay": 0}
         end.namespace.netlink(lambda ip: ip.link("add", ifname=name, kind="bridge", **quiet))
         end.namespace.bring_up(name)
-        self._join(end.interface, far_mac)
+        self._join(end.interface, far_macs)
 
     def attach(self, interface: str, guest_mac: str) -> None:
-        """Make the guest's interface the bridge's other member."""
-        self._join(interface, guest_mac)
+        """Make the guest's interface a member of the bridge."""
+        self._join(interface, [guest_mac])
 
     def close(self) -> None:
         """Delete the bridge; its members are set free by that."""
         self.end.namespace.netlink(lambda ip: ip.link("del", index=index_of(ip, self.name)))
 
-    def _join(self, interface: str, mac_behind: str) -> None:
+    def _join(self, interface: str, macs_behind: Sequence[str]) -> None:
         def act(ip: IPRoute) -> None:
             member = index_of(ip, interface)
             ip.link("set", index=member, master=index_of(ip, self.name))
             ip.brport("set", index=member, learning=0, unicast_flood=0, mcast_flood=0, bcast_flood=0)
-            ip.fdb("add", ifindex=member, lladdr=mac_behind, state=STATIC, flags=NTF_MASTER)
+            for mac in macs_behind:
+                ip.fdb("add", ifindex=member, lladdr=mac, state=STATIC, flags=NTF_MASTER)
 
         self.end.namespace.netlink(act)
 

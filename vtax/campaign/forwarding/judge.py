@@ -1,11 +1,12 @@
 """Judges a trial by all that is known of it: instrument, surroundings, guest."""
 
 from vtax.campaign.crosscheck import ledger_findings
+from vtax.campaign.forwarding.foreign import foreign_findings
+from vtax.campaign.forwarding.instrument import instrument_findings
+from vtax.campaign.forwarding.limits import frames_sent, limit
+from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.guest import guest_findings
-from vtax.campaign.instrument import instrument_findings
-from vtax.campaign.limits import frames_sent, limit
 from vtax.campaign.surroundings import surroundings_findings
-from vtax.campaign.trial import Measured
 from vtax.campaign.verdict import Judgement, Verdict
 
 OWN_CONTEXT_NS_PER_FRAME = 50
@@ -20,12 +21,13 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
         [
             *instrument_findings(measured),
             *surroundings_findings(measured),
+            *foreign_findings(measured),
             *ledger_findings(measured),
             *guest_findings(measured),
         ],
         key=lambda finding: -list(Verdict).index(finding[0]),
     )
-    per_stream = ceiling_fps / measured.cell.workload.streams
+    per_stream = ceiling_fps / measured.cell.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
     marks = sorted({mark for mark in limits if mark is not None})
     verdict = findings[0][0] if findings else Verdict.VALID

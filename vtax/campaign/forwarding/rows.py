@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from vtax.campaign.crosscheck import ledger_of
-from vtax.campaign.delay import delay_columns, delay_histograms
-from vtax.campaign.hops import Hop, hops
-from vtax.campaign.ledger import account_named
-from vtax.campaign.limits import offered_fps
-from vtax.campaign.trial import Measured
+from vtax.campaign.cpu_rows import counted_rows, cpu_row, ledger_rows
+from vtax.campaign.forwarding.delay import delay_columns, delay_histograms
+from vtax.campaign.forwarding.hops import Hop, hops
+from vtax.campaign.forwarding.limits import offered_fps
+from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.verdict import Judgement
-from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.results import TrialRecord
 from vtax.units import goodput_mbps, mbps
 
@@ -22,7 +20,7 @@ def record(
     environment: dict[str, Any],
 ) -> TrialRecord:
     """All rows of a trial. `position` holds the columns of `trials` that place it (block, ceiling ...)."""
-    work = measured.cell.workload
+    work = measured.work
     complete = measured.failure is None
     window_s = measured.window_s if complete else None
     trial = {
@@ -31,7 +29,8 @@ def record(
         "trial_id": measured.trial,
         "cell": measured.cell.key,
         "platform": measured.cell.platform,
-        "streams": work.streams,
+        "streams": measured.cell.streams,
+        "guests": measured.cell.testbed.guests,
         "frame_bytes": None if work.mix else work.frame_bytes,
         "frame_mix": work.mix,
         "intended_mbps": work.intended_mbps,
@@ -59,7 +58,7 @@ def record(
         flows=flows,
         cpu=[
             *_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
-            *_ledger(measured, environment["host"]),
+            *ledger_rows(measured, environment["host"]),
         ],
         hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[
@@ -76,7 +75,7 @@ def headline(measured: Measured) -> str:
     """A trial's last number for whoever watches."""
     if measured.failure is not None:
         return measured.failure.splitlines()[0]
-    lengths = measured.cell.workload.lengths
+    lengths = measured.work.lengths
     offered = mbps(offered_fps(measured), lengths.mean)
     sent = sum(measured.phase(stream)["frames_sent"] for stream in measured.source["streams"])
     active = {stream["stream"] for stream in measured.source["streams"]}
@@ -88,7 +87,7 @@ def headline(measured: Measured) -> str:
 
 
 def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
-    work = measured.cell.workload
+    work = measured.work
     phase = measured.phase(source)
     sent, received = phase["frames_sent"], sink["received"]
     offered, arrived = sent / measured.window_s, received / measured.window_s
@@ -136,55 +135,16 @@ def _order_columns(sent: int, sink: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[dict[str, Any]]:
-    if measured.cpu is None:
-        return []
-    before, after = measured.cpu
-    elapsed_s = after["at_s"] - before["at_s"]
-    use = cpu_use(
-        *(CpuSample(sample["at_s"], sample["idle_s"], sample["steal_s"]) for sample in measured.cpu)
-    )
-
-    def row(
-        host: str,
-        domain: str,
-        component: str,
-        percent: float,
-        rounding: float = 0.0,
-        wait: float | None = None,
-    ) -> dict[str, Any]:
-        return {
-            "trial_id": measured.trial,
-            "host": host,
-            "domain": domain,
-            "component": component,
-            "percent": percent,
-            "low": max(0.0, percent - rounding),
-            "high": percent + rounding,
-            "wait_percent": wait,
-        }
-
-    rows = [
-        row("uut", "host", "total", use.busy_percent, use.rounding_percent),
-        row("uut", "steal", "total", use.steal_percent, use.rounding_percent),
-        row("sink", "sink", "calibrated", received_fps * sink_cost_ns / 1e7),
-    ]
-    nothing = {"run_ns": 0, "wait_ns": 0}
-    for name, times in after["threads"].items():
-        earlier = before["threads"].get(name, nothing)
-        percent, wait = ((times[key] - earlier[key]) / elapsed_s / 1e7 for key in ("run_ns", "wait_ns"))
-        rows.append(row("uut", *account_named(name), percent, wait=wait))
+    rows = counted_rows(measured)
+    if not rows:
+        return rows
+    sink_percent = received_fps * sink_cost_ns / 1e7
+    rows.append(cpu_row(measured.trial, "sink", "sink", "calibrated", sink_percent))
     if (thread := measured.source.get("thread")) is not None:
         run_s = (measured.source["end_ns"] - measured.source["start_ns"]) / 1e9
         percent, wait = (thread[key] / run_s / 1e7 for key in ("run_ns", "run_delay_ns"))
-        rows.append(row("source", "source", "thread", percent, wait=wait))
+        rows.append(cpu_row(measured.trial, "source", "source", "thread", percent, wait=wait))
     return rows
-
-
-def _ledger(measured: Measured, host: str) -> list[dict[str, Any]]:
-    found = ledger_of(measured)
-    if found is None:
-        return []
-    return [{"trial_id": measured.trial, "host": host, "wait_percent": None, **row} for row in found.rows()]
 
 
 def _hop(measured: Measured, hop: Hop) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vtax.campaign.drops import Drops, Place
-from vtax.campaign.trial import Measured
+from vtax.campaign.forwarding.drops import Drops, Place
+from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.local import GUEST
+from vtax.testbed.guest import GUEST
 
 Counters = dict[str, Any]
 """How much each counter of an interface grew in the trial; `kind` as `ip -d link` names it."""
@@ -181,10 +181,13 @@ def _growth(before: Counters, after: Counters) -> Counters:
 
 def _guest_growth(measured: Measured) -> dict[str, Counters]:
     """By MAC, what the guest's own interfaces counted; empty for a guest that no longer tells."""
-    if measured.guest is None or any(state["condition"] != "answers" for state in measured.guest):
-        return {}
-    before, after = (
-        {nic["mac"]: {**nic, "name": f"the guest's {nic['interface']}"} for nic in state["interfaces"]}
-        for state in measured.guest
-    )
-    return {mac: _growth(before[mac], after[mac]) for mac in after if mac in before}
+    grown: dict[str, Counters] = {}
+    for states in measured.guests.values():
+        if any(state["condition"] != "answers" for state in states):
+            continue
+        before, after = (
+            {nic["mac"]: {**nic, "name": f"the guest's {nic['interface']}"} for nic in state["interfaces"]}
+            for state in states
+        )
+        grown |= {mac: _growth(before[mac], after[mac]) for mac in after if mac in before}
+    return grown

@@ -11,8 +11,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from vtax.campaign.limits import OFFERED_TOLERANCE, at_link_rate, held_back
-from vtax.campaign.trial import Measured, probe_interval
+from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
+from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.statistics.quantiles import decode, merge
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -27,7 +27,7 @@ OF_DELAY = (
 
 def probes_sent(measured: Measured, stream: dict[str, Any]) -> int:
     """Frames of the measured phase whose delay was to be taken."""
-    phase, work = measured.phase(stream), measured.cell.workload
+    phase, work = measured.phase(stream), measured.work
     if work.intended_fps is None:
         return int(phase["probes_sent"])
     return math.ceil(int(phase["frames_sent"]) / probe_interval(work))
@@ -40,7 +40,7 @@ def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
 
 def queued_at_source(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
     """Whether the stream's probes waited at the source: in its queue, or for a source that fell behind."""
-    work = measured.cell.workload
+    work = measured.work
     if work.intended_fps is None:
         return False
     offered = measured.phase(stream)["frames_sent"] / measured.window_s

@@ -8,12 +8,13 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from vtax.campaign.captures import captured_frames
-from vtax.campaign.path import Path
+from vtax.campaign.forwarding.captures import captured_frames
+from vtax.campaign.forwarding.path import ForwardingPath
+from vtax.campaign.observed import Observed, Twice
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import CapturedFrame
-from vtax.scenario import Cell, Workload
-from vtax.testbed.local import GUEST
+from vtax.scenario import Cell, Forwarding
+from vtax.testbed.guest import GUEST
 
 QUIET_MS = 200
 QUIET_EMULATED_MS = 500
@@ -27,35 +28,26 @@ SAMPLE_INSET_S = 0.03
 
 
 @dataclass
-class Measured:
-    """Everything one trial brought home. `failure` is set, and the rest incomplete, when the instrument broke."""
+class Measured(Observed):
+    """Everything one trial brought home."""
 
-    trial: int
-    cell: Cell
-    mechanism: str
-    started_at: datetime
-    failure: str | None = None
+    mechanism: str = ""
     source: dict[str, Any] = field(default_factory=dict)
     sink: dict[str, Any] = field(default_factory=dict)
     captured: list[CapturedFrame] = field(default_factory=list)
     """The first frames that came, of all streams."""
-    cpu: tuple[dict[str, Any], dict[str, Any]] | None = None
-    sampled: dict[str, Any] | None = None
-    """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
-    owners: dict[str, dict[int, str]] = field(default_factory=dict)
-    """Whose the threads and processes were (Path.owners)."""
-    interfaces: tuple[dict[str, Any], dict[str, Any]] | None = None
-    drops: tuple[dict[str, Any], dict[str, Any]] | None = None
-    """Frames that the kernel says it dropped, before and after (Path.dropped); None where it was not asked."""
+    interfaces: Twice | None = None
+    drops: Twice | None = None
+    """Frames that the kernel says it dropped (Path.dropped); None where it was not asked."""
     no_drop_reasons: str | None = None
     """Why it does not say why (Path.no_drop_reasons)."""
-    surroundings: tuple[dict[str, Any], dict[str, Any]] | None = None
-    """What else the UUT's host did, before and after (Host.surroundings)."""
-    guest: tuple[dict[str, Any], dict[str, Any]] | None = None
-    """How the guest stood, before and after (Host.guest_state)."""
     egress_words: str | None = None
     """The queueing discipline that the guest was asked to send through (Path.egress_words)."""
-    wall_s: float = 0.0
+
+    @property
+    def work(self) -> Forwarding:
+        """What was asked of it."""
+        return self.cell.forwarding
 
     def phase(self, stream: dict[str, Any], name: str = "measure") -> dict[str, Any]:
         """What the source says of one stream's phase."""
@@ -63,7 +55,7 @@ class Measured:
 
     def departed(self, stream: dict[str, Any]) -> int:
         """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
-        beside = self.cell.workload.intended_mbps is None
+        beside = self.work.intended_mbps is None
         return sum(
             int(phase["frames_sent"]) + (int(phase["probes_sent"]) if beside else 0)
             for phase in stream["phases"]
@@ -87,7 +79,7 @@ class Measured:
         return float(self.sink.get("drain_ms", 0)) / 1000
 
 
-def probe_interval(work: Workload) -> int:
+def probe_interval(work: Forwarding) -> int:
     """One frame of a paced stream in so many is a probe, as the source reckons; a flood's probes go beside it."""
     if work.intended_fps is None:
         return 1
@@ -95,22 +87,28 @@ def probe_interval(work: Workload) -> int:
 
 
 def measure(
-    path: Path, cell: Cell, trial: int, guest: dict[str, Any], *, mechanism: str, emulated: bool
+    path: ForwardingPath,
+    cell: Cell,
+    trial: int,
+    guests: dict[str, dict[str, Any]],
+    *,
+    mechanism: str,
+    emulated: bool,
 ) -> Measured:
-    """Measure `cell` by `mechanism` on a ready path, whose guest stands as `guest` says (Path.guest_state).
+    """Measure `cell` by `mechanism` on a ready path, whose guests stand as `guests` says (Path.guest_states).
 
     Never raises for what agents do: that is in `failure`.
     """
     begun = time.monotonic()
-    work = cell.workload
-    measured = Measured(trial, cell, mechanism, datetime.now(UTC), egress_words=path.egress_words)
+    measured = Measured(trial, cell, datetime.now(UTC), mechanism=mechanism, egress_words=path.egress_words)
     try:
-        path.use_streams(work.streams)
+        path.use_streams(cell.streams)
         surroundings, owners = path.surroundings(), path.owners()
         _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
         measured.surroundings = (surroundings, path.surroundings())
         measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
-        measured.guest = (guest, path.guest_state())
+        after = path.guest_states()
+        measured.guests = {name: (before, after[name]) for name, before in guests.items()}
         measured.failure = _failure_of(measured)
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
         measured.failure = str(error) or type(error).__name__
@@ -120,8 +118,9 @@ def measure(
 
 def _failure_of(measured: Measured) -> str | None:
     """What else makes a trial the instrument's failure: the end of the guest's agent, or a link that is gone."""
-    if measured.guest is not None and measured.guest[1]["condition"] == "agent died":
-        return f"the agent inside the guest {measured.guest[1]['reason']}"
+    for _, after in measured.guests.values():
+        if after["condition"] == "agent died":
+            return f"the agent inside the guest {after['reason']}"
     if measured.interfaces is not None:
         before, after = measured.interfaces
         gone = sorted(name for name in before.keys() - after.keys() if not name.startswith(f"uut/{GUEST}"))
@@ -130,8 +129,8 @@ def _failure_of(measured: Measured) -> str | None:
     return None
 
 
-def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
-    work, testbed = cell.workload, path.testbed
+def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) -> None:
+    work, testbed = measured.work, path.testbed
     arm = {
         "trial": measured.trial,
         "phase": "measure",
@@ -140,9 +139,9 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     }
     testbed.sink.call("sink", "sink.arm", arm)
     intended = work.intended_fps
-    path.meter_drops(None if intended is None else intended * work.streams)
+    path.meter_drops(None if intended is None else intended * cell.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
-    interfaces_before, drops_before = _interfaces(path), path.dropped()
+    interfaces_before, drops_before = path.interface_counters(), path.dropped()
     path.cpu_meter.arm(work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
     ticket = testbed.source.begin(
         "source",
@@ -180,7 +179,7 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
             stream["times"] = testbed.sink.call("sink", "sink.histograms", {"stream": number})
             measured.captured += captured_frames(testbed.sink, number, work.capture_frames)
     measured.sampled = path.cpu_meter.read()
-    measured.interfaces = (interfaces_before, _interfaces(path))
+    measured.interfaces = (interfaces_before, path.interface_counters())
     if drops_before is not None and (drops_after := path.dropped()) is not None:
         measured.drops = (drops_before, drops_after)
 
@@ -188,11 +187,3 @@ def _run(path: Path, cell: Cell, measured: Measured, quiet_ms: int) -> None:
 def _sleep_until(moment: float) -> None:
     """Sleep until a moment of the monotonic clock: nothing crosses a control stream meanwhile."""
     time.sleep(max(0.0, moment - time.monotonic()))
-
-
-def _interfaces(path: Path) -> dict[str, dict[str, int]]:
-    return {
-        f"{host.name}/{interface}": counters
-        for host in path.testbed.hosts
-        for interface, counters in host.interface_counters().items()
-    }

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from vtax.campaign.drops import Drops, lost_events
-from vtax.campaign.limits import OFFERED_TOLERANCE, offered_fps
-from vtax.campaign.trial import Measured
+from vtax.campaign.forwarding.drops import Drops, lost_events
+from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, offered_fps
+from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.verdict import Finding, Verdict, graded
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
@@ -44,10 +44,10 @@ def _kept_up_unhindered(measured: Measured) -> bool:
 
     A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
     """
-    work = measured.cell.workload
+    work = measured.work
     if work.intended_fps is None or any(measured.phase(s)["blocked"] for s in measured.source["streams"]):
         return False
-    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * work.streams * work.intended_fps
+    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * measured.cell.streams * work.intended_fps
 
 
 def _sink(measured: Measured) -> Iterator[Finding]:

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
 from vtax.machine.ownership import OwnershipRecord
-from vtax.scenario import Workload
-from vtax.testbed.local import LocalSettings, LocalTestbed
+from vtax.scenario import Cell
+from vtax.testbed.local import local_testbed
+from vtax.testbed.settings import LocalSettings
 
 LOADS = ("paced", "flood")
 PLAIN = "raw"
@@ -29,9 +30,10 @@ class Traffic(NamedTuple):
     flows: int = 1
 
     @classmethod
-    def of(cls, work: Workload) -> Self:
-        """That of a workload."""
-        return cls(work.streams, work.frame_bytes, work.flows)
+    def of(cls, cell: Cell) -> Self:
+        """That of a cell."""
+        work = cell.forwarding
+        return cls(cell.streams, work.frame_bytes, work.flows)
 
 
 @dataclass(frozen=True)
@@ -69,20 +71,21 @@ class Ceilings:
         ]
         self.refused.update({entry["mechanism"]: entry["reason"] for entry in found["refused"]})
 
-    def choose(self, work: Workload) -> Ceiling:
-        """The ceiling of the mechanism that is to send `work`; raises MechanismRefused where it was named and refused.
+    def choose(self, cell: Cell) -> Ceiling:
+        """The ceiling of the mechanism that is to send for `cell`; MechanismRefused where it was named and refused.
 
         A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
         """
+        work = cell.forwarding
         load = "flood" if work.intended_mbps is None else "paced"
-        ranked = self._ceilings[load, Traffic.of(work)]
+        ranked = self._ceilings[load, Traffic.of(cell)]
         by_name = {ceiling.mechanism: ceiling for ceiling in ranked}
         if work.mechanism != "auto":
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
             return by_name[work.mechanism]
         if work.intended_fps is not None:
-            needed = work.streams * work.intended_fps
+            needed = cell.streams * work.intended_fps
             if by_name[PLAIN].ceiling_fps >= AMPLE * needed:
                 return by_name[PLAIN]
         return ranked[0]
@@ -92,33 +95,33 @@ class Ceilings:
         return [ceiling.as_json() for ranked in self._ceilings.values() for ceiling in ranked]
 
 
-def calibrate(settings: LocalSettings, loads: Iterable[Workload], record: OwnershipRecord) -> Ceilings:
-    """The ceilings of every mechanism for all `loads`."""
-    wanted = {Traffic.of(work): work for work in sorted(loads, key=lambda work: work.streams)}
-    testbed = LocalTestbed(settings, max(traffic.streams for traffic in wanted), record)
+def calibrate(settings: LocalSettings, cells: Iterable[Cell], record: OwnershipRecord) -> Ceilings:
+    """The ceilings of every mechanism for all `cells`."""
+    wanted = {Traffic.of(cell): cell.forwarding for cell in sorted(cells, key=lambda cell: cell.streams)}
+    testbed = local_testbed(settings, max(traffic.streams for traffic in wanted), record)
     ceilings = Ceilings()
     try:
         testbed.build("wire")
-        testbed.uut.start_agent("ingress", "host")
-        testbed.uut.call("ingress", "ingress.drop", {"interfaces": testbed.ingress_interfaces()})
+        testbed.entry.start_agent("ingress", "host")
+        testbed.entry.call("ingress", "ingress.drop", {"interfaces": testbed.ingress_interfaces()})
         opened = 0
         for traffic, work in wanted.items():
-            if work.streams != opened:
+            if traffic.streams != opened:
                 if opened:
                     testbed.source.call("source", "source.close", {})
                 parameters = {
                     "cpu": settings.cpus["agents"][0],
-                    "streams": testbed.source_streams(work.streams),
+                    "streams": testbed.source_streams(traffic.streams),
                 }
                 testbed.source.call("source", "source.open", parameters)
-                opened = work.streams
+                opened = traffic.streams
             for load in LOADS:
                 asked = {"frame_bytes": work.lengths.as_json(), "flows": work.flows, "load": load}
                 found = testbed.source.call(
                     "source", "source.calibrate", asked, timeout_s=CALIBRATION_LIMIT_S
                 )
                 ceilings.add(load, traffic, found)
-        testbed.uut.call("ingress", "ingress.release", {})
+        testbed.entry.call("ingress", "ingress.release", {})
     finally:
         testbed.close()
     return ceilings

@@ -6,7 +6,7 @@ The source's calibrated ceiling decides only where those say nothing.
 
 from typing import Any
 
-from vtax.campaign.trial import Measured
+from vtax.campaign.forwarding.trial import Measured
 from vtax.units import fps
 
 OFFERED_TOLERANCE = 0.005
@@ -21,13 +21,6 @@ STALLED_SHARE = 0.8
 LINK_TOLERANCE = 0.98
 """A load above this share of the link's rate fills the link."""
 
-LEDGER_CONFIDENCE = 0.9999
-"""Of the intervals that counts of the kernel's are held against the ledger's samples with: a trial has many of them."""
-LEDGER_APART = 0.02
-"""Share of a CPU that the two may lie further apart, rounding apart."""
-LEDGER_UNTOLD = 0.05
-"""Share of a host's CPU time of which nothing tells whose it was."""
-
 
 def offered_fps(measured: Measured) -> float:
     """Frames a second that the source sent in the window, all streams together."""
@@ -41,7 +34,7 @@ def limit(
 
     `ceiling_fps` is the source's ceiling a stream.
     """
-    work, phase = measured.cell.workload, measured.phase(stream)
+    work, phase = measured.work, measured.phase(stream)
     offered = phase["frames_sent"] / measured.window_s
     if work.intended_fps is not None:
         if offered >= (1 - OFFERED_TOLERANCE) * work.intended_fps:
@@ -61,7 +54,7 @@ def at_link_rate(measured: Measured, stream: dict[str, Any], link_mbps: float | 
     if link_mbps is None:
         return False
     offered = measured.phase(stream)["frames_sent"] / measured.window_s
-    return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.cell.workload.lengths.mean))
+    return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean))
 
 
 def held_back(measured: Measured, stream: dict[str, Any]) -> bool:

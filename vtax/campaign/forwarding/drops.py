@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from vtax.campaign.trial import Measured
-from vtax.testbed.local import GUEST
+from vtax.campaign.forwarding.trial import Measured
+from vtax.testbed.guest import GUEST
 
 QUEUE = "QDISC_DROP"
 """What the kernel calls a drop by a queueing discipline, one that is just being replaced included."""

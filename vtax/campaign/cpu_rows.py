@@ -1,0 +1,72 @@
+"""CPU time of a trial's host as rows of `cpu`: what the kernel counted, and what was sampled."""
+
+from typing import Any
+
+from vtax.campaign.crosscheck import ledger_of
+from vtax.campaign.ledger import account_named
+from vtax.campaign.observed import Observed
+from vtax.machine.cpu import CpuSample, cpu_use
+from vtax.testbed.guest import GUEST, PEER
+
+
+def cpu_row(
+    trial: int,
+    host: str,
+    domain: str,
+    component: str,
+    percent: float,
+    rounding: float = 0.0,
+    wait: float | None = None,
+) -> dict[str, Any]:
+    """What was counted for a component, known to `rounding`."""
+    return {
+        "trial_id": trial,
+        "host": host,
+        **_whose(domain),
+        "component": component,
+        "percent": percent,
+        "low": max(0.0, percent - rounding),
+        "high": percent + rounding,
+        "wait_percent": wait,
+    }
+
+
+def counted_rows(measured: Observed) -> list[dict[str, Any]]:
+    """The UUT's CPUs as a whole, and each thread that has a name."""
+    if measured.cpu is None:
+        return []
+    before, after = measured.cpu
+    elapsed_s = after["at_s"] - before["at_s"]
+    use = cpu_use(
+        *(CpuSample(sample["at_s"], sample["idle_s"], sample["steal_s"]) for sample in measured.cpu)
+    )
+    rows = [
+        cpu_row(measured.trial, "uut", "host", "total", use.busy_percent, use.rounding_percent),
+        cpu_row(measured.trial, "uut", "steal", "total", use.steal_percent, use.rounding_percent),
+    ]
+    nothing = {"run_ns": 0, "wait_ns": 0}
+    for name, times in after["threads"].items():
+        earlier = before["threads"].get(name, nothing)
+        percent, wait = ((times[key] - earlier[key]) / elapsed_s / 1e7 for key in ("run_ns", "wait_ns"))
+        rows.append(cpu_row(measured.trial, "uut", *account_named(name), percent, wait=wait))
+    return rows
+
+
+def ledger_rows(measured: Observed, host: str) -> list[dict[str, Any]]:
+    """Every account of the sampled ledger; none where nothing was sampled."""
+    found = ledger_of(measured)
+    if found is None:
+        return []
+    return [
+        {"trial_id": measured.trial, "host": host, "wait_percent": None, **row, **_whose(row["domain"])}
+        for row in found.rows()
+    ]
+
+
+def _whose(domain: str) -> dict[str, Any]:
+    """Domain and guest of a name: guests and their peers are numbered from 0, the only one has no number."""
+    for numbered in (GUEST, PEER):
+        number = domain.removeprefix(numbered)
+        if domain.startswith(numbered) and (not number or number.isdecimal()):
+            return {"domain": numbered, "guest": int(number or 0)}
+    return {"domain": domain, "guest": None}

@@ -1,0 +1,197 @@
+"""A path that frames take: a built testbed with a guest in it, ready to be measured again and again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.campaign.forwarding.captures import SNAP_BYTES
+from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.platforms import PlatformConfig, Preset
+from vtax.testbed.local import LocalTestbed
+
+READY_FRAMES = 200
+READY_FPS = 1000
+READY_LIMIT_S = 10.0
+DROP_PLACES = 256
+"""How many interfaces and reasons the drop meter tells apart."""
+DROPS_METERED_FPS = 100_000
+"""More frames a second are not metered: each that the sink takes costs 48 ns, 0.5% of a CPU at this rate."""
+READY_TRIAL = 0xFFFFFFFF
+"""Trial number that readiness frames carry; trials count from 1."""
+
+
+@dataclass(frozen=True)
+class ForwardingFacts(PathFacts):
+    """Also how the sink counts."""
+
+    sink_mode: str
+    """How the sink's program is attached."""
+    sink_fallback: str | None
+    """Why it is not attached in a way that costs less; None where there is none."""
+    sink_cost_ns: float
+
+
+class ForwardingPath(Path):
+    """A path that frames take from a source through the guests to a sink."""
+
+    facts: ForwardingFacts | None
+
+    def __init__(
+        self,
+        preset: Preset,
+        config: PlatformConfig,
+        testbed: LocalTestbed,
+        samples_hz: int = 0,
+        capture_frames: int = 0,
+    ) -> None:
+        super().__init__(preset, config, testbed, testbed.settings.encapsulation.protocols, samples_hz)
+        self._capture_frames = capture_frames
+        self._opened_streams = 0
+        self._metered: dict[int, str] = {}
+        self._metering = False
+
+    def open(self) -> ForwardingFacts:
+        """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
+        kind = self.preset.platform()
+        self.testbed.build(kind.port)
+        begun = self.testbed.uut.counters([])["at_s"]
+        try:
+            hello_s, _ = self.start_guests()
+            sink = self.testbed.sink.call(
+                "sink",
+                "sink.open",
+                {
+                    "streams": self.testbed.sink_streams(),
+                    "attach": "auto",
+                    "capture_frames": self._capture_frames,
+                    "snap_bytes": SNAP_BYTES,
+                },
+            )
+            no_drop_reasons = self._try_drop_meter()
+            self.cpu_meter.open(self.testbed.sink, "sink")
+            self.use_streams(len(self.testbed.streams))
+            self._wait_ready()
+            self.set_egress()
+        except (AgentGone, AgentError) as error:
+            raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
+        ready_s = self.testbed.uut.counters([])["at_s"] - begun
+        mode = "+".join(sorted({stream["attached"] for stream in sink["streams"]}))
+        reasons = sorted({stream["fallback"] for stream in sink["streams"] if stream["fallback"]})
+        fallback = "\n".join(reasons) or None
+        noted = {
+            "drop reasons are not available": no_drop_reasons,
+            "CPU time is counted, not sampled": self.cpu_meter.refused,
+            f"frames are counted by {mode}": fallback,
+        }
+        notes = tuple(f"{what}: {why}" for what, why in noted.items() if why is not None)
+        self.facts = ForwardingFacts(hello_s, ready_s, notes, mode, fallback, sink["cost_ns_per_frame"])
+        return self.facts
+
+    def use_streams(self, count: int) -> None:
+        """Open the source on the first `count` streams."""
+        if count == self._opened_streams:
+            return
+        if self._opened_streams:
+            self.testbed.source.call("source", "source.close", {})
+        cpu = self.testbed.settings.cpus["agents"][0]
+        streams = self.testbed.source_streams(count)
+        self.testbed.source.call("source", "source.open", {"cpu": cpu, "streams": streams})
+        self._opened_streams = count
+
+    def meter_drops(self, frames_per_s: float | None) -> None:
+        """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""
+        wanted = bool(self._metered) and frames_per_s is not None and frames_per_s <= DROPS_METERED_FPS
+        if wanted != self._metering:
+            self._open_drop_meter() if wanted else self._close_drop_meter()
+
+    def dropped(self) -> dict[str, Any] | None:
+        """Test frames that the kernel dropped since they are metered; None where they are not.
+
+        {"places": [{"interface" (host/name), "arrived", "reason", "frames"}], "lost_events"}
+        """
+        if not self._metering:
+            return None
+        told = self.testbed.sink.call("sink", "drops.read", {})
+        places = [
+            {**place, "interface": f"{self._metered[place['netns']]}/{place['interface']}"}
+            for place in told["places"]
+        ]
+        return {"places": places, "lost_events": told["lost_events"]}
+
+    def no_drop_reasons(self) -> str | None:
+        """Why nobody says why frames are dropped, in a few words; None where the kernel does."""
+        if self._metering:
+            return None
+        return (
+            f"not asked beyond {DROPS_METERED_FPS} frames/s" if self._metered else "this kernel does not tell"
+        )
+
+    def close(self) -> None:
+        """Take everything down."""
+        self._opened_streams = 0
+        self._metered = {}
+        self._metering = False
+        super().close()
+
+    def _try_drop_meter(self) -> str | None:
+        """Open the drop meter in all namespaces of the path; returns why not where that cannot be."""
+        self._metered = {
+            inode: name for host in self.testbed.hosts for name, inode in host.namespaces().items()
+        }
+        try:
+            self._open_drop_meter()
+        except AgentError as error:
+            self._metered = {}
+            return str(error)
+        return None
+
+    def _open_drop_meter(self) -> None:
+        parameters = {"namespaces": list(self._metered), "places": DROP_PLACES}
+        self.testbed.sink.call("sink", "drops.open", parameters)
+        self._metering = True
+
+    def _close_drop_meter(self) -> None:
+        self.testbed.sink.call("sink", "drops.close", {})
+        self._metering = False
+
+    def _wait_ready(self) -> None:
+        """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""
+        deadline = self.testbed.uut.counters([])["at_s"] + READY_LIMIT_S
+        while True:
+            runs = self._probe()
+            short = {stream: run for stream, run in runs.items() if run < READY_FRAMES}
+            if not short:
+                return
+            if self.testbed.uut.counters([])["at_s"] > deadline:
+                lacking = ", ".join(f"stream {stream}: {run}" for stream, run in short.items())
+                raise PathFailed(
+                    f"no {READY_FRAMES} consecutive frames came through within {READY_LIMIT_S:g} s ({lacking})\n"
+                    f"{self.last_words()}"
+                )
+
+    def _probe(self) -> dict[int, int]:
+        duration_s = (READY_FRAMES + 10) / READY_FPS
+        frame_bytes = self.testbed.settings.encapsulation.least_frame_bytes
+        self.testbed.sink.call(
+            "sink", "sink.arm", {"trial": READY_TRIAL, "phase": "probe", "frame_bytes": frame_bytes}
+        )
+        sent = self.testbed.source.call(
+            "source",
+            "source.run",
+            {
+                "trial": READY_TRIAL,
+                "frame_bytes": frame_bytes,
+                "mechanism": "raw",
+                "intended_fps": READY_FPS,
+                "probe_fps": READY_FPS,
+                "phases": [{"phase": "probe", "duration_s": duration_s}],
+            },
+        )
+        expected = [
+            {"stream": stream["stream"], "frames": stream["phases"][0]["frames_sent"]}
+            for stream in sent["streams"]
+        ]
+        got: dict[str, Any] = self.testbed.sink.call(
+            "sink", "sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500}
+        )
+        return {stream["stream"]: stream["longest_run"] for stream in got["streams"]}

@@ -1,0 +1,80 @@
+"""What a campaign asks of a kind of workload.
+
+A kind is a package beside this module, of the kind's name, whose module `kind` has a class `Kind`.
+"""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from vtax.campaign.observed import Observed
+from vtax.campaign.path import Path
+from vtax.campaign.plan import Plot
+from vtax.campaign.progress import Progress
+from vtax.campaign.verdict import Judgement
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import PlatformConfig, Preset, Probe
+from vtax.results import TrialRecord
+from vtax.scenario import Cell, Scenario
+from vtax.testbed.settings import LocalSettings
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A trial that was made, and what is thought of it."""
+
+    measured: Observed
+    judgement: Judgement
+    headline: str
+    """Its most telling number, for whoever watches."""
+    broken: bool
+    """Whether the path can serve no other trial."""
+
+
+class Kind(Protocol):
+    """How trials of a kind of workload are made; one for a campaign."""
+
+    def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
+        """Refuse what this testbed cannot carry, before anything starts; raises InputError."""
+
+    def prepare(
+        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
+    ) -> list[dict[str, Any]]:
+        """Find out what trials have to know of the testbed; returns it for campaign.json (`ceilings`).
+
+        Raises InputError for a scenario that it refutes.
+        """
+
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> Path:
+        """A path for the cells of a plot, not yet open."""
+
+    def measure(
+        self, path: Any, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+    ) -> Finished:
+        """Make a trial on an open path whose guests stand so (Path.guest_states). Never raises for what agents do."""
+
+    def record(
+        self, path: Any, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
+    ) -> TrialRecord:
+        """The rows of a trial; `place` has the columns of `trials` that all kinds share."""
+
+
+def kind_of(scenario: Scenario, cpus: dict[str, list[int]]) -> Kind:
+    """The kind that the scenario's workload is of, on a machine of such CPUs."""
+    module = importlib.import_module(f"vtax.campaign.{scenario.file.workload.kind}.kind")
+    kind: Kind = module.Kind(scenario, cpus)
+    return kind
+
+
+def settings_of(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
+    """The local testbed as a cell wants it."""
+    testbed = cell.testbed
+    return LocalSettings(
+        testbed.link_mbps,
+        testbed.flow_control,
+        testbed.mtu,
+        cpus,
+        cell.workload.encapsulation,
+        testbed.is_shared,
+    )

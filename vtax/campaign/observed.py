@@ -1,0 +1,31 @@
+"""What is known of every trial, whatever its workload: its host, its guests, its CPU time."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from vtax.scenario import Cell
+
+Twice = tuple[dict[str, Any], dict[str, Any]]
+"""A reading before a trial, or its window, and one after it."""
+
+
+@dataclass
+class Observed:
+    """A trial. `failure` is set, and the rest incomplete, when the instrument broke."""
+
+    trial: int
+    cell: Cell
+    started_at: datetime
+    failure: str | None = None
+    cpu: Twice | None = None
+    """Host.counters of the UUT's host."""
+    sampled: dict[str, Any] | None = None
+    """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
+    owners: dict[str, dict[int, str]] = field(default_factory=dict)
+    """Whose the threads and processes were (Host.owners, Host.heirs)."""
+    surroundings: Twice | None = None
+    """What else the UUT's host did (Host.surroundings)."""
+    guests: dict[str, Twice] = field(default_factory=dict)
+    """How each guest stood (Host.guest_state), by its name; empty where the trial did not come to its end."""
+    wall_s: float = 0.0

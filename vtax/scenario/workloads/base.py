@@ -1,0 +1,46 @@
+"""What every kind of workload has."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from vtax.scenario.encapsulation import Encapsulation
+from vtax.scenario.fields import Keys, Scalar, key
+from vtax.scenario.links import TestbedSettings
+
+
+class Refusal(NamedTuple):
+    """A value that does not go together with the others: whose it is, and why."""
+
+    section: Literal["workload", "testbed"]
+    name: str
+    value: Scalar
+    problem: str
+
+
+class WorkloadKeys(Keys):
+    """The keys that all kinds share. A kind is a module of this package with its own keys below them."""
+
+    kind: str
+    warmup_s: float = key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
+    duration_s: float = key("length of the measurement", "0.1 to 3600", default=10.0, ge=0.1, le=3600)
+    cpu_samples_hz: int = key(
+        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
+        "0 to 997",
+        default=0,
+        ge=0,
+        le=997,
+    )
+
+    @property
+    def encapsulation(self) -> Encapsulation:
+        """The headers of its frames: what interfaces are set up for, and kernels must be able to forward."""
+        return Encapsulation()
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Kernel modules that it takes beside those of IPv4."""
+        return self.encapsulation.protocols
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """What keeps it from being carried out on such links."""
+        yield from ()

@@ -1,0 +1,107 @@
+"""Kind `bulk`: each guest is an end host that sends to, or receives from, a peer of its own outside the host."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from vtax.scenario.fields import key, named, written
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+
+LEAST_MESSAGE_BYTES = 24
+"""What a message holds to be told apart from others: flow, phase, sequence."""
+PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
+"""What is handed over at once where the scenario does not say: what costs the sender little."""
+UDP_HEADERS_BYTES = 28
+DEFAULT = "default"
+
+
+class Bulk(WorkloadKeys):
+    """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B)."""
+
+    kind: Literal["bulk"] = key("guests are end hosts that send or receive streams of data", "bulk")
+    direction: Literal["sending", "receiving"] = key(
+        "what the guests do; their peers do the other", "sending, receiving", default="sending"
+    )
+    transport: Literal["tcp", "udp", "sctp"] = key(
+        "the protocol that carries the data", "tcp, udp, sctp", default="tcp"
+    )
+    flows: int = key("connections of each guest", "1 to 64", default=1, ge=1, le=64)
+    message_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
+        "what is handed to the kernel at once: a datagram, or a piece of a stream",
+        f"{LEAST_MESSAGE_BYTES} to 65536, of udp as much as a packet holds; or {DEFAULT} (tcp 65536, sctp 1024, "
+        "udp a full packet)",
+        default=None,
+        ge=LEAST_MESSAGE_BYTES,
+        le=65536,
+    )
+    intended_goodput_mbps: Annotated[float | None, named("max", "Mbit/s"), written("max")] = key(
+        "load of each flow in bytes of messages; `max`: as fast as it goes",
+        "more than 0, at most 1000000, or max",
+        default=None,
+        gt=0,
+        le=1_000_000,
+    )
+    congestion: str = key(
+        "TCP's congestion control, by its name in the kernels",
+        f"text, or {DEFAULT}",
+        default=DEFAULT,
+        pattern=r"^[a-z][a-z0-9_-]{0,14}$",
+    )
+    no_delay: bool = key("whether small messages go at once (tcp, sctp)", "true, false", default=False)
+    buffer_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
+        "the sockets' send and receive buffers",
+        f"4096 to 268435456, or {DEFAULT} (what the kernels choose)",
+        default=None,
+        ge=4096,
+        le=256 << 20,
+    )
+
+    cpu_samples_hz: int = key(
+        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
+        "0 to 997",
+        default=499,
+        ge=0,
+        le=997,
+    )
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """SCTP is a module."""
+        return ("sctp",) if self.transport == "sctp" else ()
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """Guests that are no end hosts, and messages that their transport cannot take."""
+        if not testbed.is_shared:
+            problem = f"the guests of a {self.kind} workload are behind one link; allowed: shared"
+            yield Refusal("testbed", "uplink", testbed.uplink, problem)
+        most = testbed.mtu - UDP_HEADERS_BYTES
+        if self.transport == "udp" and self.message_bytes is not None and self.message_bytes > most:
+            problem = (
+                f"{self.message_bytes} does not fit a packet of mtu {testbed.mtu}; "
+                f"allowed with udp: {LEAST_MESSAGE_BYTES} to {most}"
+            )
+            yield Refusal("workload", "message_bytes", self.message_bytes, problem)
+        if self.congestion != DEFAULT and self.transport != "tcp":
+            problem = f"{self.transport} leaves no such choice; allowed: {DEFAULT}"
+            yield Refusal("workload", "congestion", self.congestion, problem)
+        if self.no_delay and self.transport == "udp":
+            problem = "udp never waits; allowed: false"
+            yield Refusal("workload", "no_delay", self.no_delay, problem)
+
+    def piece_bytes(self, mtu: int) -> int:
+        """What is handed to the kernel at once on links of that mtu."""
+        if self.message_bytes is not None:
+            return self.message_bytes
+        return PIECE_BYTES.get(self.transport, mtu - UDP_HEADERS_BYTES)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sockets' options, as the agent's endpoints take them; what is left to the kernels is left out."""
+        chosen: dict[str, Any] = {}
+        if self.congestion != DEFAULT:
+            chosen["congestion"] = self.congestion
+        if self.transport != "udp":
+            chosen["no_delay"] = self.no_delay
+        if self.buffer_bytes is not None:
+            chosen |= {"send_buffer_bytes": self.buffer_bytes, "receive_buffer_bytes": self.buffer_bytes}
+        return chosen

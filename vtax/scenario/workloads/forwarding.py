@@ -1,0 +1,139 @@
+"""Kind `forwarding`: frames from a source through the platform to a sink, counted and timed one by one."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import PlainValidator
+from pydantic_core import PydanticKnownError
+
+from vtax.scenario.encapsulation import Encapsulation
+from vtax.scenario.fields import key, named, written
+from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.units import fps
+
+FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
+"""The Ethernet header: a link of mtu 1500 carries frames of up to 1514 bytes."""
+LEAST_FRAME_BYTES = Encapsulation().least_frame_bytes
+"""The shortest frame of all encapsulations."""
+GREATEST_FRAME_BYTES = 9000 + Encapsulation(vlan=1).beyond_mtu_bytes
+IPV6_LEAST_MTU = 1280
+"""RFC 8200, section 5; Linux has no IPv6 on an interface with less."""
+MAX_FPS = 1e7
+"""Frames a second of a stream beyond what any source reaches."""
+
+
+def _frame_bytes(value: Any) -> int | str:
+    """A frame length, or the text of a mix whose lengths are all within the bounds."""
+    frame_bytes: int | str
+    match value:
+        case str() if is_mix(value):
+            frame_bytes = value
+        case int() if not isinstance(value, bool):
+            frame_bytes = value
+        case _:
+            raise PydanticKnownError("int_type")
+    lengths = lengths_of(frame_bytes)
+    if lengths.least < LEAST_FRAME_BYTES:
+        raise PydanticKnownError("greater_than_equal", {"ge": LEAST_FRAME_BYTES})
+    if lengths.greatest > GREATEST_FRAME_BYTES:
+        raise PydanticKnownError("less_than_equal", {"le": GREATEST_FRAME_BYTES})
+    return frame_bytes
+
+
+class Forwarding(WorkloadKeys):
+    """Frames that the platform forwards."""
+
+    kind: Literal["forwarding"] = key("what the platform does with the packets", "forwarding")
+    streams: int = key(
+        "parallel streams, each over a pair of links of its own", "1 to 8", default=1, ge=1, le=8
+    )
+    frame_bytes: Annotated[int | str, PlainValidator(_frame_bytes)] = key(
+        "Ethernet frame without FCS (RFC 2544's size less 4), or a mix of several",
+        f"{LEAST_FRAME_BYTES} to testbed.mtu + {FRAME_BYTES_BEYOND_MTU}, imix, or COUNT:BYTES as in {IMIX}",
+        default=1500,
+    )
+    ip_version: Literal[4, 6] = key("version of IP", "4, 6", default=4)
+    vlan: Annotated[int | None, named("none", "a VLAN"), written("none")] = key(
+        "VLAN whose 802.1Q tag the frames carry", "1 to 4094, or none", default=None, ge=1, le=4094
+    )
+    flows: int = key(
+        "UDP flows of each stream, by their source ports; frames take turns",
+        "1 to 65536",
+        default=1,
+        ge=1,
+        le=65536,
+    )
+    intended_mbps: Annotated[float | None, named("max", "Mbit/s"), written("max")] = key(
+        "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
+        "more than 0, at most 1000000, or max",
+        default=None,
+        gt=0,
+        le=1_000_000,
+    )
+    mechanism: Literal["auto", "raw", "gso", "af_xdp"] = key(
+        "how frames enter the links; `auto` takes the fastest for floods, and `raw` for what it reaches with ease",
+        "auto, raw, gso, af_xdp",
+        default="auto",
+    )
+    capture_frames: int = key(
+        "first frames of each stream that are kept as they came, in a pcap file a trial",
+        "0 to 1024",
+        default=0,
+        ge=0,
+        le=1024,
+    )
+
+    @property
+    def lengths(self) -> Lengths:
+        """The lengths of a stream's frames."""
+        return lengths_of(self.frame_bytes, self.encapsulation.least_frame_bytes)
+
+    @property
+    def encapsulation(self) -> Encapsulation:
+        """The headers of its frames."""
+        return Encapsulation(self.ip_version, self.vlan)
+
+    @property
+    def mix(self) -> str | None:
+        """The mix of frame lengths as it was written, None where all frames have one length."""
+        return self.frame_bytes if isinstance(self.frame_bytes, str) else None
+
+    @property
+    def intended_fps(self) -> float | None:
+        """Frames a second of each stream, None for the flood."""
+        return None if self.intended_mbps is None else fps(self.intended_mbps, self.lengths.mean)
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """Frames that the links do not carry, rates beyond all sources, trains that cannot be."""
+        mtu, lengths = testbed.mtu, self.lengths
+        least, beyond = self.encapsulation.least_frame_bytes, self.encapsulation.beyond_mtu_bytes
+        if (load := self.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
+            problem = (
+                f"{load:g} Mbit/s of {lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
+                "allowed: less, or max for the flood"
+            )
+            yield Refusal("workload", "intended_mbps", load, problem)
+        if lengths.least < least:
+            problem = (
+                f"{lengths.least} is too small for {self.encapsulation}; allowed: {least} to {mtu + beyond}"
+            )
+            yield Refusal("workload", "frame_bytes", self.frame_bytes, problem)
+        if self.ip_version == 6 and mtu < IPV6_LEAST_MTU:
+            problem = f"{mtu} is too small for IPv6; allowed: {IPV6_LEAST_MTU} to 9000"
+            yield Refusal("testbed", "mtu", mtu, problem)
+        if lengths.greatest > mtu + beyond:
+            problem = (
+                f"{lengths.greatest} does not fit a link of mtu {mtu}; "
+                f"allowed: {least} to {mtu + beyond} (mtu + {beyond})"
+            )
+            yield Refusal("workload", "frame_bytes", self.frame_bytes, problem)
+        if self.mechanism == "gso" and (self.mix is not None or self.flows > 1):
+            problem = "a train has frames of one length and flow; allowed with a mix or many flows: auto, raw, af_xdp"
+            yield Refusal("workload", "mechanism", "gso", problem)
+        if testbed.is_shared and self.streams > 1:
+            problem = (
+                "guests behind a shared uplink have a stream each; allowed: 1, with as many testbed.guests"
+            )
+            yield Refusal("workload", "streams", self.streams, problem)

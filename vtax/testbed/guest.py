@@ -1,0 +1,64 @@
+"""What a testbed wants of a guest: its NICs and how they are set up."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.settings import LocalSettings
+
+GUEST = "guest"
+"""The only guest of a host; several are numbered from 0."""
+
+
+PEER = "peer"
+"""The far end of a guest that is an end host, numbered as the guest is."""
+
+
+def guest_name(number: int, guests: int) -> str:
+    """The name of a guest among so many."""
+    return GUEST if guests == 1 else f"{GUEST}{number}"
+
+
+@dataclass(frozen=True)
+class GuestSpec:
+    """A guest before it is started."""
+
+    name: str
+    nics: list[dict[str, Any]]
+    """As Host.start_guest takes them."""
+    interfaces: list[dict[str, Any]]
+    """The same as `guest.configure` takes them: addresses, static neighbours."""
+    forwards: bool
+    egress_macs: list[str]
+    """The NICs that what is measured leaves the guest by."""
+
+    def configuration(self, modules: list[str]) -> dict[str, Any]:
+        """Parameters of `guest.configure`."""
+        return {"modules": modules, "nics": self.interfaces, "forward": self.forwards}
+
+
+def nic(settings: LocalSettings, mac: str, port: str) -> dict[str, Any]:
+    """A NIC as Host.start_guest takes it."""
+    return {"mac": mac, "port": port, "mtu": settings.mtu}
+
+
+def interface_towards_source(settings: LocalSettings, stream: StreamAddresses, mac: str) -> dict[str, Any]:
+    """The NIC that a stream's far end is behind, as `guest.configure` takes it."""
+    return _interface(settings, stream, mac, stream.uut_in_ip, stream.source_ip, stream.source_mac)
+
+
+def interface_towards_sink(settings: LocalSettings, stream: StreamAddresses, mac: str) -> dict[str, Any]:
+    """The NIC that a stream's sink is behind."""
+    return _interface(settings, stream, mac, stream.uut_out_ip, stream.sink_ip, stream.sink_mac)
+
+
+def _interface(
+    settings: LocalSettings, stream: StreamAddresses, mac: str, address: str, far_address: str, far_mac: str
+) -> dict[str, Any]:
+    return {
+        "mac": mac,
+        "address": f"{address}/{stream.prefix_bits}",
+        "mtu": settings.mtu,
+        "vlan": settings.encapsulation.vlan,
+        "neighbours": [{"address": far_address, "mac": far_mac}],
+    }

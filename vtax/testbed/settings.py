@@ -1,0 +1,36 @@
+"""Keys `testbed.*` as the built-in testbeds take them, and the frames these are for."""
+
+from dataclasses import dataclass, field
+
+from vtax.scenario.encapsulation import Encapsulation
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """`link_mbps` None is unlimited; `shared` tells whether all guests are behind one link, which a switch feeds."""
+
+    link_mbps: float | None
+    flow_control: bool
+    mtu: int
+    cpus: dict[str, list[int]] = field(hash=False)
+    encapsulation: Encapsulation = field(default_factory=Encapsulation)
+    shared: bool = False
+
+    def problem(self) -> str | None:
+        """What veth pairs cannot be, in a sentence; None where nothing is wrong."""
+        if self.link_mbps is not None and not self.flow_control:
+            return (
+                "a shaped link of the local testbed always holds its sender back; "
+                "allowed: true, or false with link_mbps: unlimited"
+            )
+        return None
+
+    def refusal(self, mechanism: str) -> str | None:
+        """Why a source mechanism cannot be used on such links, in a sentence; None where nothing speaks against it."""
+        if self.link_mbps is not None and mechanism in ("gso", "af_xdp"):
+            return (
+                f"{mechanism} is not for a shaped link, whose queue counts frame by frame; allowed: auto, raw"
+            )
+        if self.flow_control and mechanism == "af_xdp":
+            return "af_xdp passes by the queue that holds a source back; allowed: auto, raw, gso"
+        return None

@@ -1,0 +1,151 @@
+"""The built-in testbed of many guests: all are behind one link, which a switch joins to a far end for each of them.
+
+    far end 0 --\\                            /-- guest 0 --\\                             /-- sink 0
+    far end 1 --- switch == uplink == bridge --- guest 1 --- bridge == downlink == switch --- sink 1
+    far end 2 --/                            \\-- guest 2 --/                             \\-- sink 2
+
+End hosts have the left half only. Every link has `link_mbps`, the switch's own ends too: where more comes than the
+uplink takes, the switch's queue overflows, as in anhalt2009 (section IV).
+"""
+
+import contextlib
+from typing import Any
+
+from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.testbed.guest import (
+    GuestSpec,
+    guest_name,
+    interface_towards_sink,
+    interface_towards_source,
+    nic,
+)
+from vtax.testbed.host import Host
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, tag_inside
+from vtax.testbed.port import BridgePort
+from vtax.testbed.settings import LocalSettings
+
+
+class SharedTestbed:
+    """Far ends, a switch, the UUT's host with `guests` guests, and sinks where the guests forward.
+
+    On raw, which has one kernel and no bridge, every guest is an address of the host's own.
+    """
+
+    def __init__(
+        self, settings: LocalSettings, guests: int, record: OwnershipRecord, *, forwards: bool
+    ) -> None:
+        self.settings = settings
+        self.forwards = forwards
+        version = settings.encapsulation.ip_version
+        self.streams = [StreamAddresses(number, version) for number in range(guests)]
+        self.source, self.switch, self.uut, self.sink = (
+            Host(name, record, settings.cpus) for name in ("source", "switch", "uut", "sink")
+        )
+        self._wire = False
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """All hosts."""
+        return (self.source, self.switch, self.uut, *([self.sink] if self.forwards else []))
+
+    @property
+    def entry(self) -> Host:
+        """The host that the source's links lead into."""
+        return self.switch
+
+    @property
+    def guests(self) -> list[GuestSpec]:
+        """The guests; the stream of the same number is theirs."""
+        return [self._guest(stream) for stream in self.streams]
+
+    def build(self, port_kind: str) -> None:
+        """Make hosts, links, switches and ports, and the agents of forwarding; far ends get theirs of the workload."""
+        self._wire = port_kind == "wire"
+        for host in self.hosts:
+            host.create()
+        first = self.streams[0]
+        self._lay_side("in", port_kind, first.uut_in_mac, "src", self.source)
+        if self.forwards:
+            self.source.start_agent("source", "agents")
+            self.sink.start_agent("sink", "agents")
+            self._lay_side("out", port_kind, first.uut_out_mac, "snk", self.sink)
+
+    def _lay_side(self, side: str, port_kind: str, wire_mac: str, far: str, far_host: Host) -> None:
+        role = 0 if side == "in" else 1
+        mtu, first = self.settings.mtu, self.streams[0]
+        uut = LinkEnd(self.uut.namespace, side, wire_mac if self._wire else first.end_mac(role))
+        trunk = LinkEnd(self.switch.namespace, f"trunk-{side}", first.end_mac(role + 2))
+        make_link(trunk, uut, mtu)
+        far_macs = [stream.source_mac if side == "in" else stream.sink_mac for stream in self.streams]
+        switch = BridgePort(trunk, f"switch-{side}", self._guest_macs(side))
+        for number, mac in enumerate(far_macs):
+            end = LinkEnd(far_host.namespace, f"{far}{number}", mac)
+            member = LinkEnd(
+                self.switch.namespace, f"to-{far}{number}", self.streams[number].end_mac(role + 4)
+            )
+            make_link(end, member, mtu)
+            complete_frames(end)
+            switch.attach(member.interface, mac)
+            for sender in (end, member):
+                shape(sender, self.settings.link_mbps, self.settings.flow_control)
+        for sender in (trunk, uut):
+            tag_inside(sender)
+            shape(sender, self.settings.link_mbps, self.settings.flow_control)
+        self.uut.give_ingress_context(uut.interface, "host")
+        self.switch.give_ingress_context(trunk.interface, "agents")
+        self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)
+
+    def _guest_macs(self, side: str) -> list[str]:
+        streams = self.streams[:1] if self._wire else self.streams
+        return [stream.uut_in_mac if side == "in" else stream.uut_out_mac for stream in streams]
+
+    def _guest(self, stream: StreamAddresses) -> GuestSpec:
+        own = self.streams[0] if self._wire else stream
+        nics = [nic(self.settings, own.uut_in_mac, "port-in")]
+        interfaces = [interface_towards_source(self.settings, stream, own.uut_in_mac)]
+        if self.forwards:
+            nics.append(nic(self.settings, own.uut_out_mac, "port-out"))
+            interfaces.append(interface_towards_sink(self.settings, stream, own.uut_out_mac))
+        leaves_by = own.uut_out_mac if self.forwards else own.uut_in_mac
+        name = guest_name(stream.stream, len(self.streams))
+        return GuestSpec(name, nics, interfaces, self.forwards, [leaves_by])
+
+    def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+        """Parameters of `guest.configure` of the agent that answers for a stream's far end."""
+        settings, own = self.settings, self.streams[0] if self._wire else stream
+        end = {
+            "mac": stream.source_mac,
+            "address": f"{stream.source_ip}/{stream.prefix_bits}",
+            "mtu": settings.mtu,
+            "vlan": settings.encapsulation.vlan,
+            "neighbours": [{"address": stream.uut_in_ip, "mac": own.uut_in_mac}],
+        }
+        return {"modules": [], "nics": [end], "forward": False}
+
+    def source_streams(self, count: int) -> list[dict[str, Any]]:
+        """The first `count` streams, as `source.open` takes them."""
+        vlan = self.settings.encapsulation.vlan
+        return [
+            as_source_takes_it(
+                stream,
+                f"src{stream.stream}",
+                (self.streams[0] if self._wire else stream).uut_in_mac,
+                vlan,
+            )
+            for stream in self.streams[:count]
+        ]
+
+    def sink_streams(self) -> list[dict[str, Any]]:
+        """All streams, as `sink.open` takes them."""
+        return [{"stream": stream.stream, "interface": f"snk{stream.stream}"} for stream in self.streams]
+
+    def ingress_interfaces(self) -> list[str]:
+        """The switch's ends of the links from the source: what it sends goes no further where it is dropped there."""
+        return [f"to-src{stream.stream}" for stream in self.streams]
+
+    def close(self) -> None:
+        """Take everything down, UUT first, so that no frame meets half a path; a host that fails stops no other."""
+        with contextlib.ExitStack() as closing:
+            for host in (self.sink, self.source, self.switch, self.uut):
+                closing.callback(host.close)
