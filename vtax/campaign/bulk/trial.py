@@ -140,12 +140,13 @@ def _connecting(sender: End, receiver: End, work: Bulk, mtu: int) -> dict[str, A
 def _collect(sender: End, receiver: End, run: dict[str, Any], work: Bulk, emulated: bool) -> Flows:
     sent = sender.call("sender.collect", {})["flows"]
     expected = [flow["messages"] for flow in sent] if work.transport == "udp" else None
+    limit_ms = DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS
     drain = {
         "expected_messages": expected,
         "quiet_ms": QUIET_EMULATED_MS if emulated else QUIET_MS,
-        "limit_ms": DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS,
+        "limit_ms": limit_ms,
     }
-    came = receiver.call("receiver.collect", drain, timeout_s=drain["limit_ms"] / 1000 + 10)
+    came = receiver.call("receiver.collect", drain, timeout_s=limit_ms / 1000 + 10)
     series = [_series(receiver, flow) for flow in range(work.flows)]
     return Flows(run, sent, came, series)
 
