@@ -91,7 +91,7 @@ def _outcome(cell: Cell, trial: Trial) -> Outcome:
     A source that keeps its load within the tolerance sent what it should: the last frames are those of a boundary.
     """
     work = cell.forwarding
-    intended = round(fps(trial.intended_mbps, work.lengths.mean) * trial.duration_s * work.streams)
+    intended = round(fps(trial.intended_mbps, work.lengths.mean) * trial.duration_s * cell.streams)
     kept = trial.frames_sent >= (1 - OFFERED_TOLERANCE) * intended
     return Outcome(
         trial.intended_mbps,

@@ -21,7 +21,7 @@ from vtax.testbed.guest import (
     nic,
 )
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, tag_inside
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, share, tag_inside
 from vtax.testbed.port import BridgePort
 from vtax.testbed.settings import LocalSettings
 
@@ -91,7 +91,8 @@ class SharedTestbed:
                 shape(sender, self.settings.link_mbps, self.settings.flow_control)
         for sender in (trunk, uut):
             tag_inside(sender)
-            shape(sender, self.settings.link_mbps, self.settings.flow_control)
+        shape(uut, self.settings.link_mbps, self.settings.flow_control)
+        share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
         self.uut.give_ingress_context(uut.interface, "host")
         self.switch.give_ingress_context(trunk.interface, "agents")
         self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)

@@ -44,6 +44,8 @@ def limit(
         waited = False
     if at_link_rate(measured, stream, link_mbps):
         return "link-limited"
+    if measured.cell.testbed.is_shared:
+        return "generator-limited"  # the switch takes all that comes: the UUT holds nobody back
     if waited or held_back(measured, stream) or offered < STALLED_SHARE * ceiling_fps:
         return "backpressured"
     return "generator-limited"
@@ -55,6 +57,13 @@ def at_link_rate(measured: Measured, stream: dict[str, Any], link_mbps: float | 
         return False
     offered = measured.phase(stream)["frames_sent"] / measured.window_s
     return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean))
+
+
+def uplink_is_full(measured: Measured, link_mbps: float | None) -> bool:
+    """Whether all streams together fill an uplink that they share: they wait for it in the switch."""
+    if link_mbps is None or not measured.cell.testbed.is_shared:
+        return False
+    return offered_fps(measured) >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean)
 
 
 def held_back(measured: Measured, stream: dict[str, Any]) -> bool:
