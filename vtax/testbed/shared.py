@@ -21,7 +21,15 @@ from vtax.testbed.guest import (
     nic,
 )
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, share, tag_inside
+from vtax.testbed.link import (
+    HOST_LIMIT_BYTES,
+    LinkEnd,
+    complete_frames,
+    make_link,
+    shape,
+    share,
+    tag_inside,
+)
 from vtax.testbed.port import BridgePort
 from vtax.testbed.settings import LocalSettings
 
@@ -91,8 +99,8 @@ class SharedTestbed:
                 shape(sender, self.settings.link_mbps, self.settings.flow_control)
         for sender in (trunk, uut):
             tag_inside(sender)
-        shape(uut, self.settings.link_mbps, self.settings.flow_control)
         share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
+        shape(uut, self.settings.link_mbps, self.settings.flow_control, HOST_LIMIT_BYTES)
         self.uut.give_ingress_context(uut.interface, "host")
         self.switch.give_ingress_context(trunk.interface, "agents")
         self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)
