@@ -226,7 +226,7 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 def test_the_document_states_the_thresholds() -> None:
     text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    modules = (limits, instrument, foreign, surroundings, judging, crosscheck)
+    modules = (limits, uplink, instrument, foreign, surroundings, judging, crosscheck)
     found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {
         name: value for name, value in found.items() if name.isupper() and isinstance(value, int | float)

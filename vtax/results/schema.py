@@ -109,7 +109,12 @@ TRIALS: Final = Table(
             "why not in a way before it in that list, with the kernel's words; null for the first",
         ),
         Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
-        Column("marks", STRINGS, "", "on a valid trial: generator-limited, link-limited, backpressured"),
+        Column(
+            "marks",
+            STRINGS,
+            "",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured",
+        ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),
         Column(

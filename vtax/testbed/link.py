@@ -100,20 +100,21 @@ def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Seque
     if link_mbps is None:
         shape(end, link_mbps, flow_control)
         return
+    device, bursts = f"dev {end.interface}", f"cburst {BURST_BYTES} quantum {mtu + OVERHEAD_BYTES}"
     each, whole = (f"{round(link_mbps * 1e6 / parts)}bit" for parts in (len(macs), 1))
-    turn = f"ceil {whole} cburst {BURST_BYTES} overhead {OVERHEAD_BYTES} quantum {mtu + OVERHEAD_BYTES}"
+    most = f"ceil {whole} overhead {OVERHEAD_BYTES} {bursts}"
     lines = [
-        "qdisc replace dev {end} root handle 1: htb default 1",
-        f"class add dev {{end}} parent 1: classid 1:ffff htb rate {whole} burst {BURST_BYTES} {turn}",
+        f"qdisc replace {device} root handle 1: htb default 1",
+        f"class add {device} parent 1: classid 1:ffff htb rate {whole} burst {BURST_BYTES} {most}",
     ]
     for number, mac in enumerate(macs, start=1):
-        own = f"rate {each} burst {BURST_BYTES // len(macs)} {turn}"
+        own = f"rate {each} burst {BURST_BYTES // len(macs)}"
         lines += [
-            f"class add dev {{end}} parent 1:ffff classid 1:{number} htb {own}",
-            f"qdisc add dev {{end}} parent 1:{number} bfifo limit {LIMIT_BYTES}",
-            f"filter add dev {{end}} parent 1: protocol all u32 match ether src {mac} classid 1:{number}",
+            f"class add {device} parent 1:ffff classid 1:{number} htb {own} {most}",
+            f"qdisc add {device} parent 1:{number} bfifo limit {LIMIT_BYTES}",
+            f"filter add {device} parent 1: protocol all u32 match ether src {mac} classid 1:{number}",
         ]
-    _run(end.namespace, "tc -batch -", "\n".join(lines).format(end=end.interface))
+    _run(end.namespace, "tc -batch -", "\n".join(lines))
 
 
 def _run(namespace: Namespace, command: str, words: str = "") -> None:

@@ -11,8 +11,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back, uplink_is_full
+from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.forwarding.trial import Measured, probe_interval
+from vtax.campaign.forwarding.uplink import uplink_is_full
 from vtax.statistics.quantiles import decode, merge
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}

@@ -6,6 +6,7 @@ from vtax.campaign.forwarding.hops import way_of
 from vtax.campaign.forwarding.instrument import instrument_findings
 from vtax.campaign.forwarding.limits import frames_sent, limit
 from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, is_uplink_limited
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Judgement, Verdict
@@ -30,9 +31,13 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
     )
     per_stream = ceiling_fps / measured.cell.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
-    marks = sorted({mark for mark in limits if mark is not None})
+    marks = {mark for mark in limits if mark is not None}
+    if is_uplink_limited(measured):
+        marks.add(UPLINK_LIMITED)
     verdict = findings[0][0] if findings else Verdict.VALID
-    return Judgement(verdict, tuple(text for _, text in findings), tuple(marks), uut_context(measured))
+    return Judgement(
+        verdict, tuple(text for _, text in findings), tuple(sorted(marks)), uut_context(measured)
+    )
 
 
 def uut_context(measured: Measured) -> str | None:

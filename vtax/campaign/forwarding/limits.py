@@ -59,13 +59,6 @@ def at_link_rate(measured: Measured, stream: dict[str, Any], link_mbps: float | 
     return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean))
 
 
-def uplink_is_full(measured: Measured, link_mbps: float | None) -> bool:
-    """Whether all streams together fill an uplink that they share: they wait for it in the switch."""
-    if link_mbps is None or not measured.cell.testbed.is_shared:
-        return False
-    return offered_fps(measured) >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean)
-
-
 def held_back(measured: Measured, stream: dict[str, Any]) -> bool:
     """Whether the UUT's ingress, its ring full, stopped the source's queue for much of the run (flow control)."""
     if measured.interfaces is None:
