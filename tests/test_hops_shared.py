@@ -184,6 +184,20 @@ def test_an_uplink_that_is_full_is_held_against_nobody() -> None:
     measured = lossy({"switch": (SENT // 2,) * GUESTS})
     judgement = judge(measured, 10 * SENT, 1000.0)
     assert (judgement.verdict, judgement.reasons, judgement.uut_context) == (Verdict.VALID, (), "own")
+    assert judgement.marks == ("uplink-limited",)
+
+
+@pytest.mark.parametrize("behind", ["UUT ingress", "tap queue"])
+def test_frames_that_are_lost_behind_a_full_uplink_are_the_platforms(behind: str) -> None:
+    measured = lossy({"switch": (SENT // 2,) * GUESTS, behind: (SENT // 20,) * GUESTS})
+    assert judge(measured, 10 * SENT, 1000.0).marks == ()
+
+
+def test_a_platform_that_holds_the_switch_back_shows_its_own_limit() -> None:
+    measured = lossy({"switch": (SENT // 2,) * GUESTS})
+    assert measured.interfaces is not None
+    measured.interfaces[1]["switch/trunk-in"]["held_back"] = SENT
+    assert judge(measured, 10 * SENT, 1000.0).marks == ()
 
 
 def test_a_source_behind_a_switch_is_held_back_by_nobody() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.trials import SECOND_NS, make_cell, make_measured
 from vtax.campaign import crosscheck, surroundings
-from vtax.campaign.forwarding import foreign, instrument, limits
+from vtax.campaign.forwarding import foreign, instrument, limits, uplink
 from vtax.campaign.forwarding import judge as judging
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.trial import Measured
