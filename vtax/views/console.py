@@ -11,6 +11,7 @@ from rich.text import Text
 
 from vtax.views import mode_tables, tables, tax_tables
 from vtax.views.layout import Column, Table, interval_of, text_of
+from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
 ROWS_AT_MOST = 60
@@ -31,6 +32,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         *(() if summary.provenance.search else by_load),
         mode_tables.search_table(summary),
         mode_tables.precision_table(summary),
+        routers_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),

@@ -20,6 +20,7 @@ from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
 from vtax.views.palette import styles
+from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
 OPEN_ROWS = 24
@@ -69,6 +70,7 @@ def render(summary: Summary) -> str:
         ),
         details=_filled(
             tables.stream_table(summary),
+            routers_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
             tables.ledger_table(summary),

@@ -13,6 +13,7 @@ from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import Platform, Provenance, read_provenance
+from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
@@ -43,6 +44,8 @@ class Summary:
     losses: list[Loss]
     precision: list[Reached]
     searches: list[Found]
+    routers: list[RouterRate]
+    published_routers: list[PublishedRate]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -76,6 +79,7 @@ def summarise(result: Result) -> Summary:
     costs = load_costs(compared, delays, platforms)
     verdicts = verdict_counts(result)
     by_cell = cell_verdicts(cells)
+    routers = router_rates(result, cells)
     return Summary(
         directory=result.directory,
         provenance=provenance,
@@ -90,6 +94,8 @@ def summarise(result: Result) -> Summary:
         losses=losses(result, cells),
         precision=reached,
         searches=searches,
+        routers=routers,
+        published_routers=published_rates(result, routers),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
