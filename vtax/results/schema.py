@@ -355,7 +355,8 @@ SEARCHES: Final = Table(
             "bounded_by",
             STRING,
             "",
-            "what bounded it in the platform's stead: the largest load, generator-limited or link-limited",
+            "what bounded it in the platform's stead: the largest load, generator-limited, link-limited or "
+            "uplink-limited",
         ),
     ),
 )
