@@ -58,7 +58,13 @@ def ledger_rows(measured: Observed, environment: dict[str, Any]) -> list[dict[st
     if found is None:
         return []
     return [
-        {"trial_id": measured.trial, "host": environment["host"], "wait_percent": None, **row, **_whose(row["domain"])}
+        {
+            "trial_id": measured.trial,
+            "host": environment["host"],
+            "wait_percent": None,
+            **row,
+            **_whose(row["domain"]),
+        }
         for row in found.rows()
     ]
 

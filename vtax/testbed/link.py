@@ -75,9 +75,7 @@ def tag_inside(end: LinkEnd) -> None:
     set_offload(end.namespace, end.interface, TAGS, False)
 
 
-def shape(
-    end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes: int = LIMIT_BYTES
-) -> None:
+def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes: int = LIMIT_BYTES) -> None:
     """Give what `end` sends the link's rate (layer 1; None is unlimited) and its answer to a full far ring.
 
     With flow control a queue holds back what the far ring has no room for, and with it the sender. Without, the

@@ -63,7 +63,7 @@ class BulkPath(Path):
         self.testbed.build(kind.port)
         begun = self.testbed.uut.counters([])["at_s"]
         try:
-            hello_s, _ = self.start_guests()
+            hello_s = self.start_guests()
             self.ends = self._make_ends(kind.own_kernel)
             self.cpu_meter.open(self.testbed.source, self.ends[0][1].agent)
             for guest, peer in self.ends:
