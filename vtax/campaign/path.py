@@ -68,7 +68,7 @@ class Path:
             hellos.append(started["hello_s"])
             configuration = guest.configuration(started["modules"])
             uut.call(guest.name, "guest.configure", configuration, timeout_s=30.0)
-        return max(hellos)
+        return float(max(hellos))
 
     def set_egress(self) -> None:
         """Have guests send through the queueing discipline that was asked for; readiness is found without it."""
