@@ -138,6 +138,7 @@ def _flows(start_ns: int) -> Flows:
         [sent],
         {
             "start_ns": start_ns,
+            "first_arrival_ns": start_ns,
             "ended": "complete",
             "refused": {"trial": 0, "surplus": 0},
             "buffer_drops": None,
@@ -168,7 +169,7 @@ def test_rows_are_what_the_endpoints_told() -> None:
 def test_the_spread_of_receiving_guests_is_their_peers() -> None:
     measured = streamed(direction="receiving")
     for flows in measured.flows:
-        flows.came["start_ns"] = 10**12  # by a clock of the guest's own
+        flows.came["first_arrival_ns"] = 10**12  # by a clock of the guest's own
     assert measured.start_spread_ms == 1.0
 
 
@@ -186,7 +187,7 @@ def test_a_flow_that_broke_off_is_named_with_its_guest() -> None:
 
 def test_late_starters_are_held_against_the_host_and_not_against_emulation() -> None:
     measured = streamed()
-    measured.flows[1].came["start_ns"] = 11_000_000
+    measured.flows[1].came["first_arrival_ns"] = 11_000_000
     assert judge(measured, emulated=False).verdict is Verdict.SUSPECT
     assert judge(measured, emulated=True).verdict is Verdict.VALID
 
