@@ -95,7 +95,7 @@ def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes
 def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Sequence[str], mtu: int) -> None:
     """As `shape`, for a switch's end that several senders share: each has its queue, and they take turns.
 
-    One queue for all drops the frames of whoever is out of step with it: senders of one rate never get out of it.
+    One queue for all drops the frames of whoever is out of step with it, and senders of one rate stay so.
     """
     if link_mbps is None:
         shape(end, link_mbps, flow_control)
