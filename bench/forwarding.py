@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.figure import Figure, Section
 from bench.ground import SOURCE_INTERFACE, Ground, router_ground
 from bench.rounds import ROUNDS, against, in_rounds
-from bench.senders import Sender, fastest, peers
+from bench.senders import Sender, fastest, peers, vtax
 from vtax.campaign.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 
@@ -31,7 +31,7 @@ def run(directory: Path) -> Section:
         router_ground(record, cpu_layout(), directory) as ground,
     ):
         for frame_bytes in FRAME_BYTES:
-            ours, others = fastest(ground, frame_bytes), peers(own_context=True)
+            ours, others = vtax(fastest(ground, frame_bytes)), peers(own_context=True)
             rates = in_rounds(ground, (ours, *others), frame_bytes)
             name = f"{frame_bytes} B through the router: the best peer"
             figure = against(name, rates, ours, others, LEAST)
