@@ -51,7 +51,8 @@ def told_of_ceiling(frame_ns: float, peer: str, peer_fps: float) -> str | None:
         return None
     return (
         f"The router's thread takes {frame_ns:.0f} ns of its CPU for a frame, so that it forwards "
-        f"{ceiling_fps / 1e6:.2f} Mpps at the most. {peer} shows {peer_fps / ceiling_fps:.0%} of that: nothing could show {LEAST:g} times as much."
+        f"{ceiling_fps / 1e6:.2f} Mpps at the most. {peer} shows {peer_fps / ceiling_fps:.0%} of that: nothing could "
+        f"show {LEAST:g} times as much."
     )
 
 
