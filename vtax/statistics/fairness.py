@@ -24,7 +24,5 @@ def jain_index(values: Sequence[float]) -> float | None:
 
 def _checked(values: Sequence[float]) -> Sequence[float]:
     if not values or not all(math.isfinite(value) and value >= 0 for value in values):
-        raise ValueError(
-            f"fairness is of one share at least, all finite and none negative: {list(values)!r}"
-        )
+        raise ValueError(f"fairness is of one share at least, all finite and none negative: {list(values)!r}")
     return values

@@ -52,6 +52,8 @@ DOMAINS = {
     "host": "host",
     "source": "instrument: source",
     "sink": "instrument: sink",
+    "peer": "instrument: far ends",
+    "switch": "instrument: switch",
     "controller": "instrument: controller",
     "steal": "machine below (steal)",
     "idle": "idle",

@@ -7,10 +7,8 @@ from vtax.views.cells import load_label
 from vtax.views.layout import LOWER_BOUND, UNKNOWN, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
-from vtax.views.precision import Reached
-from vtax.views.searches import Found
 from vtax.views.summary import Summary
-from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
+from vtax.views.tables import LEFT_OUT, LOAD, N, heading
 
 
 def precision_table(summary: Summary) -> Table:
@@ -31,7 +29,7 @@ def precision_table(summary: Summary) -> Table:
         ),
         sections=sections(
             sorted(summary.precision, key=lambda row: row.setting),
-            lambda row: _heading(summary, row),
+            lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
                 load_label(row.intended_mbps),
@@ -68,7 +66,7 @@ def search_table(summary: Summary) -> Table:
         ),
         sections=sections(
             sorted(summary.searches, key=lambda row: row.setting),
-            lambda row: _heading(summary, row),
+            lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
                 row.goal,
@@ -84,11 +82,6 @@ def search_table(summary: Summary) -> Table:
             ),
         ),
     )
-
-
-def _heading(summary: Summary, row: Reached | Found) -> str:
-    group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
-    return f"{row.setting.label}{group}"
 
 
 def _load(mbps: float | None, lower_bound: bool = False) -> Number:
