@@ -107,6 +107,24 @@ def bulk_blocks(goodputs: Sequence[Sequence[float]], **fixed: Any) -> list[MadeB
     return [MadeBulk(tuple(goodput), block=block, **fixed) for block, goodput in enumerate(goodputs)]
 
 
+def bulk_campaign() -> list[MadeBulk]:
+    """Raw, container and UML with 1 and 2 guests in three blocks, TCP and UDP."""
+    return [
+        trial
+        for transport in ("tcp", "udp")
+        for platform, share, emulated in (("raw", 1.0, False), ("container", 0.9, False), ("uml", 0.1, True))
+        for guests in (1, 2)
+        for trial in bulk_blocks(
+            [[share * rate / guests + 3 * guest for guest in range(guests)] for rate in (900, 905, 910)],
+            platform=platform,
+            transport=transport,
+            rtt_ns=150_000.0 if transport == "tcp" else None,
+            guest_percent=tuple(20.0 + guest for guest in range(guests)),
+            emulated=emulated,
+        )
+    ]
+
+
 def make_bulk(directory: Path, trials: Iterable[MadeBulk], **campaign: Any) -> Result:
     """Write the trials through the real writer and open the result."""
     trials = list(trials)

@@ -20,7 +20,7 @@ NAMED_AT_MOST = 6
 """Cells that are named one by one before the rest is only counted."""
 
 LINK_FULL = 0.98
-"""Share of what a link carries as goodput from which on the link is what bounds it."""
+"""Share of what a link carries as goodput from which on it is full, as LINK_TOLERANCE of verdicts has it."""
 
 GUEST_DIED = re.compile(r"(the guest|guest\d+) died")
 """How the reason of a trial begins of which a guest died, which is a result and no fault of the trial."""

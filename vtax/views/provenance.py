@@ -38,10 +38,10 @@ class Provenance:
     """What a reader needs to repeat a campaign, and to know how far it came.
 
     `platforms` stand in the scenario's order, those of one group together: native first, emulated last. `kind` is that
-    of the workload. `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct
-    environment, with the number of trials that ran in it. `precision` and `search` are the scenario's, empty without;
-    with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them are usable;
-    `recorded_trials` counts every attempt.
+    of the workload. `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and
+    distinct environment, with the number of trials that ran in it. `precision` and `search` are the scenario's, empty
+    without; with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them
+    are usable; `recorded_trials` counts every attempt.
     """
 
     name: str

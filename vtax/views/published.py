@@ -39,9 +39,9 @@ class Published:
 
 def published(scenario: Mapping[str, Any], settings: Sequence[BulkSetting]) -> list[Published]:
     """What the scenario's `source` prints of streams in these directions over these transports, in the file's order."""
-    paper = str((scenario.get("source") or {}).get("paper") or "")
-    path = DATA / Path(paper).name / "text.csv"
-    if not paper or not path.is_file():
+    paper = (scenario.get("source") or {}).get("paper")
+    path = next((path for path in sorted(DATA.glob("*/text.csv")) if path.parent.name == paper), None)
+    if path is None:
         return []
     measured = {(setting.direction, setting.transport) for setting in settings}
     with path.open(newline="", encoding="utf-8") as file:

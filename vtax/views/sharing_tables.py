@@ -160,8 +160,8 @@ def guest_cpu_table(summary: Summary) -> Table:
     return Table(
         name="guest-cpu",
         title="CPU by guests",
-        note="C aggregate is all but idle time of the CPUs of host and guests, as the kernel counts it. C i is the mean "
-        f"over the guests, fairness Jain's index of it. {CPU_NOTE}",
+        note="C aggregate is all but idle time of the CPUs of host and guests, as the kernel counts it. C i is the "
+        f"mean over the guests, fairness Jain's index of it. {CPU_NOTE}",
         columns=(
             Column("platform"),
             GUESTS,
@@ -209,8 +209,8 @@ def guests_table(summary: Summary) -> Table:
     return Table(
         name="guests",
         title="Each guest",
-        note="R i is its goodput, C i its CPU time by samples, percent of one CPU, L i TCP's smoothed round trip at the "
-        "end of the trial: under load, with the time in queues.",
+        note="R i is its goodput, C i its CPU time by samples, percent of one CPU, L i TCP's smoothed round trip at "
+        "the end of the trial: under load, with the time in queues.",
         columns=(
             Column("platform"),
             GUESTS,
