@@ -7,15 +7,24 @@ import pytest
 from pydantic import BaseModel
 
 from vtax.inputs import allowed
-from vtax.scenario import Precision, ScenarioFile, Search, TestbedSettings, Workload, load_scenario
+from vtax.scenario import (
+    KINDS,
+    Bulk,
+    Forwarding,
+    Precision,
+    ScenarioFile,
+    Search,
+    TestbedSettings,
+    load_scenario,
+)
 from vtax.scenario.encapsulation import TAG_BYTES
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
-from vtax.scenario.schema import (
+from vtax.scenario.schema import Source
+from vtax.scenario.workloads.forwarding import (
     FRAME_BYTES_BEYOND_MTU,
     GREATEST_FRAME_BYTES,
     LEAST_FRAME_BYTES,
-    Source,
 )
 from vtax.views import figure_names
 
@@ -48,6 +57,9 @@ WRITTEN = {
     ("intended_mbps", True): "`max`",
     ("link_mbps", True): "`unlimited`",
     ("vlan", True): "`none`",
+    ("intended_goodput_mbps", True): "`max`",
+    ("message_bytes", True): "`default`",
+    ("buffer_bytes", True): "`default`",
     ("source", True): "none",
     ("testbed", False): "its defaults",
     ("platform", False): "none",
@@ -64,7 +76,8 @@ WRITTEN = {
     ("title", "model"),
     [
         ("Keys of a scenario", ScenarioFile),
-        ("`workload`", Workload),
+        ("`workload` of kind `forwarding`", Forwarding),
+        ("`workload` of kind `bulk`", Bulk),
         ("`precision`", Precision),
         ("`search`", Search),
         ("`testbed`", TestbedSettings),
@@ -80,7 +93,7 @@ def test_every_figure_stands_there() -> None:
     assert sorted(documented) == figure_names()
 
 
-@pytest.mark.parametrize("model", [ScenarioFile, Workload, Precision, Search, TestbedSettings])
+@pytest.mark.parametrize("model", [ScenarioFile, *KINDS.values(), Precision, Search, TestbedSettings])
 def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseModel]) -> None:
     bounds = {
         name: [
@@ -91,7 +104,7 @@ def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseMo
         ]
         for name, field in model.model_fields.items()
     }
-    if model is Workload:
+    if model is Forwarding:
         largest_mtu = max(
             int(number) for number in re.findall(r"\d+", allowed(TestbedSettings.model_fields["mtu"]))
         )

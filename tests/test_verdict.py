@@ -9,6 +9,7 @@ import pytest
 
 from tests.trials import SECOND_NS, make_cell, make_measured
 from vtax.campaign import crosscheck, surroundings
+from vtax.campaign.bulk import judge as bulk
 from vtax.campaign.forwarding import foreign, instrument, limits
 from vtax.campaign.forwarding import judge as judging
 from vtax.campaign.forwarding.judge import judge
@@ -226,7 +227,7 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 def test_the_document_states_the_thresholds() -> None:
     text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    modules = (limits, instrument, foreign, surroundings, judging, crosscheck)
+    modules = (limits, instrument, foreign, surroundings, judging, crosscheck, bulk)
     found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {
         name: value for name, value in found.items() if name.isupper() and isinstance(value, int | float)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from vtax.campaign.forwarding.path import Path
+from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import index_of
 from vtax.machine.ownership import OwnershipRecord
@@ -62,7 +62,7 @@ class Ground:
     sleeps: bool = False
 
 
-def path_ground(path: Path, record: OwnershipRecord, *, emulated: bool) -> Ground:
+def path_ground(path: ForwardingPath, record: OwnershipRecord, *, emulated: bool) -> Ground:
     """The ends of a ready path, with addresses, and with a way back beside that of source and sink."""
     testbed = path.testbed
     sleeps = any(thread.startswith(GUEST) for thread in testbed.uut.counters([])["threads"])

@@ -10,11 +10,12 @@ from validation.agreement.ground import Ground, path_ground
 from validation.agreement.plant import Planted, planted
 from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.trials import Trials, cell
-from vtax.campaign.forwarding.path import Path as TestPath
-from vtax.campaign.runner import local_settings
+from vtax.campaign.forwarding.path import ForwardingPath as TestPath
+from vtax.campaign.kind import settings_of
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Preset
+from vtax.testbed.local import local_testbed
 
 FRAME_BYTES = 128
 FPS = 5000
@@ -56,7 +57,7 @@ def on_platform(
     config = preset.resolve({})
     emulated = preset.platform().prepare(config).emulated
     asked = cell(preset.name, FRAME_BYTES, FPS, TRIAL_S)
-    path = TestPath(preset, config, local_settings(asked, cpus), 1, record)
+    path = TestPath(preset, config, local_testbed(settings_of(asked, cpus), 1, record))
     testbed, host_cpu = path.testbed, cpus["host"][0]
     departures, arrivals = directory / "departures.pcap", directory / "arrivals.pcap"
     try:

@@ -10,7 +10,7 @@ from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
 from vtax.campaign.forwarding.instrument import WAIT_INVALID
 from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.path import Path as TestPath
+from vtax.campaign.forwarding.path import ForwardingPath as TestPath
 from vtax.campaign.forwarding.rows import record
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
 from vtax.campaign.verdict import Verdict
@@ -39,7 +39,7 @@ class Trials:
         reasons: tuple[str, ...] = ()
         for _ in range(ATTEMPTS):
             number = next(self.numbers)
-            measured = measure(path, cell, number, path.guest_state(), mechanism="raw", emulated=emulated)
+            measured = measure(path, cell, number, path.guest_states(), mechanism="raw", emulated=emulated)
             judgement = judge(measured, 0.0, cell.testbed.link_mbps)
             if judgement.verdict is not Verdict.INVALID:
                 (row,) = record(measured, judgement, {}, 0.0, {}).flows

@@ -11,7 +11,7 @@ from vtax.campaign.verdict import Finding, Judgement, Verdict
 START_SPREAD_SUSPECT_MS = 10.0
 """Guests that share the host's clock tick start closer together than this; emulated ones are only reported."""
 BUFFER_DROPS_SUSPECT = 0.001
-"""Share of the datagrams that the receiver's own socket had no room for: the endpoint's loss, not the path's."""
+"""Share of the datagrams that a peer's own socket had no room for: the instrument's loss, not the guest's."""
 
 
 def judge(measured: Streamed, *, emulated: bool) -> Judgement:
@@ -50,12 +50,8 @@ def _ends(measured: Streamed) -> Iterator[Finding]:
             yield Verdict.SUSPECT, f"data of guest {number} still came when the drain was over"
         messages = sum(flow["messages"] for flow in flows.came["flows"])
         dropped = flows.came["buffer_drops"] or 0
-        if dropped > BUFFER_DROPS_SUSPECT * max(messages, 1):
-            yield (
-                Verdict.SUSPECT,
-                f"the receiver of guest {number} had no room for {dropped} datagrams: "
-                "its own loss, enlarge workload.buffer_bytes",
-            )
+        if measured.work.direction == "sending" and dropped > BUFFER_DROPS_SUSPECT * max(messages, 1):
+            yield Verdict.SUSPECT, f"the peer of guest {number} had no room for {dropped} datagrams"
 
 
 def _start(measured: Streamed, emulated: bool) -> Iterator[Finding]:

@@ -29,6 +29,8 @@ class End:
     address: str
     cpu: int
     """As the end's own kernel counts."""
+    shares_clock: bool
+    """Whether its kernel's clock is the host's."""
 
     def call(self, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
         """Ask its agent."""
@@ -63,7 +65,7 @@ class BulkPath(Path):
         self.testbed.build(kind.port)
         begun = self.testbed.uut.counters([])["at_s"]
         try:
-            hello_s, _ = self.start_guests()
+            hello_s = self.start_guests()
             self.ends = self._make_ends(kind.own_kernel)
             self.cpu_meter.open(self.testbed.source, self.ends[0][1].agent)
             for guest, peer in self.ends:
@@ -92,8 +94,11 @@ class BulkPath(Path):
                 nics[guest.interfaces[0]["mac"]],
                 stream.uut_in_ip,
                 0 if own_kernel else cpus["guests"][0],
+                not own_kernel,
             )
-            outside = End(testbed.source, peer, f"src{stream.stream}", stream.source_ip, cpus["agents"][0])
+            outside = End(
+                testbed.source, peer, f"src{stream.stream}", stream.source_ip, cpus["agents"][0], True
+            )
             ends.append((inside, outside))
         return ends
 

@@ -55,7 +55,7 @@ def record(
             for stream, counts in enumerate(flows.series)
             for step, count in enumerate(counts)
         ],
-        cpu=[*counted_rows(measured), *ledger_rows(measured, environment["host"])],
+        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         environment=surroundings,
     )
 

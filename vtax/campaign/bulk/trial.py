@@ -21,6 +21,11 @@ DRAIN_LIMIT_MS = 2000
 DRAIN_LIMIT_EMULATED_MS = 10_000
 """What stands in the buffers when the senders stop; an emulated guest takes its time to take it."""
 
+HEAD_START_S = 0.05
+"""How far ahead the moment lies at which senders by the host's clock begin together."""
+PEER_BUFFER_BYTES = 16 << 20
+"""Datagrams of a tenth of a second at 1000 Mbit/s."""
+
 
 @dataclass
 class Flows:
@@ -49,9 +54,12 @@ class Streamed(Observed):
 
     @property
     def start_spread_ms(self) -> float | None:
-        """Between the first and the last guest's start, by the host's clock; None where one did not start."""
+        """Between the first and the last guest's start, by the host's clock; None where one did not start.
+
+        Of senders that are guests, what their peers received first tells.
+        """
         if self.work.direction == "sending":
-            starts = [flows.came["start_ns"] for flows in self.flows]
+            starts = [flows.came["first_arrival_ns"] for flows in self.flows]
         else:
             starts = [flows.run["start_ns"] for flows in self.flows]
         if not starts or any(start is None for start in starts):
@@ -92,8 +100,13 @@ def _run(path: BulkPath, measured: Streamed, emulated: bool) -> None:
         )
         path.cpu_meter.arm(work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
         asked = {"trial": measured.trial, "warmup_s": work.warmup_s or None, "duration_s": work.duration_s}
+        at_once = all(sender.shares_clock for sender, _ in pairs)
+        went = time.monotonic() + (HEAD_START_S if at_once else 0.0)
+        if at_once:
+            asked["at_ns"] = round(went * 1e9)
         runs = _begin([(sender, "sender.go", asked) for sender, _ in pairs])
-        went = time.monotonic()
+        if not at_once:
+            went = time.monotonic()
         sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
         first = path.testbed.uut.counters(path.uut_cpus)
         sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
@@ -110,6 +123,10 @@ def _run(path: BulkPath, measured: Streamed, emulated: bool) -> None:
 
 def _listening(receiver: End, measured: Streamed) -> dict[str, Any]:
     work = measured.work
+    options = work.options
+    if work.transport == "udp" and work.direction == "sending":
+        # A peer is the instrument: it shall lose nothing.
+        options["receive_buffer_bytes"] = PEER_BUFFER_BYTES
     return {
         **receiver.place,
         "protocol": work.transport,
@@ -118,7 +135,7 @@ def _listening(receiver: End, measured: Streamed) -> dict[str, Any]:
         "flows": work.flows,
         "trial": measured.trial,
         "duration_s": work.duration_s,
-        "options": work.options,
+        "options": options,
     }
 
 
@@ -140,12 +157,13 @@ def _connecting(sender: End, receiver: End, work: Bulk, mtu: int) -> dict[str, A
 def _collect(sender: End, receiver: End, run: dict[str, Any], work: Bulk, emulated: bool) -> Flows:
     sent = sender.call("sender.collect", {})["flows"]
     expected = [flow["messages"] for flow in sent] if work.transport == "udp" else None
+    limit_ms = DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS
     drain = {
         "expected_messages": expected,
         "quiet_ms": QUIET_EMULATED_MS if emulated else QUIET_MS,
-        "limit_ms": DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS,
+        "limit_ms": limit_ms,
     }
-    came = receiver.call("receiver.collect", drain, timeout_s=drain["limit_ms"] / 1000 + 10)
+    came = receiver.call("receiver.collect", drain, timeout_s=limit_ms / 1000 + 10)
     series = [_series(receiver, flow) for flow in range(work.flows)]
     return Flows(run, sent, came, series)
 
