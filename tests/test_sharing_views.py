@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 
 from tests.handmade import blocks, make
-from tests.handmade_bulk import MadeBulk, bulk_campaign, make_bulk
+from tests.handmade_bulk import MadeBulk, bulk_blocks, bulk_campaign, make_bulk
 from vtax import views
 from vtax.results import Result
 from vtax.scenario import load_scenario
+from vtax.statistics import anytime_interval
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.published import DATA
@@ -207,6 +208,22 @@ def test_caveats_name_full_links_missing_references_and_dead_guests(tmp_path: Pa
     assert "A guest died in 1 trial (platform container)" in caveats
     assert caveats["1 cell without a usable trial"].startswith("container, sending TCP, 3 guests. Reasons")
     assert "the flood" not in " ".join(caveats.values())
+
+
+def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Path) -> None:
+    rates = [900.0, 901.0, 899.0, 900.5, 899.5]
+    trials = [*bulk_blocks([[rate] for rate in rates]), *bulk_blocks([[rate / 3] * 2 for rate in rates])]
+    precision = {"relative_width": 0.05, "of": "throughput", "least": 3, "budget_s": None}
+    result = make_bulk(tmp_path / "r", trials, scenario={"precision": precision, "repetitions": 9})
+    summary = summarise(result)
+    expected = anytime_interval(rates)
+    aggregate = summary.sharing.goodput[0].aggregate_mbps
+    assert (aggregate.low, aggregate.high) == (expected.low, expected.high)
+    ratio = summary.sharing.efficiency[0].efficiency
+    assert ratio is not None
+    assert (ratio.value, ratio.n) == pytest.approx((2 / 3, 5))
+    assert [(row.level, row.reached) for row in summary.precision] == [("1", True), ("2", True)]
+    assert re.search(r"^raw +2 +600\.0 .* reached$", shown(result).split("\nPrecision\n")[1], re.M)
 
 
 def test_half_a_campaign_is_shown_with_what_there_is(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from vtax.results import Result
-from vtax.views.cells import further_factors, quoted
+from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.views.cells import further_factors, load_label, quoted
 from vtax.views.estimate import Estimate, mean_estimate
 
 Account = tuple[str, int | None]
@@ -88,7 +89,7 @@ Metric = Callable[[BulkTrial], float | None]
 
 @dataclass(frozen=True)
 class BulkCell:
-    """A cell of the grid with its usable trials."""
+    """A cell of the grid with its usable trials. `adaptive` tells that what they showed decided how many there are."""
 
     key: str
     platform: str
@@ -98,6 +99,12 @@ class BulkCell:
     invalid: int
     suspect: int
     trials: tuple[BulkTrial, ...]
+    adaptive: bool = False
+
+    @property
+    def mean(self) -> MeanInterval:
+        """How intervals of its means are taken."""
+        return anytime_interval if self.adaptive else mean_interval
 
     @property
     def left_out(self) -> float:
@@ -115,12 +122,17 @@ class BulkCell:
     def estimate(self, metric: Metric) -> Estimate | None:
         """The mean over the blocks; None where no trial has a value."""
         values = list(self.by_block(metric).values())
-        return mean_estimate(values, self.left_out) if values else None
+        return mean_estimate(values, self.left_out, self.mean) if values else None
 
     def by_guest(self, metric_of: Callable[[int], Metric]) -> dict[int, Estimate]:
         """The same for each guest of which some trial has a value, by its number."""
         found = {guest: self.estimate(metric_of(guest)) for guest in range(self.guests)}
         return {guest: estimate for guest, estimate in found.items() if estimate is not None}
+
+
+def level_label(intended_mbps: float | None, guests: int | None) -> str:
+    """What cells of a setting differ by, as a factor's text: the load of frames, the guests of bulk streams."""
+    return load_label(intended_mbps) if guests is None else str(guests)
 
 
 def guests_phrase(guests: int) -> str:
@@ -132,6 +144,7 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
     further = further_factors(result)
     columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
+    adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
     trials = _trials(result)
     cells = [
         BulkCell(
@@ -148,6 +161,7 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell
             invalid=row["invalid"],
             suspect=row["suspect"],
             trials=tuple(trials.get(row["cell"], ())),
+            adaptive=adaptive,
         )
         for row in result.query(_RECORDED.format(further=columns)).to_pylist()
     ]

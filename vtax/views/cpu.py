@@ -54,6 +54,7 @@ DOMAINS = {
     "sink": "instrument: sink",
     "peer": "instrument: far ends",
     "switch": "instrument: switch",
+    "instrument": "instrument: interrupts",
     "controller": "instrument: controller",
     "steal": "machine below (steal)",
     "idle": "idle",

@@ -95,13 +95,15 @@ def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, BulkSetting], BulkC
 
 
 def _ratio(cell: BulkCell, reference: BulkCell) -> Estimate | None:
-    found = paired_ratio(cell.by_block(aggregate_mbps), reference.by_block(aggregate_mbps))
+    found = paired_ratio(cell.by_block(aggregate_mbps), reference.by_block(aggregate_mbps), mean=cell.mean)
     return estimate(found, _left_out(cell, reference)) if found else None
 
 
 def _cpu_added(cell: BulkCell, reference: BulkCell) -> Estimate | None:
     found = paired_difference(
-        cell.by_block(lambda trial: trial.host_percent), reference.by_block(lambda trial: trial.host_percent)
+        cell.by_block(lambda trial: trial.host_percent),
+        reference.by_block(lambda trial: trial.host_percent),
+        mean=cell.mean,
     )
     return estimate(found, _left_out(cell, reference)) if found else None
 

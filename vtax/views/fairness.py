@@ -47,7 +47,7 @@ def _of_cpu(trial: BulkTrial) -> float | None:
 
 
 def _index(cell: BulkCell, metric: Metric) -> Estimate | None:
-    """The mean index; Student's interval does not know its bounds, and is cut at them."""
+    """The mean index; its interval does not know the index's bounds, and is cut at them."""
     found = cell.estimate(metric)
     if found is None or found.low is None or found.high is None:
         return found

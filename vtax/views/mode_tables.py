@@ -8,7 +8,7 @@ from vtax.views.layout import LOWER_BOUND, UNKNOWN, Column, Number, Table, count
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, LOAD, N, heading
+from vtax.views.tables import LEFT_OUT, N, heading, level_column
 
 
 def precision_table(summary: Summary) -> Table:
@@ -19,7 +19,7 @@ def precision_table(summary: Summary) -> Table:
         note="Repeated until the 95% interval, which holds at every moment, is as narrow as asked for.",
         columns=(
             Column("platform"),
-            LOAD,
+            level_column(summary),
             Column("received", "Mbit/s", numeric=True),
             Column("width", "%", numeric=True),
             Column("asked for", "%", numeric=True),
@@ -32,7 +32,7 @@ def precision_table(summary: Summary) -> Table:
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
-                load_label(row.intended_mbps),
+                row.level,
                 ranged(row.received_mbps, numbers.mbps),
                 Number(UNKNOWN if row.width is None else numbers.ratio_as_percent(row.width)),
                 Number(numbers.ratio_as_percent(row.wanted)),

@@ -22,7 +22,13 @@ _DOMAINS = {
     "steal": "#cc79a7",
 }
 """Of the CPU ledger; what is the instrument's is grey."""
-_INSTRUMENT = {"peer": "#6b6b6b", "switch": "#8f8f8f", "source": "#6b6b6b", "sink": "#8f8f8f"}
+_INSTRUMENT = {
+    "peer": "#6b6b6b",
+    "switch": "#8f8f8f",
+    "source": "#6b6b6b",
+    "sink": "#8f8f8f",
+    "instrument": "#a3a3a3",
+}
 _OTHER_DOMAIN = "#b5b5b5"
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon")
 

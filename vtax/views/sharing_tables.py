@@ -15,12 +15,12 @@ from vtax.views.summary import Summary
 from vtax.views.tables import GUESTS, LEFT_OUT, N, heading
 
 LEGEND = (
-    "Brackets and ± are Student's 95% intervals over repetitions, of ratios and differences paired within blocks; n is "
+    "Brackets and ± are 95% intervals over repetitions, of ratios and differences paired within blocks; n is "
     "repetitions, left out the share of trials that is invalid. Symbols as in anhalt2009, Table I."
 )
 CPU_NOTE = (
-    "Percent of one CPU. The machine's is by samples of all its CPUs. Far ends and switch are the instrument's; soft "
-    "interrupts are the host's, whomever they interrupt, and so are those of the far ends on the same machine."
+    "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. Soft interrupts on the "
+    "CPUs of host and guests are the host's, whomever they interrupt."
 )
 
 Place = tuple[str, BulkSetting, int]

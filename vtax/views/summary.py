@@ -82,7 +82,7 @@ def summarise(result: Result) -> Summary:
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
     compared = [] if provenance.search else cells
     found = maxima(compared)
-    reached = precision_reached(provenance, throughput, found)
+    reached = precision_reached(provenance, throughput, found, shared.goodput)
     searches = read_searches(result, names)
     percentiles = delay_percentiles(delays)
     changes = maximum_changes(found, platforms)

@@ -59,6 +59,11 @@ def heading(summary: Summary, row: _Measured) -> str:
     return f"{row.setting.label}{group}"
 
 
+def level_column(summary: Summary) -> Column:
+    """The head of what cells of a setting differ by."""
+    return GUESTS if summary.provenance.kind == BULK else LOAD
+
+
 def maximum_table(summary: Summary) -> Table:
     """Maximum accumulated throughput with that of each stream beneath it."""
 
@@ -325,7 +330,7 @@ def left_out_table(summary: Summary) -> Table:
         note="Cells that are not listed have valid trials only.",
         columns=(
             Column("platform"),
-            GUESTS if summary.provenance.kind == BULK else LOAD,
+            level_column(summary),
             Column("recorded", numeric=True),
             Column("suspect", numeric=True),
             Column("invalid", numeric=True),

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vtax.results import Result
-from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase
-from vtax.views.cells import Cell, Setting, load_label, load_phrase
+from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
+from vtax.views.cells import Cell, Setting, load_phrase
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -47,7 +47,7 @@ class CellVerdict:
     @property
     def level(self) -> str:
         """Its load, or number of guests, in a table."""
-        return load_label(self.intended_mbps) if self.guests is None else str(self.guests)
+        return level_label(self.intended_mbps, self.guests)
 
     @property
     def name(self) -> str:
