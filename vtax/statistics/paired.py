@@ -35,8 +35,9 @@ def paired_ratio(
 ) -> Interval | None:
     """Return the geometric mean of measured / reference with its interval; None where there is none.
 
-    The interval of the logarithms' mean, Student's unless another is given, transformed back, so that swapping the sides inverts the result
-    and no bound is negative (Fleming and Wallace 1986 on why ratios are averaged this way).
+    The interval of the logarithms' mean, Student's unless another is given, transformed back, so that swapping
+    the sides inverts the result and no bound is negative (Fleming and Wallace 1986 on why ratios are averaged
+    this way).
 
     A zero has no logarithm. Where some value is zero, as when a platform forwards nothing, the result is
     the ratio of the sums, without bounds; None where the reference's sum is zero. ValueError for negative

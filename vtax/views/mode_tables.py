@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from vtax.views import numbers
-from vtax.views.cells import load_label
 from vtax.views.layout import LOWER_BOUND, UNKNOWN, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged

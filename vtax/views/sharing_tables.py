@@ -19,8 +19,8 @@ LEGEND = (
     "repetitions, left out the share of trials that is invalid. Symbols as in anhalt2009, Table I."
 )
 CPU_NOTE = (
-    "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. Soft interrupts on the "
-    "CPUs of host and guests are the host's, whomever they interrupt."
+    "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. Soft interrupts on "
+    "the CPUs of host and guests are the host's, whomever they interrupt."
 )
 
 Place = tuple[str, BulkSetting, int]
