@@ -39,8 +39,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
     rows = summary.sharing.goodput
     panels = []
     for title, here in _grouped(summary, rows):
-        numbers = sorted({row.guests for row in here})
-        link_mbps = here[0].link_mbps
+        guests = sorted({row.guests for row in here})
         aggregate = _traces(summary, here, bars, lambda row: [_point(row, row.aggregate_mbps)])
         each = _traces(
             summary,
@@ -48,14 +47,13 @@ def goodput_by_guests(summary: Summary) -> Figure:
             dodged_points,
             lambda row: [_point(row, found, f"guest {guest}") for guest, found in row.by_guest_mbps.items()],
         )
-        for name, traces, share, mode in (
-            ("aggregate", aggregate, lambda _: 1, {"barmode": "group", "bargap": 0.28, "bargroupgap": 0.08}),
-            ("each guest", each, lambda guests: guests, {"scattermode": "group", "scattergap": 0.28}),
+        full = here[0].link_mbps or 0.0
+        for name, traces, link_mbps, mode in (
+            ("aggregate", aggregate, [full for _ in guests], {"barmode": "group", "bargap": 0.28}),
+            ("each guest", each, [full / n for n in guests], {"scattermode": "group", "scattergap": 0.28}),
         ):
-            lines = (
-                [] if link_mbps is None else [level(i, link_mbps / share(n)) for i, n in enumerate(numbers)]
-            )
-            drawn = plot(traces, "guests", "goodput, Mbit/s", **_axes(numbers), **mode, shapes=lines)
+            lines = [level(i, mbps) for i, mbps in enumerate(link_mbps) if mbps]
+            drawn = plot(traces, "guests", "goodput, Mbit/s", **_axes(guests), **mode, shapes=lines)
             panels.append(Panel(f"{title}, {name}", drawn, row=title))
     return Figure(
         name="goodput-by-guests",
