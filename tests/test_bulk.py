@@ -48,7 +48,11 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("kind: bulk", "kind: bluk", 'workload.kind: "bluk" is not allowed; did you mean "bulk"?'),
-        ("kind: bulk", "duration_s: 1", 'own.yaml:4: workload: key "kind" is missing; allowed: forwarding, bulk'),
+        (
+            "kind: bulk",
+            "duration_s: 1",
+            'own.yaml:4: workload: key "kind" is missing; allowed: forwarding, bulk',
+        ),
         ("kind: bulk", "kind: bulk, frame_bytes: 64", 'workload.frame_bytes: unknown key "frame_bytes"'),
         ("kind: bulk", "kind: bulk, flows: 65", "workload.flows: 65 is too large; allowed: 1 to 64"),
         ("kind: bulk", "kind: bulk, transport: dccp", '"dccp" is not allowed; allowed: tcp, udp, sctp'),
@@ -81,13 +85,17 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 def test_one_guest_of_dedicated_links_is_no_end_host(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(SCENARIO.replace(", uplink: shared", "").replace("[1, 2]", "[1]"))
-    with pytest.raises(InputError, match=r"testbed.uplink: the guests of a bulk workload are behind one link"):
+    with pytest.raises(
+        InputError, match=r"testbed.uplink: the guests of a bulk workload are behind one link"
+    ):
         load_scenario(str(path))
 
 
 def test_pieces_are_what_costs_the_sender_little() -> None:
     work = {"kind": "bulk"}
-    sizes = {name: Bulk.model_validate({**work, "transport": name}).piece_bytes(1500) for name in ("tcp", "udp")}
+    sizes = {
+        name: Bulk.model_validate({**work, "transport": name}).piece_bytes(1500) for name in ("tcp", "udp")
+    }
     assert sizes == {"tcp": 65536, "udp": 1472}
     assert Bulk.model_validate({**work, "message_bytes": 100}).piece_bytes(1500) == 100
 
@@ -162,7 +170,10 @@ def test_rows_are_what_the_endpoints_told() -> None:
     assert len(rows.series) == 20
     assert {row["goodput_mbps"] for row in rows.series} == {100.0}
     place = {"attempt": 0, "search": None, "step": None}
-    assert Trial.of(record(measured, judge(measured, emulated=False), {"block": 0, **place}, {})).received_mbps == 200
+    assert (
+        Trial.of(record(measured, judge(measured, emulated=False), {"block": 0, **place}, {})).received_mbps
+        == 200
+    )
     assert headline(measured) == "goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
 
 
