@@ -17,6 +17,8 @@ OWNERS: dict[str, dict[int, str]] = {
     "threads": {50: "ingress in0", 61: "guest vcpu 0", 62: "guest emulator"},
     "processes": {10: "controller vtax", 20: "source agent", 30: "sink agent", 60: "guest other"},
 }
+HOST_CPUS = {0, 1}
+"""Of three; the third is the instrument's."""
 THREADS = st.sampled_from([0, 2, 9, 10, 20, 30, 50, 60, 61, 62, 99])
 
 
@@ -77,6 +79,7 @@ def test_accounts_add_up_to_all_cpus(
         told(entries, expected, unfiled, cpus=3),
         OWNERS,
         {cpu: CpuTime(idle, stolen) for cpu, (idle, stolen) in enumerate(times)},
+        HOST_CPUS,
     )
     rows = found.rows()
     assert len({(row["domain"], row["component"]) for row in rows}) == len(rows)
@@ -94,9 +97,9 @@ def test_accounts_add_up_to_all_cpus(
 
 @given(ENTRIES)
 def test_every_sample_is_in_the_account_of_its_owner(entries: list[dict[str, Any]]) -> None:
-    found = ledger(told(entries, 0, cpus=3), OWNERS, dict.fromkeys(range(3), CpuTime(0.0, 0.0)))
+    found = ledger(told(entries, 0, cpus=3), OWNERS, dict.fromkeys(range(3), CpuTime(0.0, 0.0)), HOST_CPUS)
     for account, samples in found.accounts.items():
-        mine = [entry for entry in entries if account_of(entry, OWNERS) == account]
+        mine = [entry for entry in entries if account_of(entry, OWNERS, HOST_CPUS) == account]
         assert samples.total() == sum(entry["samples"] for entry in mine) + (
             sum(slots == 1 and not _taken(entries, cpu) for cpu, slots in found.slots.items())
             if account == ("host", "untold")
@@ -132,12 +135,12 @@ def _taken(entries: list[dict[str, Any]], cpu: int) -> int:
 def test_a_sample_belongs_to_its_thread_or_process_or_what_interrupts_them(
     entry: dict[str, Any], account: tuple[str, str]
 ) -> None:
-    assert account_of(entry, OWNERS) == account
+    assert account_of(entry, OWNERS, HOST_CPUS) == account
 
 
 def test_missing_samples_are_stolen_first_then_idle_then_untold() -> None:
     entries = [sample(20, 500), sample(0, 100)]
-    found = ledger(told(entries, 1000), OWNERS, {0: CpuTime(idle=0.3, stolen=0.1)})
+    found = ledger(told(entries, 1000), OWNERS, {0: CpuTime(idle=0.3, stolen=0.1)}, HOST_CPUS)
     assert {account: samples[0] for account, samples in found.accounts.items()} == {
         ("source", "agent"): 500,
         ("idle", "idle"): 100 + 200,

@@ -27,6 +27,7 @@ def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
     return TrialRecord(
         {"trial_id": trial_id, "block": block, "platform": "raw", "verdict": "valid", **trial},
         flows=[{"stream": 0, "received_mbps": 100.0 + trial_id}, {"stream": 1, "received_mbps": 50.0}],
+        series=[{"stream": 0, "step": 0, "goodput_mbps": 100.0}],
         cpu=[{"host": "local", "domain": "host", "component": "total", "percent": 12.5}],
         hops=[{"hop": "uut0", "received": 7}],
         latency=[{"stream": 0, "kind": "one-way", "corrected": False, "histogram": "HISTFAAA"}],

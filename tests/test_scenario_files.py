@@ -66,7 +66,7 @@ def test_defaults(tmp_path: Path) -> None:
 def test_an_unknown_name_lists_what_there_is() -> None:
     with pytest.raises(
         InputError,
-        match=r'no scenario "quik"; did you mean "quick"\? scenarios: examples/.*, quick, schlosser',
+        match=r'no scenario "quik"; did you mean "quick"\? scenarios: anhalt2009/.*, examples/.*, quick, schlosser',
     ):
         load_scenario("quik")
     with pytest.raises(InputError, match="cannot be read"):
@@ -108,7 +108,7 @@ def changed(old: str, new: str) -> str:
         (
             "[raw]",
             "[raw]\n  frame_bytes: [64]\n  mtu: [68, 1500]\n  workload.frame_bytes: [65]",
-            "own.yaml:10: factors.forwarding.frame_bytes: the same factor as frame_bytes",
+            "own.yaml:10: factors.workload.frame_bytes: the same factor as frame_bytes",
         ),
         (
             "[raw]",

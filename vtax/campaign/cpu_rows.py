@@ -52,13 +52,19 @@ def counted_rows(measured: Observed) -> list[dict[str, Any]]:
     return rows
 
 
-def ledger_rows(measured: Observed, host: str) -> list[dict[str, Any]]:
-    """Every account of the sampled ledger; none where nothing was sampled."""
+def ledger_rows(measured: Observed, environment: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every account of the sampled ledger, of the host that `environment` names; none where nothing was sampled."""
     found = ledger_of(measured)
     if found is None:
         return []
     return [
-        {"trial_id": measured.trial, "host": host, "wait_percent": None, **row, **_whose(row["domain"])}
+        {
+            "trial_id": measured.trial,
+            "host": environment["host"],
+            "wait_percent": None,
+            **row,
+            **_whose(row["domain"]),
+        }
         for row in found.rows()
     ]
 

@@ -23,7 +23,8 @@ def ledger_of(measured: Observed) -> Ledger | None:
     """The ledger of the trial's host; None where nothing was sampled."""
     if measured.sampled is None or measured.cpu is None:
         return None
-    return ledger(measured.sampled, measured.owners, _times(*measured.cpu))
+    host_cpus = measured.cpu[1]["idle_s"].keys()
+    return ledger(measured.sampled, measured.owners, _times(*measured.cpu), host_cpus)
 
 
 def ledger_findings(measured: Observed) -> Iterator[Finding]:

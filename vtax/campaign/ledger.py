@@ -5,14 +5,14 @@ or nobody's that is known: the kernel's own counts of a CPU decide. So the accou
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from vtax.statistics.interval import CONFIDENCE, proportion_interval
 
 Account = tuple[str, str]
-"""A domain (guest, neighbour, source, sink, controller, host, idle, steal) and a component of it."""
+"""A domain (guest, neighbour, peer, source, sink, switch, instrument, controller, host, idle, steal) and a component."""
 
 IDLE: Account = ("idle", "idle")
 STOLEN: Account = ("steal", "lost")
@@ -77,8 +77,13 @@ def interval(
     return len(on) * (share.low or 0.0), len(on) * (share.high or 0.0)
 
 
-def ledger(told: dict[str, Any], owners: dict[str, Any], times: Mapping[int, CpuTime]) -> Ledger:
-    """File what the agent's `cpu.read` told; `owners` as Host.owners names threads and processes."""
+def ledger(
+    told: dict[str, Any], owners: dict[str, Any], times: Mapping[int, CpuTime], host_cpus: Collection[int]
+) -> Ledger:
+    """File what the agent's `cpu.read` told; `owners` as Host.owners names threads and processes.
+
+    `host_cpus` are those of the UUT's host and guests: interrupts on the others are the instrument's.
+    """
     accounts: dict[Account, Counter[int]] = {}
 
     def file(account: Account, cpu: int, samples: int) -> None:
@@ -86,7 +91,7 @@ def ledger(told: dict[str, Any], owners: dict[str, Any], times: Mapping[int, Cpu
             accounts.setdefault(account, Counter())[cpu] += samples
 
     for sample in told["samples"]:
-        file(account_of(sample, owners), sample["cpu"], sample["samples"])
+        file(account_of(sample, owners, host_cpus), sample["cpu"], sample["samples"])
     slots = {}
     for cpu in told["cpus"]:
         number, time = cpu["cpu"], times[cpu["cpu"]]
@@ -101,11 +106,11 @@ def ledger(told: dict[str, Any], owners: dict[str, Any], times: Mapping[int, Cpu
     return Ledger(accounts, slots)
 
 
-def account_of(sample: dict[str, Any], owners: dict[str, Any]) -> Account:
-    """The account of a sample: interrupts are the host's, whomever they interrupt."""
+def account_of(sample: dict[str, Any], owners: dict[str, Any], host_cpus: Collection[int]) -> Account:
+    """The account of a sample: interrupts are the host's, or on other CPUs the instrument's, whomever they interrupt."""
     threads, processes = owners["threads"], owners["processes"]
     if sample["context"] != "task":
-        return ("host", sample["context"])
+        return ("host" if sample["cpu"] in host_cpus else "instrument", sample["context"])
     if sample["tid"] == 0:
         return IDLE
     # A thread that has ended meanwhile is its process's, and a process that has, its parent's.

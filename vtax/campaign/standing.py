@@ -19,7 +19,7 @@ _TRIALS = """
            frames_sent, frames_received, received_mbps
     FROM trials LEFT JOIN (
         SELECT trial_id, sum(frames_sent) AS frames_sent, sum(frames_received) AS frames_received,
-               sum(received_mbps) AS received_mbps
+               sum(coalesce(received_mbps, goodput_mbps)) AS received_mbps
         FROM flows WHERE role = 'victim' GROUP BY trial_id
     ) USING (trial_id) ORDER BY trial_id
 """
@@ -27,7 +27,10 @@ _TRIALS = """
 
 @dataclass(frozen=True)
 class Trial:
-    """A committed trial, as far as it decides what comes next. Frames and what is received are of all streams."""
+    """A committed trial, as far as it decides what comes next. Frames and what is received are of all streams.
+
+    Streams of data have no frames, and are received as goodput; echoes have neither.
+    """
 
     number: int
     block: int
@@ -55,7 +58,7 @@ class Trial:
             usable=row["verdict"] != "invalid",
             search=search,
             step=row["step"],
-            intended_mbps=row["intended_mbps"] or 0.0,
+            intended_mbps=row.get("intended_mbps") or 0.0,
             warmup_s=row["warmup_s"] or 0.0,
             duration_s=row["duration_s"] or 0.0,
             wall_s=row["wall_s"] or 0.0,
@@ -68,11 +71,12 @@ class Trial:
     @classmethod
     def of(cls, record: TrialRecord) -> "Trial":
         """From what is about to be committed; the same as what is read of it afterwards."""
+        victim = [flow for flow in record.flows if flow["role"] == "victim"]
         sums = {
-            name: sum(flow[name] for flow in record.flows if flow["role"] == "victim")
-            for name in ("frames_sent", "frames_received", "received_mbps")
+            name: sum(flow.get(name) or 0 for flow in victim) for name in ("frames_sent", "frames_received")
         }
-        return cls.read({**record.trial, **sums})
+        received_mbps = sum(flow.get("received_mbps") or flow.get("goodput_mbps") or 0.0 for flow in victim)
+        return cls.read({**record.trial, **sums, "received_mbps": received_mbps})
 
 
 class Standing:

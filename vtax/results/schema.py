@@ -238,7 +238,8 @@ CPU: Final = Table(
             "domain",
             STRING,
             "",
-            "whose time it is: guest, neighbour, peer, server, source, sink, switch, controller, host, idle, or steal",
+            "whose time it is: guest, neighbour, peer, server, source, sink, switch, instrument, controller, host, "
+            "idle, steal",
         ),
         Column(
             "guest", INT32, "", "number of the guest whose time it is, from 0; null for what is no guest's"

@@ -25,6 +25,9 @@ def check_modes(
     if file.precision and file.precision.of == "maximum" and len(loads) < 2:
         problem = "a maximum needs a factor intended_mbps of two loads at least"
         raise document.error(("precision", "of"), problem)
+    if file.search and file.workload.kind != "forwarding":
+        problem = f"a search is for frames; leave it out, or the {file.workload.kind} workload"
+        raise document.error(("search",), problem)
     if file.search:
         for cell in cells:
             _check_search(document, file.search, factors, cell)

@@ -16,6 +16,9 @@ BURST_BYTES = 64 * 1024
 LIMIT_BYTES = 300_000
 """More than a socket's default send buffer holds, so that a full queue blocks the sender and drops nothing."""
 
+HOST_LIMIT_BYTES = 1000 * 1538
+"""What a host's own queue holds, as Linux has it by default: a thousand full frames (txqueuelen)."""
+
 ONE_QUEUE = {"num_tx_queues": 1, "num_rx_queues": 1}
 """A wire is one queue: frames keep their order, and one program at a time sees them."""
 SEGMENTATION = (
@@ -72,7 +75,7 @@ def tag_inside(end: LinkEnd) -> None:
     set_offload(end.namespace, end.interface, TAGS, False)
 
 
-def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:
+def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes: int = LIMIT_BYTES) -> None:
     """Give what `end` sends the link's rate (layer 1; None is unlimited) and its answer to a full far ring.
 
     With flow control a queue holds back what the far ring has no room for, and with it the sender. Without, the
@@ -82,7 +85,7 @@ def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:
         _run(
             end.namespace,
             f"tc qdisc replace dev {end.interface} root tbf rate {round(link_mbps * 1e6)}bit "
-            f"burst {BURST_BYTES} limit {LIMIT_BYTES} overhead {OVERHEAD_BYTES}",
+            f"burst {BURST_BYTES} limit {limit_bytes} overhead {OVERHEAD_BYTES}",
         )
     elif flow_control:
         _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")

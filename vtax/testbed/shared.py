@@ -22,7 +22,15 @@ from vtax.testbed.guest import (
     nic,
 )
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, tag_inside
+from vtax.testbed.link import (
+    HOST_LIMIT_BYTES,
+    LIMIT_BYTES,
+    LinkEnd,
+    complete_frames,
+    make_link,
+    shape,
+    tag_inside,
+)
 from vtax.testbed.port import BridgePort
 from vtax.testbed.settings import LocalSettings
 
@@ -90,9 +98,9 @@ class SharedTestbed:
             switch.attach(member.interface, mac)
             for sender in (end, member):
                 shape(sender, self.settings.link_mbps, self.settings.flow_control)
-        for sender in (trunk, uut):
+        for sender, limit_bytes in ((trunk, LIMIT_BYTES), (uut, HOST_LIMIT_BYTES)):
             tag_inside(sender)
-            shape(sender, self.settings.link_mbps, self.settings.flow_control)
+            shape(sender, self.settings.link_mbps, self.settings.flow_control, limit_bytes)
         self.uut.give_ingress_context(uut.interface, "host")
         self.switch.give_ingress_context(trunk.interface, "agents")
         self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)

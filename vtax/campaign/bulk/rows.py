@@ -31,7 +31,7 @@ def record(
         trial=trial,
         flows=[row for guest, flows in guests for row in flow_rows(number, "victim", guest, flows, window_s)],
         series=[row for guest, flows in guests for row in series_rows(number, "victim", guest, flows)],
-        cpu=[*counted_rows(measured), *ledger_rows(measured, environment["host"])],
+        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         environment=surroundings,
     )
 

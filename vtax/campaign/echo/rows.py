@@ -39,7 +39,7 @@ def record(
             *(row for guest, of in others for row in flow_rows(number, "neighbour", guest, of, window_s)),
         ],
         series=[row for guest, of in others for row in series_rows(number, "neighbour", guest, of)],
-        cpu=[*counted_rows(measured), *ledger_rows(measured, environment["host"])],
+        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         latency=[
             {
                 "trial_id": number,

@@ -58,7 +58,7 @@ def record(
         flows=flows,
         cpu=[
             *_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
-            *ledger_rows(measured, environment["host"]),
+            *ledger_rows(measured, environment),
         ],
         hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[
