@@ -11,7 +11,16 @@ from bench.page import page
 from bench.tools import versions
 from validation.parts import are_known, carry_out, facts
 
-PARTS = ("generation", "forwarding", "pacing", "sink_cost", "request_response", "idle", "search_cost")
+PARTS = (
+    "generation",
+    "forwarding",
+    "pacing",
+    "sink_cost",
+    "request_response",
+    "streams",
+    "idle",
+    "search_cost",
+)
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"
 

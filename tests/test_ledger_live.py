@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vtax.campaign.forwarding.limits import LEDGER_APART, LEDGER_CONFIDENCE
+from vtax.campaign.crosscheck import LEDGER_APART, LEDGER_CONFIDENCE
 from vtax.campaign.ledger import Account, CpuTime, interval, ledger
 from vtax.campaign.sampling import CpuMeter
 from vtax.cli import main
@@ -51,8 +51,8 @@ def meter(tmp_path: Path) -> Iterator[CpuMeter]:
     try:
         host.create()
         host.start_agent("sink", "agents")
-        meter = CpuMeter(host, "sink")
-        meter.open()
+        meter = CpuMeter(997)
+        meter.open(host, "sink")
         assert meter.refused is None
         yield meter
     finally:
@@ -120,6 +120,7 @@ def wait_until_spinning(pids: list[int]) -> None:
 def test_a_trials_ledger_holds_all_its_traffic(scenario: Path, tmp_path: Path) -> None:
     """A router in the kernel: the source's thread, the ingress thread, and the soft interrupts on top of both."""
     options = ["--platform", "raw", "--repetitions", "1", "--duration", "1", "--set", "intended_mbps=max"]
+    options += ["--set", "workload.cpu_samples_hz=997"]
     main(["run", str(scenario), *options, "--out", str(tmp_path / "out")])
     result = Result.open(tmp_path / "out")
     trials = result.query(
@@ -141,10 +142,10 @@ def test_a_trials_ledger_holds_all_its_traffic(scenario: Path, tmp_path: Path) -
 def test_without_samples_the_trial_is_counted_and_says_so(
     scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("vtax.campaign.sampling.SAMPLES_HZ", 0)
+    monkeypatch.setattr("vtax.campaign.path.CpuMeter", lambda _hz: CpuMeter(20_000))
     main(["run", str(scenario), "--platform", "raw", "--repetitions", "1", "--out", str(tmp_path / "out")])
     assert (
-        "CPU time is counted, not sampled: sink: cpu.open: hz: 0 is not in 1 to 10000"
+        "CPU time is counted, not sampled: sink: cpu.open: hz: 20000 is not in 1 to 10000"
         in capsys.readouterr().err
     )
     result = Result.open(tmp_path / "out")

@@ -28,6 +28,8 @@ class End:
     address: str
     cpu: int
     """As the end's own kernel counts."""
+    shares_clock: bool
+    """Whether its kernel's clock is the host's."""
 
     def call(self, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
         """Ask its agent."""
@@ -65,7 +67,7 @@ class EndsPath(Path):
         self.testbed.build(self.preset.platform().port)
         begun = self.testbed.uut.counters([])["at_s"]
         try:
-            hello_s, _ = self.start_guests()
+            hello_s = self.start_guests()
             self.ends = [(self._make_peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
             self.cpu_meter.open(self.testbed.source, self.ends[0][0].agent)
             for peer, other in self.ends:
@@ -89,7 +91,7 @@ class EndsPath(Path):
         """An end outside the guests' host, with an agent of its own."""
         host.start_agent(agent, "agents")
         host.call(agent, "guest.configure", configuration)
-        return End(host, agent, interface, address, self.testbed.settings.cpus["agents"][0])
+        return End(host, agent, interface, address, self.testbed.settings.cpus["agents"][0], True)
 
     def _make_peer(self, stream: StreamAddresses) -> End:
         testbed, number = self.testbed, stream.stream

@@ -12,7 +12,7 @@ from typing import Any
 from vtax.statistics.interval import CONFIDENCE, proportion_interval
 
 Account = tuple[str, str]
-"""A domain (guest, neighbour, peer, source, sink, switch, instrument, controller, host, idle, steal) and a component."""
+"""A domain and a component of it; docs/cpu-ledger.md lists them."""
 
 IDLE: Account = ("idle", "idle")
 STOLEN: Account = ("steal", "lost")
@@ -107,7 +107,7 @@ def ledger(
 
 
 def account_of(sample: dict[str, Any], owners: dict[str, Any], host_cpus: Collection[int]) -> Account:
-    """The account of a sample: interrupts are the host's, or on other CPUs the instrument's, whomever they interrupt."""
+    """The account of a sample: interrupts are the host's, on other CPUs the instrument's, whomever they interrupt."""
     threads, processes = owners["threads"], owners["processes"]
     if sample["context"] != "task":
         return ("host" if sample["cpu"] in host_cpus else "instrument", sample["context"])

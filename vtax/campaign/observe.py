@@ -33,15 +33,15 @@ def observe(
     measured.wall_s = time.monotonic() - begun
 
 
-def arm_cpus(path: Path, work: WorkloadKeys) -> None:
-    """Have the CPUs sampled in the window of a trial that is about to go."""
-    path.cpu_meter.arm(work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
+def arm_cpus(path: Path, work: WorkloadKeys, begin: float) -> None:
+    """Have the CPUs sampled in the window of a trial that begins at a moment of the host's clock."""
+    ahead_s = begin - time.monotonic()
+    path.cpu_meter.arm(ahead_s + work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
 
 
-def watch_cpus(path: Path, work: WorkloadKeys) -> Twice:
-    """Count CPU time in the window of a trial that goes now; returns at the window's end."""
-    went = time.monotonic()
-    sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
+def watch_cpus(path: Path, work: WorkloadKeys, begin: float) -> Twice:
+    """Count CPU time in that window; returns at its end."""
+    sleep_until(begin + work.warmup_s + SAMPLE_INSET_S)
     first = path.testbed.uut.counters(path.uut_cpus)
-    sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
+    sleep_until(begin + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
     return first, path.testbed.uut.counters(path.uut_cpus)

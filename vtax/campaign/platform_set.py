@@ -8,6 +8,7 @@ from typing import Any
 from vtax.inputs import advised, suggestion
 from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.local import require_far_protocols
 
 
 @dataclass
@@ -87,6 +88,7 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
             try:
                 kind = platforms.known[cell.platform].platform()
                 kind.check_protocols(cell.workload.protocols)
+                require_far_protocols(cell.workload.far_protocols)
             except PlatformUnusable as unusable:
                 platforms.refused[cell.key] = unusable
 

@@ -72,11 +72,13 @@ class Trial:
     def of(cls, record: TrialRecord) -> "Trial":
         """From what is about to be committed; the same as what is read of it afterwards."""
         victim = [flow for flow in record.flows if flow["role"] == "victim"]
-        sums = {
+        sums: dict[str, float] = {
             name: sum(flow.get(name) or 0 for flow in victim) for name in ("frames_sent", "frames_received")
         }
-        received_mbps = sum(flow.get("received_mbps") or flow.get("goodput_mbps") or 0.0 for flow in victim)
-        return cls.read({**record.trial, **sums, "received_mbps": received_mbps})
+        sums["received_mbps"] = sum(
+            flow.get("received_mbps") or flow.get("goodput_mbps") or 0.0 for flow in victim
+        )
+        return cls.read({**record.trial, **sums})
 
 
 class Standing:

@@ -1,12 +1,13 @@
 """Streams of data between pairs of ends: connected before a trial goes, drained and closed after it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from vtax.campaign.ends import End
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Bulk
+from vtax.scenario.workloads import WorkloadKeys
 
 PORT = 5001
 CONNECT_MS = 10_000
@@ -15,6 +16,9 @@ QUIET_EMULATED_MS = 500
 DRAIN_LIMIT_MS = 2000
 DRAIN_LIMIT_EMULATED_MS = 10_000
 """What stands in the buffers when the senders stop; an emulated guest takes its time to take it."""
+
+HEAD_START_S = 0.05
+"""How far ahead the moment lies at which those who share the host's clock begin together."""
 
 
 @dataclass
@@ -37,6 +41,8 @@ class Streams:
     pairs: Sequence[tuple[End, End]]
     work: Bulk
     trial: int
+    receiver_options: Mapping[str, Any] = field(default_factory=dict)
+    """Of receivers' sockets, where they differ from what is asked for."""
 
     def connect(self, mtu: int) -> None:
         """Listen everywhere, and connect all at once."""
@@ -46,13 +52,16 @@ class Streams:
             (sender, "sender.open", self._connecting(sender, receiver, mtu))
             for sender, receiver in self.pairs
         ]
-        for finish in begin(asked):
+        for finish in ask(asked):
             finish(CONNECT_MS / 1000 + 5)
 
-    def go(self) -> list[Callable[[float], Any]]:
-        """Have all send at once, through warm-up and window; each of the results waits for its sender's end."""
-        asked = phases(self.trial, self.work.warmup_s, self.work.duration_s)
-        return begin([(sender, "sender.go", asked) for sender, _ in self.pairs])
+    def go(self, begin: float | None) -> list[Callable[[float], Any]]:
+        """Have all send through warm-up and window, from a moment of the host's clock on that they share, or at once.
+
+        Each of the results waits for its sender's end.
+        """
+        asked = phases(self.trial, self.work, begin)
+        return ask([(sender, "sender.go", asked) for sender, _ in self.pairs])
 
     def collect(self, runs: Sequence[dict[str, Any]], *, emulated: bool) -> list[Flows]:
         """Wait until everything has come, and ask what that was."""
@@ -79,7 +88,7 @@ class Streams:
             "flows": self.work.flows,
             "trial": self.trial,
             "duration_s": self.work.duration_s,
-            "options": self.work.options,
+            "options": {**self.work.options, **self.receiver_options},
         }
 
     def _connecting(self, sender: End, receiver: End, mtu: int) -> dict[str, Any]:
@@ -110,12 +119,18 @@ class Streams:
         return Flows(run, sent, came, series)
 
 
-def phases(trial: int, warmup_s: float, duration_s: float) -> dict[str, Any]:
-    """What `sender.go` and `echo.go` are asked."""
-    return {"trial": trial, "warmup_s": warmup_s or None, "duration_s": duration_s}
+def phases(trial: int, work: WorkloadKeys, begin: float | None) -> dict[str, Any]:
+    """What `sender.go` and `echo.go` are asked: to begin at a moment of the host's clock, or at once."""
+    at_ns = None if begin is None else round(begin * 1e9)
+    return {
+        "trial": trial,
+        "warmup_s": work.warmup_s or None,
+        "duration_s": work.duration_s,
+        "at_ns": at_ns,
+    }
 
 
-def begin(calls: Sequence[tuple[End, str, dict[str, Any]]]) -> list[Callable[[float], Any]]:
+def ask(calls: Sequence[tuple[End, str, dict[str, Any]]]) -> list[Callable[[float], Any]]:
     """Ask all at once; each of the results waits for its answer."""
 
     def waiting(end: End, ticket: str) -> Callable[[float], Any]:

@@ -1,13 +1,17 @@
 //! # For how long an endpoint is at work
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::wait::LOOK_UP_NS;
 use crate::Error;
 use crate::error::check_positive;
+use crate::traffic::clock::{now_ns, sleep_until};
 
 const LONGEST_PHASE_S: f64 = 3600.0;
+const MOST_AHEAD_NS: u64 = 10_000_000_000;
 
 /// `sender.go`, `echo.go`: for how long to send.
 #[derive(Clone, Debug, Deserialize)]
@@ -17,6 +21,9 @@ pub(crate) struct RunParams {
     /// Null for none.
     warmup_s: Option<f64>,
     duration_s: f64,
+    /// When to begin, CLOCK_MONOTONIC, for who shares this kernel's clock; a moment gone by is now. Null: at once.
+    #[serde(default)]
+    at_ns: Option<u64>,
 }
 
 /// When a run's phases begin and end, CLOCK_MONOTONIC.
@@ -30,7 +37,24 @@ pub(super) struct Times {
 
 impl RunParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_phases(self.warmup_s, self.duration_s)
+        check_phases(self.warmup_s, self.duration_s)?;
+        let ahead_ns = self.at_ns.unwrap_or(0).saturating_sub(now_ns());
+        if ahead_ns > MOST_AHEAD_NS {
+            let problem = format!("is {:.1} s ahead, more than 10", ahead_ns as f64 / 1e9);
+            return Err(Error::params("at_ns", problem));
+        }
+        Ok(())
+    }
+
+    /// Sleeps until the run is to begin, and returns when that is. Setting `abort` ends it within milliseconds.
+    pub(super) fn await_begin(&self, abort: &AtomicBool) -> u64 {
+        let Some(at_ns) = self.at_ns else {
+            return now_ns();
+        };
+        while now_ns() < at_ns && !abort.load(Ordering::Relaxed) {
+            sleep_until(at_ns.min(now_ns() + LOOK_UP_NS));
+        }
+        now_ns()
     }
 
     /// Of a run that begins at `begin_ns`.
@@ -73,6 +97,26 @@ mod tests {
         assert_eq!((times.begin_ns, times.start_ns, times.end_ns), expected);
         let times = read(json!(null), json!(1e-9)).times(7);
         assert_eq!((times.start_ns, times.end_ns), (7, 8));
+    }
+
+    #[test]
+    fn a_run_begins_when_it_is_told_to() {
+        let mut params = read(json!(null), json!(1));
+        let abort = AtomicBool::new(false);
+        let at_ns = now_ns() + 20_000_000;
+        params.at_ns = Some(at_ns);
+        assert!(params.check().is_ok());
+        assert!(params.await_begin(&abort) >= at_ns);
+        params.at_ns = Some(now_ns() + 2 * MOST_AHEAD_NS);
+        assert!(
+            params
+                .check()
+                .unwrap_err()
+                .to_string()
+                .starts_with("at_ns: is 20.0 s")
+        );
+        abort.store(true, Ordering::Relaxed);
+        assert!(params.await_begin(&abort) < at_ns + MOST_AHEAD_NS);
     }
 
     #[test]

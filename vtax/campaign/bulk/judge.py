@@ -6,8 +6,12 @@ from vtax.campaign.bulk.trial import Streamed
 from vtax.campaign.crosscheck import ledger_findings
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.stream_findings import start_findings, stream_findings
+from vtax.campaign.streams import Flows
 from vtax.campaign.surroundings import surroundings_findings
-from vtax.campaign.verdict import Finding, Judgement, judged
+from vtax.campaign.verdict import Finding, Judgement, Verdict, judged
+
+BUFFER_DROPS_SUSPECT = 0.001
+"""Share of the datagrams that a peer's own socket had no room for: the instrument's loss, not the guest's."""
 
 
 def judge(measured: Streamed, *, emulated: bool) -> Judgement:
@@ -18,8 +22,17 @@ def judge(measured: Streamed, *, emulated: bool) -> Judgement:
 def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:
     for guest, flows in enumerate(measured.flows):
         yield from stream_findings(guest, flows)
+        if measured.work.direction == "sending":
+            yield from _peer(guest, flows)
     if not emulated:
         yield from start_findings(measured.start_spread_ms, "guests")
     yield from surroundings_findings(measured)
     yield from ledger_findings(measured)
     yield from guest_findings(measured)
+
+
+def _peer(guest: int, flows: Flows) -> Iterator[Finding]:
+    messages = sum(flow["messages"] for flow in flows.came["flows"])
+    dropped = flows.came["buffer_drops"] or 0
+    if dropped > BUFFER_DROPS_SUSPECT * max(messages, 1):
+        yield Verdict.SUSPECT, f"the peer of guest {guest} had no room for {dropped} datagrams"

@@ -20,4 +20,5 @@ class BulkPath(EndsPath):
             nics[guest.interfaces[0]["mac"]],
             stream.uut_in_ip,
             0 if own_kernel else testbed.settings.cpus["guests"][0],
+            not own_kernel,
         )

@@ -1,5 +1,6 @@
 """One trial of bulk streams: listen, connect, go, warm up, measure, drain, collect."""
 
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -7,8 +8,11 @@ from typing import Any
 from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.observe import arm_cpus, observe, watch_cpus
 from vtax.campaign.observed import Observed
-from vtax.campaign.streams import Flows, Streams
+from vtax.campaign.streams import HEAD_START_S, Flows, Streams
 from vtax.scenario import Bulk, Cell
+
+PEER_BUFFER_BYTES = 16 << 20
+"""Datagrams of a tenth of a second at 1000 Mbit/s."""
 
 
 @dataclass
@@ -25,9 +29,12 @@ class Streamed(Observed):
 
     @property
     def start_spread_ms(self) -> float | None:
-        """Between the first and the last guest's start, by the host's clock; None where one did not start."""
+        """Between the first and the last guest's start, by the host's clock; None where one did not start.
+
+        Of senders that are guests, what their peers received first tells.
+        """
         if self.work.direction == "sending":
-            starts = [flows.came["start_ns"] for flows in self.flows]
+            starts = [flows.came["first_arrival_ns"] for flows in self.flows]
         else:
             starts = [flows.run["start_ns"] for flows in self.flows]
         if not starts or any(start is None for start in starts):
@@ -48,12 +55,16 @@ def _run(path: BulkPath, measured: Streamed, emulated: bool) -> None:
     work = measured.work
     sending = work.direction == "sending"
     pairs = [(guest, peer) if sending else (peer, guest) for peer, guest in path.ends]
-    streams = Streams(pairs, work, measured.trial)
+    # A peer is the instrument: it shall lose nothing.
+    options = {"receive_buffer_bytes": PEER_BUFFER_BYTES} if sending and work.transport == "udp" else {}
+    streams = Streams(pairs, work, measured.trial, options)
     try:
         streams.connect(path.testbed.settings.mtu)
-        arm_cpus(path, work)
-        runs = streams.go()
-        measured.cpu = watch_cpus(path, work)
+        together = all(sender.shares_clock for sender, _ in pairs)
+        begin = time.monotonic() + (HEAD_START_S if together else 0.0)
+        arm_cpus(path, work, begin)
+        runs = streams.go(begin if together else None)
+        measured.cpu = watch_cpus(path, work, begin)
         told = [finish(work.warmup_s + work.duration_s + 10) for finish in runs]
         measured.flows = streams.collect(told, emulated=emulated)
         measured.sampled = path.cpu_meter.read()

@@ -1,5 +1,6 @@
 """One trial of echoes: have the other routers forward, ask through the first, collect."""
 
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +9,7 @@ from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.ends import End
 from vtax.campaign.observe import arm_cpus, observe, watch_cpus
 from vtax.campaign.observed import Observed
-from vtax.campaign.streams import Flows, Streams, begin, phases
+from vtax.campaign.streams import HEAD_START_S, Flows, Streams, ask, phases
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Cell, Echo
 
@@ -57,10 +58,11 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
     try:
         asker.call("echo.open", _way(asker, answerer, work, timeout_ms))
         streams.connect(path.testbed.settings.mtu)
-        arm_cpus(path, work)
-        runs = streams.go()
-        (asked,) = begin([(asker, "echo.go", phases(measured.trial, work.warmup_s, work.duration_s))])
-        measured.cpu = watch_cpus(path, work)
+        begin = time.monotonic() + HEAD_START_S
+        arm_cpus(path, work, begin)
+        runs = streams.go(begin)
+        (asked,) = ask([(asker, "echo.go", phases(measured.trial, work, begin))])
+        measured.cpu = watch_cpus(path, work, begin)
         patience_s = work.warmup_s + work.duration_s + timeout_ms / 1000 + 10
         measured.run = asked(patience_s)
         measured.tally = asker.call("echo.collect", {})

@@ -56,7 +56,7 @@ class ForwardingPath(Path):
         self.testbed.build(kind.port)
         begun = self.testbed.uut.counters([])["at_s"]
         try:
-            hello_s, _ = self.start_guests()
+            hello_s = self.start_guests()
             sink = self.testbed.sink.call(
                 "sink",
                 "sink.open",

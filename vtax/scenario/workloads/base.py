@@ -48,6 +48,11 @@ class WorkloadKeys(Keys):
         """Kernel modules that it takes beside those of IPv4."""
         return self.encapsulation.protocols
 
+    @property
+    def far_protocols(self) -> tuple[str, ...]:
+        """The same of the far ends outside the host: source and sink make their frames themselves."""
+        return ()
+
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """What keeps it from being carried out on such links."""
         yield from ()

@@ -69,6 +69,11 @@ class Bulk(WorkloadKeys):
         """SCTP is a module."""
         return ("sctp",) if self.transport == "sctp" else ()
 
+    @property
+    def far_protocols(self) -> tuple[str, ...]:
+        """Peers have sockets of their kernel's as well."""
+        return self.protocols
+
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Guests that are no end hosts, and messages that their transport cannot take."""
         yield from shared_uplink(self.kind, testbed)

@@ -89,7 +89,7 @@ impl Echo {
         let latency = CpuLatency::hold();
         let thread = ThreadTime::of_this_thread().ok();
         let mut tally = Tally::new(self.params.timeout_ns());
-        let times = params.times(now_ns());
+        let times = params.times(params.await_begin(abort));
         self.ask(params.trial, times, &mut tally, abort)
             .context("cannot receive on the echo's socket")?;
         self.tally = Some(tally);

@@ -22,6 +22,8 @@ const STEPS_AT_ONCE: usize = 3000;
 pub(crate) struct CollectReply {
     drain_ms: f64,
     ended: Ended,
+    /// The first arrival of any phase and flow, CLOCK_MONOTONIC: when who sends began, as it is seen here. Null where there was none.
+    first_arrival_ns: Option<u64>,
     /// The first measured arrival of any flow, CLOCK_MONOTONIC: where the series begin. Null where there was none.
     start_ns: Option<u64>,
     refused: Refused,
@@ -76,6 +78,7 @@ pub(super) fn collect(
     Ok(CollectReply {
         drain_ms: (now_ns() - begin_ns) as f64 / 1e6,
         ended,
+        first_arrival_ns: ledger.first_arrival_ns,
         start_ns: ledger.start_ns,
         refused: ledger.refused,
         buffer_drops: buffer_drops()?,

@@ -30,6 +30,8 @@ pub(super) struct Ledger {
     pub(super) refused: Refused,
     /// The first measured arrival of any flow.
     pub(super) start_ns: Option<u64>,
+    /// The first arrival of any phase.
+    pub(super) first_arrival_ns: Option<u64>,
     /// The last arrival of any phase.
     pub(super) arrival_ns: Option<u64>,
     /// Why the receiver's thread ended by itself.
@@ -47,6 +49,7 @@ impl Ledger {
             flows: (0..params.flows).map(|_| flow()).collect(),
             refused: Refused::default(),
             start_ns: None,
+            first_arrival_ns: None,
             arrival_ns: None,
             problem: None,
         }
@@ -81,6 +84,7 @@ impl Ledger {
     /// Counts what came of a record that was admitted.
     #[inline]
     pub(super) fn count(&mut self, piece: &Piece, now_ns: u64) {
+        self.first_arrival_ns.get_or_insert(now_ns);
         self.arrival_ns = Some(now_ns);
         let start_ns = match piece.record.phase {
             Phase::Warmup => now_ns,
@@ -182,6 +186,7 @@ mod tests {
         ledger.count(&came(1, Phase::Measure), 1_000_000_000);
         ledger.count(&came(0, Phase::Measure), 1_000_000_000 + STEP_NS);
         assert_eq!(ledger.start_ns, Some(1_000_000_000));
+        assert_eq!(ledger.first_arrival_ns, Some(5));
         assert_eq!(ledger.flows[0].series(), [0, 100]);
         assert_eq!(ledger.flows[1].series(), [100]);
     }

@@ -79,7 +79,7 @@ impl Sender {
         let thread = ThreadTime::of_this_thread().ok();
         let plan = Plan {
             trial: params.trial,
-            times: params.times(now_ns()),
+            times: params.times(params.await_begin(abort)),
             interval_ns: self.params.interval_ns(),
             flows: self.flows.len(),
         };

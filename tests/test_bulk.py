@@ -1,0 +1,220 @@
+"""Streams between end hosts: what a scenario may ask, and what is made of what the endpoints tell."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vtax.campaign.bulk.judge import judge
+from vtax.campaign.bulk.rows import headline, record
+from vtax.campaign.bulk.trial import Streamed
+from vtax.campaign.standing import Trial
+from vtax.campaign.streams import Flows
+from vtax.campaign.verdict import Verdict
+from vtax.inputs import InputError
+from vtax.scenario import Bulk, Cell, TestbedSettings, load_scenario
+
+SCENARIO = """
+name: own/bulk
+title: Streams
+question: How fast?
+workload: {kind: bulk}
+testbed: {link_mbps: 1000, flow_control: true, uplink: shared}
+factors:
+  platform: [raw]
+  guests: [1, 2]
+repetitions: 1
+"""
+SECOND_NS = 1_000_000_000
+
+
+def written(directory: Path, old: str = "", new: str = "") -> str:
+    assert old in SCENARIO
+    path = directory / "own.yaml"
+    path.write_text(SCENARIO.replace(old, new).lstrip())
+    return str(path)
+
+
+def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
+    one, two = load_scenario(written(tmp_path)).cells()
+    assert (one.testbed.guests, two.testbed.guests) == (1, 2)
+    assert one.plot != two.plot
+    assert one.bulk.transport == "tcp"
+    with pytest.raises(TypeError, match="is bulk, not forwarding"):
+        assert one.forwarding
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("kind: bulk", "kind: bluk", 'workload.kind: "bluk" is not allowed; did you mean "bulk"?'),
+        (
+            "kind: bulk",
+            "duration_s: 1",
+            'own.yaml:4: workload: key "kind" is missing; allowed: forwarding, bulk',
+        ),
+        ("kind: bulk", "kind: bulk, frame_bytes: 64", 'workload.frame_bytes: unknown key "frame_bytes"'),
+        ("kind: bulk", "kind: bulk, flows: 65", "workload.flows: 65 is too large; allowed: 1 to 64"),
+        ("kind: bulk", "kind: bulk, transport: dccp", '"dccp" is not allowed; allowed: tcp, udp, sctp'),
+        (
+            "kind: bulk",
+            "kind: bulk, transport: udp, message_bytes: 1473",
+            "workload.message_bytes: 1473 does not fit a packet of mtu 1500; allowed with udp: 24 to 1472",
+        ),
+        (
+            "kind: bulk",
+            "kind: bulk, transport: udp, congestion: cubic",
+            "workload.congestion: udp leaves no such choice; allowed: default",
+        ),
+        ("guests: [1, 2]", "frame_bytes: [64]", "factors.frame_bytes: a bulk workload has no such key"),
+        ("guests: [1, 2]", "guests: [9]", "factors.guests: 9 is too large"),
+        (", uplink: shared", "", "testbed.uplink: 2 guests need one link that they share; allowed: shared"),
+        (
+            "repetitions: 1",
+            "repetitions: 1\nsearch: {}",
+            "search: a search is for frames; leave it out, or the bulk workload",
+        ),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        load_scenario(written(tmp_path, old, new))
+    assert said in str(refused.value)
+
+
+def test_one_guest_of_dedicated_links_is_no_end_host(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(SCENARIO.replace(", uplink: shared", "").replace("[1, 2]", "[1]"))
+    with pytest.raises(
+        InputError, match=r"testbed.uplink: the guests of a bulk workload are behind one link"
+    ):
+        load_scenario(str(path))
+
+
+def test_pieces_are_what_costs_the_sender_little() -> None:
+    work = {"kind": "bulk"}
+    sizes = {
+        name: Bulk.model_validate({**work, "transport": name}).piece_bytes(1500) for name in ("tcp", "udp")
+    }
+    assert sizes == {"tcp": 65536, "udp": 1472}
+    assert Bulk.model_validate({**work, "message_bytes": 100}).piece_bytes(1500) == 100
+
+
+def test_options_leave_to_the_kernels_what_was_not_asked_for() -> None:
+    assert Bulk.model_validate({"kind": "bulk"}).options == {"no_delay": False}
+    assert Bulk.model_validate({"kind": "bulk", "transport": "udp"}).options == {}
+    asked = {"kind": "bulk", "congestion": "reno", "buffer_bytes": 65536, "no_delay": True}
+    assert Bulk.model_validate(asked).options == {
+        "congestion": "reno",
+        "no_delay": True,
+        "send_buffer_bytes": 65536,
+        "receive_buffer_bytes": 65536,
+    }
+
+
+def streamed(guests: int = 2, **work: Any) -> Streamed:
+    """A whole trial in which every guest sends 100 Mbit/s over one connection for a second."""
+    workload = Bulk.model_validate({"kind": "bulk", "duration_s": 1.0, **work})
+    cell = Cell(
+        key=f"platform=raw guests={guests}",
+        factors={"platform": "raw", "guests": guests},
+        workload=workload,
+        testbed=TestbedSettings(link_mbps=1000.0, flow_control=True, uplink="shared", guests=guests),
+        platform="raw",
+        platform_overrides={},
+        plot="platform=raw",
+    )
+    measured = Streamed(1, cell, datetime.now(UTC))
+    measured.flows = [_flows(guest * 1_000_000) for guest in range(guests)]
+    measured.wall_s = 2.5
+    return measured
+
+
+def _flows(start_ns: int) -> Flows:
+    tcp = {"retransmissions": 3, "rtt_us": 1500}
+    sent = {
+        "flow": 0,
+        "messages": 191,
+        "bytes": 12_500_000,
+        "send_errors": {},
+        "problem": None,
+        "tcp": tcp,
+    }
+    came = {"flow": 0, "goodput_mbps": 100.0, "messages": 190, "lost": None, "problem": None}
+    return Flows(
+        {"start_ns": start_ns, "end_ns": start_ns + SECOND_NS, "aborted": False},
+        [sent],
+        {
+            "start_ns": start_ns,
+            "first_arrival_ns": start_ns,
+            "ended": "complete",
+            "refused": {"trial": 0, "surplus": 0},
+            "buffer_drops": None,
+            "flows": [came],
+        },
+        [[1_250_000] * 10],
+    )
+
+
+def test_rows_are_what_the_endpoints_told() -> None:
+    measured = streamed()
+    rows = record(measured, judge(measured, emulated=False), {"block": 0}, {"host": "local"})
+    assert (rows.trial["guests"], rows.trial["transport"], rows.trial["verdict"]) == (2, "tcp", "valid")
+    assert rows.trial["start_spread_ms"] == 1.0
+    assert [(row["guest"], row["stream"], row["goodput_mbps"]) for row in rows.flows] == [
+        (0, 0, 100.0),
+        (1, 0, 100.0),
+    ]
+    assert rows.flows[0]["offered_goodput_mbps"] == pytest.approx(100.0)
+    assert (rows.flows[0]["retransmissions"], rows.flows[0]["rtt_ns"]) == (3, 1_500_000)
+    assert len(rows.series) == 20
+    assert {row["goodput_mbps"] for row in rows.series} == {100.0}
+    place = {"attempt": 0, "search": None, "step": None}
+    assert (
+        Trial.of(record(measured, judge(measured, emulated=False), {"block": 0, **place}, {})).received_mbps
+        == 200
+    )
+    assert headline(measured) == "goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
+
+
+def test_the_spread_of_receiving_guests_is_their_peers() -> None:
+    measured = streamed(direction="receiving")
+    for flows in measured.flows:
+        flows.came["first_arrival_ns"] = 10**12  # by a clock of the guest's own
+    assert measured.start_spread_ms == 1.0
+
+
+def test_an_undisturbed_trial_is_valid() -> None:
+    assert judge(streamed(), emulated=False).verdict is Verdict.VALID
+
+
+def test_a_flow_that_broke_off_is_named_with_its_guest() -> None:
+    measured = streamed()
+    measured.flows[1].sent[0]["problem"] = "Connection reset by peer"
+    judgement = judge(measured, emulated=False)
+    assert judgement.verdict is Verdict.INVALID
+    assert judgement.reasons == ("flow 0 of guest 1 broke off where it is sent: Connection reset by peer",)
+
+
+def test_late_starters_are_held_against_the_host_and_not_against_emulation() -> None:
+    measured = streamed()
+    measured.flows[1].came["first_arrival_ns"] = 11_000_000
+    assert judge(measured, emulated=False).verdict is Verdict.SUSPECT
+    assert judge(measured, emulated=True).verdict is Verdict.VALID
+
+
+def test_a_peer_without_room_is_the_instruments_fault_and_a_guest_without_is_a_result() -> None:
+    for direction, verdict in (("sending", Verdict.SUSPECT), ("receiving", Verdict.VALID)):
+        measured = streamed(direction=direction, transport="udp")
+        measured.flows[0].came["buffer_drops"] = 5
+        assert judge(measured, emulated=False).verdict is verdict
+
+
+def test_what_did_not_end_is_said() -> None:
+    measured = streamed()
+    measured.flows[0].came["ended"] = "limit"
+    measured.flows[0].came["refused"]["trial"] = 4
+    reasons = judge(measured, emulated=False).reasons
+    assert "data of guest 0 still came when the drain was over" in reasons
+    assert "the receiver of guest 0 refused 4 as trial" in reasons

@@ -1,0 +1,108 @@
+"""Streams between end hosts on this machine: real connections over one link that guests share."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.disturb import Act
+from vtax.cli import main
+from vtax.machine.ownership import OwnershipRecord
+from vtax.results import Result
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+LINK_MBPS = 100
+TCP_SHARE, UDP_SHARE = 1448 / 1538, 1472 / 1538
+"""Goodput of a full link: payload of full frames, of what they take at layer 1."""
+SCENARIO = f"""
+name: own/bulk
+title: Streams
+question: How fast?
+workload: {{kind: bulk, warmup_s: 0.5, duration_s: 1}}
+testbed: {{link_mbps: {LINK_MBPS}, flow_control: true, uplink: shared}}
+factors:
+  platform: [raw]
+  guests: [1, 2]
+repetitions: 1
+"""
+
+
+@pytest.fixture
+def bulk(tmp_path: Path) -> Path:
+    path = tmp_path / "bulk.yaml"
+    path.write_text(SCENARIO.lstrip())
+    return path
+
+
+def assert_fills_the_link(result: Result, usable: int) -> None:
+    """Goodput of all guests together is the link's, and each has a share; a busy machine's trials are left out."""
+    trials = result.query(
+        "SELECT trial_id, transport, guests, count(*) AS flows, sum(goodput_mbps) AS mbps, min(goodput_mbps) AS least "
+        "FROM trials JOIN flows USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL"
+    ).to_pylist()
+    assert len(trials) >= usable
+    for trial in trials:
+        share = TCP_SHARE if trial["transport"] == "tcp" else UDP_SHARE
+        assert trial["flows"] == trial["guests"]
+        assert trial["mbps"] == pytest.approx(share * LINK_MBPS, rel=0.05), trial
+        assert trial["least"] > 0.1 * trial["mbps"] / trial["guests"], trial
+
+
+@pytest.mark.parametrize("direction", ["sending", "receiving"])
+def test_guests_of_the_hosts_kernel_fill_the_link_they_share(
+    direction: str, bulk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = ["--platform", "raw,container", "--set", "transport=tcp,udp", "--set", f"direction={direction}"]
+    main(["run", str(bulk), *options, "--out", str(out)])
+    result = Result.open(out)
+    assert_fills_the_link(result, usable=6)
+    ledger = result.query(
+        "SELECT sum(percent) AS percent FROM cpu WHERE samples IS NOT NULL GROUP BY trial_id"
+    ).to_pylist()
+    cpus = len({cpu for role in result.campaign["testbed"]["cpus"].values() for cpu in role})
+    assert all(row["percent"] == pytest.approx(100 * cpus) for row in ledger)
+    series = result.query("SELECT count(*) AS steps FROM series GROUP BY trial_id, guest, stream").to_pylist()
+    assert all(10 <= row["steps"] <= 16 for row in series)
+
+
+@pytest.mark.parametrize("platform", ["uml", "qemu-virtio"])
+def test_guests_with_a_kernel_of_their_own_fill_the_link_they_share(
+    platform: str, bulk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    main(["run", str(bulk), "--platform", platform, "--set", "guests=2", "--out", str(out)])
+    assert_fills_the_link(Result.open(out), usable=1)
+
+
+def kill_second_guest(run: str) -> None:
+    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    (guest,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
+    os.kill(guest, signal.SIGKILL)
+
+
+def test_a_guest_that_ends_makes_the_trial_invalid_and_is_named(
+    bulk: Path, tmp_path: Path, in_the_trial: Callable[[Act], None]
+) -> None:
+    out = tmp_path / "out"
+    options = ["--platform", "container", "--set", "guests=2", "--duration", "3"]
+    in_the_trial(kill_second_guest)
+    main(["run", str(bulk), *options, "--out", str(out)])
+    trials = Result.open(out).query("SELECT verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
+    assert trials[0]["verdict"] == "invalid"
+    assert "guest1" in trials[0]["reasons"][0]
+
+
+def test_a_kernel_without_sctp_is_refused_before_anything_starts(
+    bulk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if Path("/proc/sys/net/sctp").exists():
+        pytest.skip("this kernel has SCTP")
+    status = main(["run", str(bulk), "--set", "transport=sctp", "--out", str(tmp_path / "out")])
+    said = capsys.readouterr().err
+    assert status == 3
+    assert "is refused: this kernel has no sctp" in said
+    assert Result.open(tmp_path / "out").query("SELECT * FROM trials").num_rows == 0
