@@ -202,7 +202,7 @@ def _check_values(document: Document, base: dict[Section, dict[str, Any]], kind:
     model = factor.key.model(kind)
     if model is not None and factor.key.name not in model.model_fields:
         names = ", ".join(name for name in model.model_fields if name != "kind")
-        raise document.error(factor.loc, f"a {kind} workload has no such key; allowed: {names}")
+        raise document.error(factor.loc, f"{kind} workloads have no such key; allowed: {names}")
     if not factor.values:
         raise document.error(factor.loc, "the list is empty; name one value at least")
     seen: set[str] = set()

@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
 def shared_uplink(kind: str, testbed: TestbedSettings) -> Iterator[Refusal]:
     """Of a kind whose guests are all behind one link: another testbed."""
     if not testbed.is_shared:
-        problem = f"the guests of a {kind} workload are behind one link; allowed: shared"
+        problem = f"the guests of {kind} workloads are behind one link; allowed: shared"
         yield Refusal("testbed", "uplink", testbed.uplink, problem)
 
 
