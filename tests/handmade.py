@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -101,7 +101,18 @@ def blocks(values: Sequence[float], **fixed: Any) -> list[Made]:
     return [Made(block=block, received_mbps=value, **fixed) for block, value in enumerate(values)]
 
 
-def make(directory: Path, trials: Iterable[Made], **campaign: Any) -> Result:
+class Makes(Protocol):
+    """A trial that can be written."""
+
+    platform: str
+    block: int
+    emulated: bool
+    further: tuple[tuple[str, str], ...]
+
+    def record(self, trial_id: int) -> TrialRecord: ...
+
+
+def make(directory: Path, trials: Iterable[Makes], **campaign: Any) -> Result:
     """Write the trials through the real writer and open the result."""
     trials = list(trials)
     factors: dict[str, list[Any]] = {

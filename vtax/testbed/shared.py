@@ -16,6 +16,7 @@ from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.guest import (
     GuestSpec,
     guest_name,
+    interface,
     interface_towards_sink,
     interface_towards_source,
     nic,
@@ -122,15 +123,21 @@ class SharedTestbed:
 
     def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """Parameters of `guest.configure` of the agent that answers for a stream's far end."""
-        settings, own = self.settings, self.streams[0] if self._wire else stream
-        end = {
-            "mac": stream.source_mac,
-            "address": f"{stream.source_ip}/{stream.prefix_bits}",
-            "mtu": settings.mtu,
-            "vlan": settings.encapsulation.vlan,
-            "neighbours": [{"address": stream.uut_in_ip, "mac": own.uut_in_mac}],
-        }
-        return {"modules": [], "nics": [end], "forward": False}
+        own = self.streams[0] if self._wire else stream
+        end = interface(
+            self.settings, stream, stream.source_mac, stream.source_ip, stream.uut_in_ip, own.uut_in_mac
+        )
+        routes = [{"network": stream.sink_network, "gateway": stream.uut_in_ip}] if self.forwards else []
+        return {"modules": [], "nics": [{**end, "routes": routes}], "forward": False}
+
+    def server_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+        """The same of the agent that answers for a stream's sink."""
+        own = self.streams[0] if self._wire else stream
+        end = interface(
+            self.settings, stream, stream.sink_mac, stream.sink_ip, stream.uut_out_ip, own.uut_out_mac
+        )
+        routes = [{"network": stream.source_network, "gateway": stream.uut_out_ip}]
+        return {"modules": [], "nics": [{**end, "routes": routes}], "forward": False}
 
     def source_streams(self, count: int) -> list[dict[str, Any]]:
         """The first `count` streams, as `source.open` takes them."""

@@ -226,7 +226,7 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     """
     further = further_factors(result)
     adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
-    columns = "".join(f", any_value({_quoted(name)}) AS {_quoted(name)}" for name in further)
+    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     series: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_CELLS).to_pylist():
         series.setdefault(row["cell"], []).append(row)
@@ -277,5 +277,6 @@ def _by_cell(result: Result, sql: str, key: str, value: str) -> dict[tuple[str, 
     return found
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name in SQL, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'

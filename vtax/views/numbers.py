@@ -38,6 +38,11 @@ def ratio_as_percent(value: float) -> str:
     return "<0.01" if 0 < shown < 0.005 else _signed(f"{shown:.2f}")
 
 
+def ratio(value: float) -> str:
+    """A ratio around 1 with three decimals."""
+    return _signed(f"{value:.3f}")
+
+
 def microseconds(value_ns: float) -> str:
     """Nanoseconds as µs with about three digits."""
     value = value_ns / 1000
