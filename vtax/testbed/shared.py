@@ -38,8 +38,8 @@ from vtax.testbed.settings import LocalSettings
 class SharedTestbed:
     """Far ends, a switch, the UUT's host with `guests` guests, and sinks where the guests forward.
 
-    On raw, which has one kernel and no bridge, every guest is an address of the host's own. A `busy_source` never sleeps
-    and shares its CPU with nobody: the far switch and the sinks have the UUT's context then, as has a dedicated sink.
+    On raw, which has one kernel and no bridge, every guest is an address of the host's own. A `busy_source` never
+    sleeps and shares its CPU with nobody: far switch and sinks are in the UUT's context then, as a dedicated sink is.
     """
 
     def __init__(
