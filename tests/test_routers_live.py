@@ -16,7 +16,7 @@ SCENARIO = """
 name: test/routers
 title: A test
 question: Has each router its share?
-workload: {kind: forwarding, warmup_s: 0, duration_s: 1, frame_bytes: 1514}
+workload: {kind: forwarding, warmup_s: 0, duration_s: 2, frame_bytes: 1514}
 testbed: {link_mbps: 50, flow_control: true, uplink: shared, guests: 2}
 factors:
   platform: [raw]

@@ -20,6 +20,9 @@ LIMIT_BYTES = 300_000
 HOST_LIMIT_BYTES = 1000 * 1538
 """What a host's own queue holds, as Linux has it by default: a thousand full frames (txqueuelen)."""
 
+SHAPER = "1:"
+"""The handle of a shaped end's token bucket."""
+
 ONE_QUEUE = {"num_tx_queues": 1, "num_rx_queues": 1}
 """A wire is one queue: frames keep their order, and one program at a time sees them."""
 SEGMENTATION = (
@@ -85,7 +88,7 @@ def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes
     if link_mbps is not None:
         _run(
             end.namespace,
-            f"tc qdisc replace dev {end.interface} root tbf rate {round(link_mbps * 1e6)}bit "
+            f"tc qdisc replace dev {end.interface} root handle {SHAPER} tbf rate {round(link_mbps * 1e6)}bit "
             f"burst {BURST_BYTES} limit {limit_bytes} overhead {OVERHEAD_BYTES}",
         )
     elif flow_control:
@@ -95,24 +98,19 @@ def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes
 def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Sequence[str], mtu: int) -> None:
     """As `shape`, for a switch's end that several senders share: each has its queue, and they take turns.
 
-    One queue for all drops the frames of whoever is out of step with it, and senders of one rate stay so.
+    One queue for all drops the frames of whoever is out of step with it, and senders of one rate stay so. The turns
+    are those of a hierarchical token bucket below the link's own, which is never short of tokens.
     """
+    shape(end, link_mbps, flow_control)
     if link_mbps is None:
-        shape(end, link_mbps, flow_control)
         return
-    device, bursts = f"dev {end.interface}", f"cburst {BURST_BYTES} quantum {mtu + OVERHEAD_BYTES}"
-    each, whole = (f"{round(link_mbps * 1e6 / parts)}bit" for parts in (len(macs), 1))
-    most = f"ceil {whole} overhead {OVERHEAD_BYTES} {bursts}"
-    lines = [
-        f"qdisc replace {device} root handle 1: htb default 1",
-        f"class add {device} parent 1: classid 1:ffff htb rate {whole} burst {BURST_BYTES} {most}",
-    ]
+    device, ample = f"dev {end.interface}", f"{round(10 * link_mbps * 1e6)}bit burst {BURST_BYTES}"
+    lines = [f"qdisc replace {device} parent {SHAPER} handle 2: htb default 1"]
     for number, mac in enumerate(macs, start=1):
-        own = f"rate {each} burst {BURST_BYTES // len(macs)}"
         lines += [
-            f"class add {device} parent 1:ffff classid 1:{number} htb {own} {most}",
-            f"qdisc add {device} parent 1:{number} bfifo limit {LIMIT_BYTES}",
-            f"filter add {device} parent 1: protocol all u32 match ether src {mac} classid 1:{number}",
+            f"class add {device} parent 2: classid 2:{number} htb rate {ample} quantum {mtu + OVERHEAD_BYTES}",
+            f"qdisc add {device} parent 2:{number} bfifo limit {LIMIT_BYTES}",
+            f"filter add {device} parent 2: protocol all u32 match ether src {mac} classid 2:{number}",
         ]
     _run(end.namespace, "tc -batch -", "\n".join(lines))
 
