@@ -45,7 +45,7 @@ def caveats(
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
     rates = [row.received_mbps for row in throughput] + [row.aggregate_mbps for row in sharing.goodput]
-    measured = {row.platform for row in [*throughput, *sharing.goodput]}
+    measured = {row.platform for row in throughput} | {row.platform for row in sharing.goodput}
     return [
         *_incomplete(provenance),
         *_damaged(provenance),

@@ -67,7 +67,6 @@ def goodput_table(summary: Summary) -> Table:
             Column("fairness", numeric=True),
             N,
             LEFT_OUT,
-            Column("suspect", numeric=True),
         ),
         sections=sections(
             summary.sharing.goodput,
@@ -81,7 +80,6 @@ def goodput_table(summary: Summary) -> Table:
                 of_goodput(row),
                 count(row.aggregate_mbps),
                 left_out(row.aggregate_mbps.left_out),
-                Number(str(row.suspect)),
             ),
         ),
     )
