@@ -229,7 +229,8 @@ def test_half_a_campaign_is_shown_with_what_there_is(tmp_path: Path) -> None:
     result = make_bulk(tmp_path / "r", trials, status="running")
     text = " ".join(shown(result).split())
     assert "n=1" in text
-    assert "uml has no usable trial with one guest" in text
+    assert "1 cell without an efficiency: uml has no usable trial with one guest." in text
+    assert "\nEfficiency\n" not in shown(result)
     views.write_report(result)
     json.dumps(views.as_json(result), allow_nan=False)
 
