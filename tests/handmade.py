@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.synthetic import encode
 from vtax.results import Result, ResultWriter, TrialRecord
+from vtax.units import fps
 
 FRAMES_SENT = 10_000
 
@@ -49,6 +50,7 @@ class Made:
             "role": "victim",
             "offered_mbps": self.offered_mbps,
             "received_mbps": self.received_mbps,
+            "received_fps": fps(self.received_mbps, self.frame_bytes),
             "frames_sent": FRAMES_SENT,
             "frames_received": FRAMES_SENT - lost,
             "frames_lost": lost,

@@ -8,8 +8,9 @@ import pytest
 
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.rows import headline, record
-from vtax.campaign.bulk.trial import Flows, Streamed
+from vtax.campaign.bulk.trial import Streamed
 from vtax.campaign.standing import Trial
+from vtax.campaign.streams import Flows
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
 from vtax.scenario import Bulk, Cell, TestbedSettings, load_scenario
@@ -66,7 +67,7 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
             "kind: bulk, transport: udp, congestion: cubic",
             "workload.congestion: udp leaves no such choice; allowed: default",
         ),
-        ("guests: [1, 2]", "frame_bytes: [64]", "factors.frame_bytes: a bulk workload has no such key"),
+        ("guests: [1, 2]", "frame_bytes: [64]", "factors.frame_bytes: bulk workloads have no such key"),
         ("guests: [1, 2]", "guests: [9]", "factors.guests: 9 is too large"),
         (", uplink: shared", "", "testbed.uplink: 2 guests need one link that they share; allowed: shared"),
         (
@@ -85,9 +86,7 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 def test_one_guest_of_dedicated_links_is_no_end_host(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(SCENARIO.replace(", uplink: shared", "").replace("[1, 2]", "[1]"))
-    with pytest.raises(
-        InputError, match=r"testbed.uplink: the guests of a bulk workload are behind one link"
-    ):
+    with pytest.raises(InputError, match=r"testbed.uplink: the guests of bulk workloads are behind one link"):
         load_scenario(str(path))
 
 
@@ -125,12 +124,13 @@ def streamed(guests: int = 2, **work: Any) -> Streamed:
         plot="platform=raw",
     )
     measured = Streamed(1, cell, datetime.now(UTC))
-    measured.flows = [_flows(guest * 1_000_000) for guest in range(guests)]
+    measured.flows = [make_flows(guest * 1_000_000) for guest in range(guests)]
     measured.wall_s = 2.5
     return measured
 
 
-def _flows(start_ns: int) -> Flows:
+def make_flows(start_ns: int) -> Flows:
+    """One connection that carried 100 Mbit/s for a second."""
     tcp = {"retransmissions": 3, "rtt_us": 1500}
     sent = {
         "flow": 0,

@@ -50,7 +50,7 @@ def test_files_explain_themselves() -> None:
     field = schemas({})["flows"].field("latency_p99_ns")
     assert field.metadata == {
         b"unit": b"ns",
-        b"meaning": b"99% quantile of one-way delay; null below 1,000 samples",
+        b"meaning": b"99% quantile of delay; null below 1,000 samples",
     }
 
 

@@ -10,6 +10,7 @@ from vtax.inputs import allowed
 from vtax.scenario import (
     KINDS,
     Bulk,
+    Echo,
     Forwarding,
     Precision,
     ScenarioFile,
@@ -78,6 +79,7 @@ WRITTEN = {
         ("Keys of a scenario", ScenarioFile),
         ("`workload` of kind `forwarding`", Forwarding),
         ("`workload` of kind `bulk`", Bulk),
+        ("`workload` of kind `echo`", Echo),
         ("`precision`", Precision),
         ("`search`", Search),
         ("`testbed`", TestbedSettings),

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.trials import SECOND_NS, make_cell, make_measured
-from vtax.campaign import crosscheck, surroundings
+from vtax.campaign import crosscheck, stream_findings, surroundings
 from vtax.campaign.bulk import judge as bulk
-from vtax.campaign.forwarding import foreign, instrument, limits
+from vtax.campaign.echo import judge as echo
+from vtax.campaign.forwarding import foreign, instrument, limits, uplink
 from vtax.campaign.forwarding import judge as judging
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.trial import Measured
@@ -227,7 +228,10 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 def test_the_document_states_the_thresholds() -> None:
     text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
-    modules = (limits, instrument, foreign, surroundings, judging, crosscheck, bulk)
+    modules = (
+        *(limits, uplink, instrument, foreign, judging),
+        *(surroundings, crosscheck, stream_findings, bulk, echo),
+    )
     found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {
         name: value for name, value in found.items() if name.isupper() and isinstance(value, int | float)

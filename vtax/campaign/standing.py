@@ -29,7 +29,7 @@ _TRIALS = """
 class Trial:
     """A committed trial, as far as it decides what comes next. Frames and what is received are of all streams.
 
-    Streams of data have no frames, and are received as goodput.
+    Streams of data have no frames, and are received as goodput; echoes have neither.
     """
 
     number: int
@@ -76,7 +76,7 @@ class Trial:
             name: sum(flow.get(name) or 0 for flow in victim) for name in ("frames_sent", "frames_received")
         }
         sums["received_mbps"] = sum(
-            flow["received_mbps"] if "received_mbps" in flow else flow["goodput_mbps"] for flow in victim
+            flow.get("received_mbps") or flow.get("goodput_mbps") or 0.0 for flow in victim
         )
         return cls.read({**record.trial, **sums})
 

@@ -73,6 +73,9 @@ TRIALS: Final = Table(
             "byte",
             "what is handed to the kernel at once; null for plain frames and for the transport's default",
         ),
+        Column("payload_bytes", INT32, "byte", "payload of an echo; null for all else"),
+        Column("interval_ms", DOUBLE, "ms", "from one echo to the next; null for all else"),
+        Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
         Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
         Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
         Column(
@@ -109,7 +112,12 @@ TRIALS: Final = Table(
             "why not in a way before it in that list, with the kernel's words; null for the first",
         ),
         Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
-        Column("marks", STRINGS, "", "on a valid trial: generator-limited, link-limited, backpressured"),
+        Column(
+            "marks",
+            STRINGS,
+            "",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured",
+        ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),
         Column(
@@ -188,15 +196,17 @@ FLOWS: Final = Table(
         Column(
             "failed", INT64, "transactions", "request-response pairs not completed; null for one-way traffic"
         ),
-        Column("probes_sent", INT64, "probes", "frames whose delay was to be taken"),
-        Column("latency_count", INT64, "samples", "one-way delay samples"),
-        Column("latency_min_ns", DOUBLE, "ns", "least one-way delay"),
-        Column("latency_mean_ns", DOUBLE, "ns", "mean one-way delay"),
-        Column("latency_p50_ns", DOUBLE, "ns", "median one-way delay; null below 20 samples"),
-        Column("latency_p90_ns", DOUBLE, "ns", "90% quantile of one-way delay; null below 100 samples"),
-        Column("latency_p99_ns", DOUBLE, "ns", "99% quantile of one-way delay; null below 1,000 samples"),
-        Column("latency_p999_ns", DOUBLE, "ns", "99.9% quantile of one-way delay; null below 10,000 samples"),
-        Column("latency_max_ns", DOUBLE, "ns", "greatest one-way delay"),
+        Column("probes_sent", INT64, "probes", "frames or echoes whose delay was to be taken"),
+        Column(
+            "latency_count", INT64, "samples", "samples of delay: one way of frames, round trip of echoes"
+        ),
+        Column("latency_min_ns", DOUBLE, "ns", "least delay"),
+        Column("latency_mean_ns", DOUBLE, "ns", "mean delay; of echoes, of those that were answered"),
+        Column("latency_p50_ns", DOUBLE, "ns", "median delay; null below 20 samples"),
+        Column("latency_p90_ns", DOUBLE, "ns", "90% quantile of delay; null below 100 samples"),
+        Column("latency_p99_ns", DOUBLE, "ns", "99% quantile of delay; null below 1,000 samples"),
+        Column("latency_p999_ns", DOUBLE, "ns", "99.9% quantile of delay; null below 10,000 samples"),
+        Column("latency_max_ns", DOUBLE, "ns", "greatest delay; of echoes, of those that were answered"),
         Column("pdv_p99_ns", DOUBLE, "ns", "99% quantile of delay beyond the least; null as latency_p99_ns"),
         Column(
             "pdv_p999_ns", DOUBLE, "ns", "99.9% quantile of delay beyond the least; null as latency_p999_ns"
@@ -233,7 +243,8 @@ CPU: Final = Table(
             "domain",
             STRING,
             "",
-            "whose time it is: guest, neighbour, peer, source, sink, switch, instrument, controller, host, idle, steal",
+            "whose time it is: guest, neighbour, peer, server, source, sink, switch, instrument, controller, host, "
+            "idle, steal",
         ),
         Column(
             "guest", INT32, "", "number of the guest whose time it is, from 0; null for what is no guest's"
@@ -293,13 +304,15 @@ LATENCY: Final = Table(
     (
         TRIAL_ID,
         Column("stream", INT32, "", "number of the stream, from 0"),
-        Column("kind", STRING, "", "what was timed: one-way, ipdv-positive, ipdv-negative or gap"),
+        Column(
+            "kind", STRING, "", "what was timed: one-way, round-trip, ipdv-positive, ipdv-negative or gap"
+        ),
         Column("corrected", BOOL, "", "corrected for coordinated omission"),
         Column(
             "lost",
             INT64,
             "probes",
-            "sent and never received: their delay is beyond every other; null but for one-way",
+            "sent and never received: their delay is beyond every other; null but for one-way and round-trip",
         ),
         Column("histogram", STRING, "ns", "HdrHistogram, V2 encoding, base64"),
     ),
@@ -350,7 +363,8 @@ SEARCHES: Final = Table(
             "bounded_by",
             STRING,
             "",
-            "what bounded it in the platform's stead: the largest load, generator-limited or link-limited",
+            "what bounded it in the platform's stead: the largest load, generator-limited, link-limited or "
+            "uplink-limited",
         ),
     ),
 )

@@ -5,12 +5,13 @@ from vtax.scenario.links import TestbedSettings
 from vtax.scenario.load import ScenarioSummary, list_scenarios, load_scenario
 from vtax.scenario.scenario import Scenario
 from vtax.scenario.schema import Precision, ScenarioFile, Search
-from vtax.scenario.workloads import KINDS, Bulk, Forwarding, Workload
+from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Workload
 
 __all__ = [
     "KINDS",
     "Bulk",
     "Cell",
+    "Echo",
     "Factor",
     "Forwarding",
     "Precision",

@@ -13,7 +13,7 @@ from vtax.scenario.fields import Scalar
 from vtax.scenario.keys import Key, Section
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
-from vtax.scenario.workloads import KINDS, Bulk, Forwarding, WorkloadKeys
+from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, WorkloadKeys
 
 MAX_CELLS = 100_000
 
@@ -64,6 +64,13 @@ class Cell:
         """The same of bulk streams."""
         if not isinstance(self.workload, Bulk):
             raise TypeError(f"{self.key} is {self.workload.kind}, not bulk")
+        return self.workload
+
+    @property
+    def echo(self) -> Echo:
+        """The same of echoes."""
+        if not isinstance(self.workload, Echo):
+            raise TypeError(f"{self.key} is {self.workload.kind}, not echo")
         return self.workload
 
     @property
@@ -195,7 +202,7 @@ def _check_values(document: Document, base: dict[Section, dict[str, Any]], kind:
     model = factor.key.model(kind)
     if model is not None and factor.key.name not in model.model_fields:
         names = ", ".join(name for name in model.model_fields if name != "kind")
-        raise document.error(factor.loc, f"a {kind} workload has no such key; allowed: {names}")
+        raise document.error(factor.loc, f"{kind} workloads have no such key; allowed: {names}")
     if not factor.values:
         raise document.error(factor.loc, "the list is empty; name one value at least")
     seen: set[str] = set()

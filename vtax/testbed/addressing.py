@@ -7,6 +7,7 @@ These are 198.18.0.0/15 (RFC 2544, RFC 6890) and 2001:2::/48 (RFC 5180). Stream 
 """
 
 from dataclasses import dataclass
+from ipaddress import ip_interface
 from typing import Any
 
 UDP_PORT = 9
@@ -65,6 +66,16 @@ class StreamAddresses:
         return self._mac(0x10 + role)
 
     @property
+    def source_network(self) -> str:
+        """The network of source and UUT."""
+        return self._network(self.source_ip)
+
+    @property
+    def sink_network(self) -> str:
+        """The network of UUT and sink."""
+        return self._network(self.sink_ip)
+
+    @property
     def prefix_bits(self) -> int:
         """The length of a network's prefix."""
         return 24 if self.ip_version == 4 else 64
@@ -73,6 +84,9 @@ class StreamAddresses:
         if self.ip_version == 4:
             return f"198.{side}.{self.stream}.{host}"
         return f"2001:2:0:{side}{self.stream:02x}::{host}"
+
+    def _network(self, address: str) -> str:
+        return str(ip_interface(f"{address}/{self.prefix_bits}").network)
 
     def _mac(self, role: int) -> str:
         return f"02:76:74:61:{self.stream:02x}:{role:02x}"

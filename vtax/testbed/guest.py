@@ -11,7 +11,10 @@ GUEST = "guest"
 
 
 PEER = "peer"
-"""The far end of a guest that is an end host, numbered as the guest is."""
+"""The far end of a guest, where that is an agent; numbered as the guest is."""
+
+SERVER = "server"
+"""The far end behind a guest that is a router, numbered likewise."""
 
 
 def guest_name(number: int, guests: int) -> str:
@@ -44,17 +47,18 @@ def nic(settings: LocalSettings, mac: str, port: str) -> dict[str, Any]:
 
 def interface_towards_source(settings: LocalSettings, stream: StreamAddresses, mac: str) -> dict[str, Any]:
     """The NIC that a stream's far end is behind, as `guest.configure` takes it."""
-    return _interface(settings, stream, mac, stream.uut_in_ip, stream.source_ip, stream.source_mac)
+    return interface(settings, stream, mac, stream.uut_in_ip, stream.source_ip, stream.source_mac)
 
 
 def interface_towards_sink(settings: LocalSettings, stream: StreamAddresses, mac: str) -> dict[str, Any]:
     """The NIC that a stream's sink is behind."""
-    return _interface(settings, stream, mac, stream.uut_out_ip, stream.sink_ip, stream.sink_mac)
+    return interface(settings, stream, mac, stream.uut_out_ip, stream.sink_ip, stream.sink_mac)
 
 
-def _interface(
+def interface(
     settings: LocalSettings, stream: StreamAddresses, mac: str, address: str, far_address: str, far_mac: str
 ) -> dict[str, Any]:
+    """An end of a stream's links, as `guest.configure` takes it."""
     return {
         "mac": mac,
         "address": f"{address}/{stream.prefix_bits}",

@@ -16,6 +16,7 @@ from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.guest import (
     GuestSpec,
     guest_name,
+    interface,
     interface_towards_sink,
     interface_towards_source,
     nic,
@@ -23,11 +24,11 @@ from vtax.testbed.guest import (
 from vtax.testbed.host import Host
 from vtax.testbed.link import (
     HOST_LIMIT_BYTES,
-    LIMIT_BYTES,
     LinkEnd,
     complete_frames,
     make_link,
     shape,
+    share,
     tag_inside,
 )
 from vtax.testbed.port import BridgePort
@@ -97,9 +98,10 @@ class SharedTestbed:
             switch.attach(member.interface, mac)
             for sender in (end, member):
                 shape(sender, self.settings.link_mbps, self.settings.flow_control)
-        for sender, limit_bytes in ((trunk, LIMIT_BYTES), (uut, HOST_LIMIT_BYTES)):
+        for sender in (trunk, uut):
             tag_inside(sender)
-            shape(sender, self.settings.link_mbps, self.settings.flow_control, limit_bytes)
+        share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
+        shape(uut, self.settings.link_mbps, self.settings.flow_control, HOST_LIMIT_BYTES)
         self.uut.give_ingress_context(uut.interface, "host")
         self.switch.give_ingress_context(trunk.interface, "agents")
         self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)
@@ -121,15 +123,21 @@ class SharedTestbed:
 
     def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """Parameters of `guest.configure` of the agent that answers for a stream's far end."""
-        settings, own = self.settings, self.streams[0] if self._wire else stream
-        end = {
-            "mac": stream.source_mac,
-            "address": f"{stream.source_ip}/{stream.prefix_bits}",
-            "mtu": settings.mtu,
-            "vlan": settings.encapsulation.vlan,
-            "neighbours": [{"address": stream.uut_in_ip, "mac": own.uut_in_mac}],
-        }
-        return {"modules": [], "nics": [end], "forward": False}
+        own = self.streams[0] if self._wire else stream
+        end = interface(
+            self.settings, stream, stream.source_mac, stream.source_ip, stream.uut_in_ip, own.uut_in_mac
+        )
+        routes = [{"network": stream.sink_network, "gateway": stream.uut_in_ip}] if self.forwards else []
+        return {"modules": [], "nics": [{**end, "routes": routes}], "forward": False}
+
+    def server_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+        """The same of the agent that answers for a stream's sink."""
+        own = self.streams[0] if self._wire else stream
+        end = interface(
+            self.settings, stream, stream.sink_mac, stream.sink_ip, stream.uut_out_ip, own.uut_out_mac
+        )
+        routes = [{"network": stream.source_network, "gateway": stream.uut_out_ip}]
+        return {"modules": [], "nics": [{**end, "routes": routes}], "forward": False}
 
     def source_streams(self, count: int) -> list[dict[str, Any]]:
         """The first `count` streams, as `source.open` takes them."""

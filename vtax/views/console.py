@@ -12,6 +12,7 @@ from rich.text import Text
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.published_table import published_table
+from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
 ROWS_AT_MOST = 60
@@ -37,6 +38,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         sharing_tables.scaling_table(summary),
         sharing_tables.guest_cpu_table(summary),
         published_table(summary),
+        routers_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),

@@ -22,6 +22,11 @@ def mbps(value: float) -> str:
     return _signed(f"{value:,.1f}")
 
 
+def whole(value: float) -> str:
+    """A count or a rate of many: no decimals."""
+    return _signed(f"{value:,.0f}")
+
+
 def percent(value: float) -> str:
     """Percent with one decimal."""
     return _signed(f"{value:,.1f}")

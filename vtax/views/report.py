@@ -21,6 +21,7 @@ from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
 from vtax.views.palette import styles
 from vtax.views.published_table import published_table
+from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
 OPEN_ROWS = 24
@@ -78,6 +79,7 @@ def render(summary: Summary) -> str:
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),
+            routers_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
             tables.ledger_table(summary),

@@ -14,6 +14,7 @@ from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import BULK, FORWARDING, Platform, Provenance, read_provenance
+from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
 from vtax.views.sharing import Sharing, sharing
@@ -48,6 +49,8 @@ class Summary:
     precision: list[Reached]
     searches: list[Found]
     sharing: Sharing
+    routers: list[RouterRate]
+    published_routers: list[PublishedRate]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -90,6 +93,7 @@ def summarise(result: Result) -> Summary:
     verdicts = verdict_counts(result)
     by_cell = [*cell_verdicts(cells), *bulk_verdicts(bulk_cells)]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
+    routers = router_rates(result, cells)
     return Summary(
         directory=result.directory,
         provenance=provenance,
@@ -105,6 +109,8 @@ def summarise(result: Result) -> Summary:
         precision=reached,
         searches=searches,
         sharing=shared,
+        routers=routers,
+        published_routers=published_rates(result, routers),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,

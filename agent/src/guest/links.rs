@@ -13,7 +13,7 @@ use rtnetlink::packet_route::link::{
     InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
 };
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
-use rtnetlink::{Handle, LinkUnspec, LinkVlan, new_connection};
+use rtnetlink::{Handle, LinkUnspec, LinkVlan, RouteMessageBuilder, new_connection};
 use serde::Serialize;
 
 use crate::Error;
@@ -205,6 +205,27 @@ impl Links {
                 "cannot enter the neighbour {address} ({mac}) on {}",
                 link.name
             )
+        })?)
+    }
+
+    pub(super) async fn set_route(
+        &self,
+        link: &Link,
+        network: IpAddr,
+        prefix_bits: u8,
+        gateway: IpAddr,
+    ) -> Result<(), Error> {
+        let set = async {
+            let route = RouteMessageBuilder::<IpAddr>::new()
+                .destination_prefix(network, prefix_bits)?
+                .gateway(gateway)?
+                .output_interface(link.index);
+            let request = self.0.route().add(route.build());
+            anyhow::Ok(request.replace().execute().await?)
+        };
+        Ok(set.await.with_context(|| {
+            let name = &link.name;
+            format!("cannot enter the route to {network}/{prefix_bits} via {gateway} on {name}")
         })?)
     }
 }

@@ -68,6 +68,9 @@ struct NicParams {
     #[serde(default)]
     vlan: Option<u16>,
     neighbours: Vec<Neighbour>,
+    /// What is reached through one of them.
+    #[serde(default)]
+    routes: Vec<Route>,
 }
 
 /// A permanent entry of ARP or neighbour discovery.
@@ -76,6 +79,14 @@ struct NicParams {
 struct Neighbour {
     address: IpAddr,
     mac: MacAddress,
+}
+
+/// A network behind a router on the NIC's own.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    network: IpInterface,
+    gateway: IpAddr,
 }
 
 /// An address with the length of its network's prefix: `198.18.0.1/24`, `2001:2::1/64`.
@@ -177,10 +188,19 @@ async fn configure_nic(links: &Links, nic: &NicParams, link: &Link) -> Result<()
     sysctl::set_interface(&link.name, address.is_ipv6())?;
     links.set_address(link, address, prefix_bits).await?;
     links.set_up(link, nic.mtu).await?;
-    // A link that goes up forgets its neighbours, so they come last.
+    // A link that goes up forgets its neighbours, and one that is down takes no routes, so they come last.
     for neighbour in &nic.neighbours {
         links
             .set_neighbour(link, neighbour.address, neighbour.mac)
+            .await?;
+    }
+    for route in &nic.routes {
+        let IpInterface {
+            address,
+            prefix_bits,
+        } = route.network;
+        links
+            .set_route(link, address, prefix_bits, route.gateway)
             .await?;
     }
     Ok(())

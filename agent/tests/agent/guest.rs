@@ -87,6 +87,43 @@ fn an_ipv6_nic_does_nothing_by_itself() {
     }
 }
 
+fn routed(network: &str, gateway: &str) -> Value {
+    let mut configuration = configuration(MAC);
+    configuration["nics"][0]["routes"] = json!([{"network": network, "gateway": gateway}]);
+    configuration
+}
+
+#[test]
+fn a_network_behind_a_neighbour_is_routed_there() {
+    let (guest, peer) = (Namespace::make(), Namespace::make());
+    guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+    for _ in 0..2 {
+        agent.call("guest.configure", routed("198.19.0.0/24", "198.18.0.2"));
+        let routes: Value = serde_json::from_str(&guest.ip("-j route show 198.19.0.0/24")).unwrap();
+        assert_eq!(routes.as_array().unwrap().len(), 1, "{routes}");
+        assert_eq!(routes[0]["gateway"], "198.18.0.2");
+        assert_eq!(routes[0]["dev"], "uut0");
+    }
+}
+
+#[test]
+fn a_route_that_cannot_be_is_named() {
+    let (guest, peer) = (Namespace::make(), Namespace::make());
+    guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
+    let mut agent = Agent::start(&["--netns", &guest.path()]);
+    for (network, gateway) in [
+        ("198.19.0.0/24", "198.20.0.2"),
+        ("198.19.0.9/24", "198.18.0.2"),
+        ("198.19.0.0/24", "2001:2::2"),
+    ] {
+        let (code, message) = agent.refusal("guest.configure", routed(network, gateway));
+        assert_eq!(code, -32_000);
+        let words = format!("cannot enter the route to {network} via {gateway} on uut0");
+        assert!(message.contains(&words), "{message}");
+    }
+}
+
 #[test]
 fn a_nic_that_never_comes_does_not_block_the_agent() {
     let guest = Namespace::make();

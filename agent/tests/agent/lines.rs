@@ -211,10 +211,15 @@ fn protocol() -> BoxedStrategy<&'static str> {
 
 fn guest() -> BoxedStrategy<Value> {
     let modules = select(vec![json!([]), json!(["e1000"]), json!(["../../lib"])]);
-    (modules, select(vec![SOURCE_MAC, SINK_MAC]), 300..9000, any::<bool>())
-        .prop_map(|(modules, mac, mtu, forward)| {
+    let gateway = select(vec!["198.18.0.2", "198.20.0.2", "2001:2::2"]);
+    let route = gateway.prop_map(|gateway| json!({"network": "198.19.0.0/24", "gateway": gateway}));
+    let routes = vec(route, 0..3);
+    (modules, select(vec![SOURCE_MAC, SINK_MAC]), 300..9000, any::<bool>(), routes)
+        .prop_map(|(modules, mac, mtu, forward, routes)| {
             let neighbours = json!([{"address": "198.18.0.2", "mac": SINK_MAC}]);
-            let nic = json!({"mac": mac, "address": "198.18.0.1/24", "mtu": mtu, "neighbours": neighbours});
+            let nic = json!({
+                "mac": mac, "address": "198.18.0.1/24", "mtu": mtu, "neighbours": neighbours, "routes": routes,
+            });
             json!({"modules": modules, "nics": [nic], "forward": forward})
         })
         .boxed()

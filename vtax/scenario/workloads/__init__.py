@@ -2,11 +2,12 @@
 
 from vtax.scenario.workloads.base import Refusal, WorkloadKeys
 from vtax.scenario.workloads.bulk import Bulk
+from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
 
-__all__ = ["KINDS", "Bulk", "Forwarding", "Refusal", "Workload", "WorkloadKeys"]
+__all__ = ["KINDS", "Bulk", "Echo", "Forwarding", "Refusal", "Workload", "WorkloadKeys"]
 
-Workload = Forwarding | Bulk
+Workload = Forwarding | Bulk | Echo
 """Told apart by their key `kind`."""
 
-KINDS: dict[str, type[WorkloadKeys]] = {"forwarding": Forwarding, "bulk": Bulk}
+KINDS: dict[str, type[WorkloadKeys]] = {"forwarding": Forwarding, "bulk": Bulk, "echo": Echo}

@@ -17,6 +17,13 @@ class Refusal(NamedTuple):
     problem: str
 
 
+def shared_uplink(kind: str, testbed: TestbedSettings) -> Iterator[Refusal]:
+    """Of a kind whose guests are all behind one link: another testbed."""
+    if not testbed.is_shared:
+        problem = f"the guests of {kind} workloads are behind one link; allowed: shared"
+        yield Refusal("testbed", "uplink", testbed.uplink, problem)
+
+
 class WorkloadKeys(Keys):
     """The keys that all kinds share. A kind is a module of this package with its own keys below them."""
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal, WorkloadKeys, shared_uplink
 
 LEAST_MESSAGE_BYTES = 24
 """What a message holds to be told apart from others: flow, phase, sequence."""
@@ -76,9 +76,7 @@ class Bulk(WorkloadKeys):
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Guests that are no end hosts, and messages that their transport cannot take."""
-        if not testbed.is_shared:
-            problem = f"the guests of a {self.kind} workload are behind one link; allowed: shared"
-            yield Refusal("testbed", "uplink", testbed.uplink, problem)
+        yield from shared_uplink(self.kind, testbed)
         most = testbed.mtu - UDP_HEADERS_BYTES
         if self.transport == "udp" and self.message_bytes is not None and self.message_bytes > most:
             problem = (

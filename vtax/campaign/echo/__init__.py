@@ -1,0 +1,1 @@
+"""Kind `echo`: the modules of vtax.campaign that only it has."""

@@ -1,0 +1,88 @@
+"""A trial of echoes as rows of the result's tables."""
+
+from dataclasses import replace
+from typing import Any
+
+from vtax.campaign.cpu_rows import counted_rows, ledger_rows
+from vtax.campaign.echo.trial import Echoed
+from vtax.campaign.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.campaign.trial_rows import trial_row
+from vtax.campaign.verdict import Judgement
+from vtax.results import TrialRecord
+from vtax.statistics.quantiles import decode
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+ASKED = 0
+"""The guest that echoes go through."""
+
+
+def record(
+    measured: Echoed, judgement: Judgement, place: dict[str, Any], environment: dict[str, Any]
+) -> TrialRecord:
+    """All rows of a trial. `place` holds the columns of `trials` that place it."""
+    work, complete = measured.work, measured.failure is None
+    trial = {
+        **trial_row(measured, judgement, place),
+        "payload_bytes": work.payload_bytes,
+        "interval_ms": work.interval_ms,
+        "others": work.others,
+        "start_spread_ms": measured.start_spread_ms if complete else None,
+    }
+    surroundings = [{"trial_id": measured.trial, **environment}]
+    if not complete:
+        return TrialRecord(trial=trial, environment=surroundings)
+    others, number, window_s = measured.others.items(), measured.trial, work.duration_s
+    return TrialRecord(
+        trial=trial,
+        flows=[
+            _asked(measured),
+            *(row for guest, of in others for row in flow_rows(number, "neighbour", guest, of, window_s)),
+        ],
+        series=[row for guest, of in others for row in series_rows(number, "neighbour", guest, of)],
+        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
+        latency=[
+            {
+                "trial_id": number,
+                "stream": ASKED,
+                "kind": "round-trip",
+                "corrected": False,
+                "lost": measured.tally["lost"],
+                "histogram": measured.tally["latency"]["histogram"],
+            }
+        ],
+        environment=surroundings,
+    )
+
+
+def headline(measured: Echoed) -> str:
+    """A trial's last number for whoever watches."""
+    if measured.failure is not None:
+        return measured.failure.splitlines()[0]
+    tally = measured.tally
+    mean_ns = tally["latency"]["mean_ns"]
+    mean = "no echo was answered" if mean_ns is None else f"round trip {mean_ns / 1e6:.3f} ms in the mean"
+    beside = f"; beside it {goodput_words(list(measured.others.values()))}" if measured.others else ""
+    return f"{mean}, lost {tally['lost']} of {tally['sent']}{beside}"
+
+
+def _asked(measured: Echoed) -> dict[str, Any]:
+    """The row of the echoes. Quantiles are over all that were sent: a lost one is later than every other."""
+    tally = measured.tally
+    latency, lost, sent = tally["latency"], tally["lost"], tally["sent"]
+    distribution = replace(decode(latency["histogram"]), lost=lost)
+    return {
+        "trial_id": measured.trial,
+        "role": "victim",
+        "guest": ASKED,
+        "stream": 0,
+        "transactions": tally["received"],
+        "failed": lost,
+        "loss_ratio": lost / sent if sent else None,
+        "probes_sent": sent,
+        "latency_count": latency["count"],
+        "latency_min_ns": latency["min_ns"],
+        "latency_mean_ns": latency["mean_ns"],
+        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
+        "latency_max_ns": latency["max_ns"],
+        "duration_s": measured.work.duration_s,
+    }

@@ -1,0 +1,91 @@
+"""One trial of echoes: have the other routers forward, ask through the first, collect."""
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from vtax.campaign.echo.path import EchoPath
+from vtax.campaign.ends import End
+from vtax.campaign.observe import arm_cpus, observe, watch_cpus
+from vtax.campaign.observed import Observed
+from vtax.campaign.streams import HEAD_START_S, Flows, Streams, ask, phases
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.scenario import Cell, Echo
+
+TIMEOUT_MS = 2000
+TIMEOUT_EMULATED_MS = 10_000
+"""An answer that takes longer is none."""
+
+
+@dataclass
+class Echoed(Observed):
+    """Everything one trial brought home."""
+
+    run: dict[str, Any] = field(default_factory=dict)
+    """`echo.go`"""
+    tally: dict[str, Any] = field(default_factory=dict)
+    """`echo.collect`"""
+    others: dict[int, Flows] = field(default_factory=dict)
+    """What the other guests forwarded, by their numbers; empty where they were idle, or there are none."""
+
+    @property
+    def work(self) -> Echo:
+        """What was asked of it."""
+        return self.cell.echo
+
+    @property
+    def start_spread_ms(self) -> float:
+        """Between the first and the last start of all that was measured."""
+        starts = [self.run["start_ns"], *(flows.run["start_ns"] for flows in self.others.values())]
+        return float(max(starts) - min(starts)) / 1e6
+
+
+def measure(
+    path: EchoPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+) -> Echoed:
+    """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
+    measured = Echoed(trial, cell, datetime.now(UTC))
+    observe(path, measured, guests, lambda: _run(path, measured, emulated))
+    return measured
+
+
+def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
+    work = measured.work
+    (asker, answerer), *others = path.ends
+    streams = Streams(others if work.others == "tcp" else [], work.stress, measured.trial)
+    timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
+    try:
+        asker.call("echo.open", _way(asker, answerer, work, timeout_ms))
+        streams.connect(path.testbed.settings.mtu)
+        begin = time.monotonic() + HEAD_START_S
+        arm_cpus(path, work, begin)
+        runs = streams.go(begin)
+        (asked,) = ask([(asker, "echo.go", phases(measured.trial, work, begin))])
+        measured.cpu = watch_cpus(path, work, begin)
+        patience_s = work.warmup_s + work.duration_s + timeout_ms / 1000 + 10
+        measured.run = asked(patience_s)
+        measured.tally = asker.call("echo.collect", {})
+        told = [finish(patience_s) for finish in runs]
+        measured.others = dict(enumerate(streams.collect(told, emulated=emulated), start=1))
+        measured.sampled = path.cpu_meter.read()
+    finally:
+        streams.close()
+        _close(asker)
+
+
+def _way(asker: End, answerer: End, work: Echo, timeout_ms: int) -> dict[str, Any]:
+    return {
+        **asker.echo_to(answerer),
+        "payload_bytes": work.payload_bytes,
+        "interval_ms": work.interval_ms,
+        "timeout_ms": timeout_ms,
+    }
+
+
+def _close(asker: End) -> None:
+    """An echo that never opened says so, and is passed over; so is an agent that is gone."""
+    try:
+        asker.call("echo.close", {})
+    except (AgentError, AgentGone):
+        return

@@ -1,0 +1,124 @@
+"""A path between agents at both ends of it: the guests themselves, their peers, or what is behind them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.platforms import PlatformConfig, Preset
+from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.guest import PEER
+from vtax.testbed.host import Host
+from vtax.testbed.shared import SharedTestbed
+
+READY_REPLIES = 200
+READY_PER_S = 1000
+READY_LIMIT_S = 10.0
+READY_TRIAL = 0xFFFFFFFF
+"""Trial number of what shows that a path is ready; trials count from 1."""
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a flow: who answers for it, and where it is on the network."""
+
+    host: Host
+    agent: str
+    interface: str
+    address: str
+    cpu: int
+    """As the end's own kernel counts."""
+    shares_clock: bool
+    """Whether its kernel's clock is the host's."""
+
+    def call(self, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
+        """Ask its agent."""
+        return self.host.call(self.agent, method, params, timeout_s)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where its sockets are bound."""
+        return {"cpu": self.cpu, "interface": self.interface}
+
+    def echo_to(self, other: "End") -> dict[str, Any]:
+        """What `echo.open` has to know of the way to another end."""
+        return {**self.place, "local_address": self.address, "remote_address": other.address}
+
+
+class EndsPath(Path):
+    """A path with a pair of ends for each guest: its peer, and the other end of what the peer is asked for."""
+
+    testbed: SharedTestbed
+
+    def __init__(
+        self,
+        preset: Preset,
+        config: PlatformConfig,
+        testbed: SharedTestbed,
+        protocols: list[str],
+        samples_hz: int,
+    ) -> None:
+        super().__init__(preset, config, testbed, protocols, samples_hz)
+        self.ends: list[tuple[End, End]] = []
+        """Peer and other end, by the guest's number."""
+
+    def open(self) -> PathFacts:
+        """Build everything and wait until peers reach the other ends; raises PathFailed, PlatformUnusable, OSError."""
+        self.testbed.build(self.preset.platform().port)
+        begun = self.testbed.uut.counters([])["at_s"]
+        try:
+            hello_s = self.start_guests()
+            self.ends = [(self._make_peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
+            self.cpu_meter.open(self.testbed.source, self.ends[0][0].agent)
+            for peer, other in self.ends:
+                self._wait_ready(peer, other)
+            self.set_egress()
+        except (AgentGone, AgentError) as error:
+            raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
+        ready_s = self.testbed.uut.counters([])["at_s"] - begun
+        refused = self.cpu_meter.refused
+        notes = () if refused is None else (f"CPU time is counted, not sampled: {refused}",)
+        self.facts = PathFacts(hello_s, ready_s, notes)
+        return self.facts
+
+    def other_end(self, stream: StreamAddresses) -> End:
+        """The end that a stream's peer is to reach; its agent runs when this returns."""
+        raise NotImplementedError
+
+    def make_far_end(
+        self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
+    ) -> End:
+        """An end outside the guests' host, with an agent of its own."""
+        host.start_agent(agent, "agents")
+        host.call(agent, "guest.configure", configuration)
+        return End(host, agent, interface, address, self.testbed.settings.cpus["agents"][0], True)
+
+    def _make_peer(self, stream: StreamAddresses) -> End:
+        testbed, number = self.testbed, stream.stream
+        configuration = testbed.peer_configuration(stream)
+        return self.make_far_end(
+            testbed.source, f"{PEER}{number}", configuration, f"src{number}", stream.source_ip
+        )
+
+    def _wait_ready(self, peer: End, other: End) -> None:
+        """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
+        way = {
+            **peer.echo_to(other),
+            "payload_bytes": 56,
+            "interval_ms": 1000 / READY_PER_S,
+            "timeout_ms": 1000,
+        }
+        deadline = self.testbed.uut.counters([])["at_s"] + READY_LIMIT_S
+        peer.call("echo.open", way)
+        while True:
+            asked = {"trial": READY_TRIAL, "warmup_s": None, "duration_s": READY_REPLIES / READY_PER_S}
+            peer.call("echo.go", asked)
+            told = peer.call("echo.collect", {})
+            if told["sent"] and not told["lost"]:
+                break
+            if self.testbed.uut.counters([])["at_s"] > deadline:
+                raise PathFailed(
+                    f"{other.agent} does not answer all of {told['sent']} echoes within {READY_LIMIT_S:g} s "
+                    f"({told['lost']} lost)\n{self.last_words()}"
+                )
+        peer.call("echo.close", {})

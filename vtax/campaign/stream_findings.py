@@ -1,0 +1,33 @@
+"""What the ends of streams of data say against a trial."""
+
+from collections.abc import Iterator
+
+from vtax.campaign.streams import Flows
+from vtax.campaign.verdict import Finding, Verdict
+
+START_SPREAD_SUSPECT_MS = 10.0
+"""Guests that share the host's clock tick start closer together than this; emulated ones are only reported."""
+
+
+def stream_findings(guest: int, flows: Flows) -> Iterator[Finding]:
+    """Findings on the flows of one guest."""
+    if flows.run["aborted"]:
+        yield Verdict.INVALID, f"the sender of guest {guest} was aborted"
+    for side, told in (("sent", flows.sent), ("received", flows.came["flows"])):
+        for flow in told:
+            if flow["problem"]:
+                yield (
+                    Verdict.INVALID,
+                    f"flow {flow['flow']} of guest {guest} broke off where it is {side}: {flow['problem']}",
+                )
+    for what, count in flows.came["refused"].items():
+        if count:
+            yield Verdict.SUSPECT, f"the receiver of guest {guest} refused {count} as {what}"
+    if flows.came["ended"] == "limit":
+        yield Verdict.SUSPECT, f"data of guest {guest} still came when the drain was over"
+
+
+def start_findings(spread_ms: float | None, who: str) -> Iterator[Finding]:
+    """What did not start together."""
+    if spread_ms is not None and spread_ms > START_SPREAD_SUSPECT_MS:
+        yield Verdict.SUSPECT, f"{who} started {spread_ms:.0f} ms apart"

@@ -1,0 +1,28 @@
+"""A trial between ends as a row of `trials`, whatever the ends did."""
+
+from typing import Any
+
+from vtax.campaign.observed import Observed
+from vtax.campaign.verdict import Judgement
+
+
+def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -> dict[str, Any]:
+    """The columns that kinds share; `place` holds those that place the trial."""
+    cell, work = measured.cell, measured.cell.workload
+    complete = measured.failure is None
+    return {
+        **place,
+        **cell.factors,
+        "trial_id": measured.trial,
+        "cell": cell.key,
+        "platform": cell.platform,
+        "guests": cell.testbed.guests,
+        "warmup_s": work.warmup_s,
+        "duration_s": work.duration_s if complete else None,
+        "wall_s": measured.wall_s,
+        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s if complete else None,
+        "verdict": str(judgement.verdict),
+        "marks": list(judgement.marks),
+        "reasons": list(judgement.reasons),
+        "started_at": measured.started_at,
+    }

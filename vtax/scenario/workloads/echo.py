@@ -1,0 +1,56 @@
+"""Kind `echo`: one router among many is asked to pass ICMP echoes on, while the others rest or forward TCP."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from vtax.scenario.fields import key
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads.base import Refusal, WorkloadKeys, shared_uplink
+from vtax.scenario.workloads.bulk import Bulk
+
+LEAST_PAYLOAD_BYTES = 16
+"""What an echo holds to be told apart from others: trial and sequence."""
+ICMP_HEADERS_BYTES = 28
+
+
+class Echo(WorkloadKeys):
+    """Round trips through the first guest, a router, to the host behind it (anhalt2009, IV.C.2)."""
+
+    kind: Literal["echo"] = key("guests are routers; echoes through the first are timed", "echo")
+    payload_bytes: int = key(
+        "payload of an echo, beside 28 bytes of headers",
+        f"{LEAST_PAYLOAD_BYTES} to testbed.mtu - {ICMP_HEADERS_BYTES}",
+        default=56,
+        ge=LEAST_PAYLOAD_BYTES,
+    )
+    interval_ms: float = key(
+        "from one echo to the next, whether that was answered or not",
+        "1 to 60000, at most duration_s",
+        default=10.0,
+        ge=1,
+        le=60_000,
+    )
+    others: Literal["idle", "tcp"] = key(
+        "what the other guests do: nothing, or each forwards a stream of TCP as fast as it goes",
+        "idle, tcp",
+        default="idle",
+    )
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """Guests that are no routers on one link, echoes that no packet holds or that never come."""
+        yield from shared_uplink(self.kind, testbed)
+        most = testbed.mtu - ICMP_HEADERS_BYTES
+        if self.payload_bytes > most:
+            problem = (
+                f"{self.payload_bytes} does not fit a packet of mtu {testbed.mtu}; "
+                f"allowed: {LEAST_PAYLOAD_BYTES} to {most}"
+            )
+            yield Refusal("workload", "payload_bytes", self.payload_bytes, problem)
+        if self.interval_ms > 1000 * self.duration_s:
+            problem = f"{self.interval_ms:g} ms are longer than the measurement; allowed: at most duration_s"
+            yield Refusal("workload", "interval_ms", self.interval_ms, problem)
+
+    @property
+    def stress(self) -> Bulk:
+        """What each of the other guests forwards where these are not idle."""
+        return Bulk(kind="bulk", transport="tcp", warmup_s=self.warmup_s, duration_s=self.duration_s)
