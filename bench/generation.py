@@ -17,7 +17,7 @@ from bench.senders import (
     commands,
     fastest,
     peers,
-    without_checksums,
+    vtax,
 )
 from vtax.campaign.hold import hold_host
 from vtax.testbed.layout import cpu_layout
@@ -63,14 +63,15 @@ def run(directory: Path) -> Section:
 
 
 def _figures(ground: Ground, frame_bytes: int, *, own_context: bool) -> list[Figure]:
-    ours, others = fastest(ground, frame_bytes), peers(own_context=own_context)
+    mechanism, others = fastest(ground, frame_bytes), peers(own_context=own_context)
+    ours = vtax(mechanism)
     if own_context:
         rates = in_rounds(ground, (ours, *others), frame_bytes)
         return [
             against(f"{frame_bytes} B, own context: {family}", rates, ours, tuple(group))
             for family, group in groupby(others, lambda peer: peer.family)
         ]
-    bare = without_checksums(ours)
+    bare = vtax(mechanism, checksums=False)
     rates = in_rounds(ground, (ours, bare, *others), frame_bytes)
     figures = []
     for group, least in REQUIRED[frame_bytes]:

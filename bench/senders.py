@@ -30,8 +30,12 @@ class Sender:
     flood: Flood
 
 
-def vtax(mechanism: str) -> Sender:
-    """vtax's agent with one of its mechanisms."""
+def vtax(mechanism: str, *, checksums: bool = True) -> Sender:
+    """vtax's agent with one of its mechanisms.
+
+    Without `checksums`, UDP's is left to whoever receives the frame, as a veth does it by default. The agent refuses
+    trains on such an interface: it is made one when the agent has looked.
+    """
 
     def flood(ground: Ground, frame_bytes: int) -> str:
         parameters = {
@@ -44,22 +48,13 @@ def vtax(mechanism: str) -> Sender:
         }
         ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
         try:
-            return str(ground.source.call("source", "source.run", parameters))
+            with contextlib.nullcontext() if checksums else ground.offloading(CHECKSUMS):
+                return str(ground.source.call("source", "source.run", parameters))
         finally:
             # Another's XDP socket could not be bound beside ours.
             ground.source.call("source", "source.close", {})
 
-    return Sender("vtax", f"vtax {mechanism}", flood)
-
-
-def without_checksums(ours: Sender) -> Sender:
-    """vtax with the UDP checksum left to whoever receives the frame, as a veth does it by default."""
-
-    def flood(ground: Ground, frame_bytes: int) -> str:
-        with ground.offloading(CHECKSUMS):
-            return ours.flood(ground, frame_bytes)
-
-    return Sender(ours.family, f"{ours.name} without checksums", flood)
+    return Sender("vtax", f"vtax {mechanism}{'' if checksums else ' without checksums'}", flood)
 
 
 def trafgen_command(ground: Ground, frame_bytes: int, *, ring: bool = True) -> list[str]:
@@ -159,15 +154,15 @@ def peers(*, own_context: bool) -> tuple[Sender, ...]:
     return (*(() if own_context else (TRAFGEN,)), TRAFGEN_SENDS, IPERF3, *TESTPMD)
 
 
-def fastest(ground: Ground, frame_bytes: int) -> Sender:
-    """vtax by the mechanism that it chooses for a flood itself: the fastest of its calibration."""
+def fastest(ground: Ground, frame_bytes: int) -> str:
+    """The mechanism that vtax chooses for a flood itself: the fastest of its calibration."""
     opened = {"cpu": ground.cpu, "streams": [ground.stream()]}
     asked = {"frame_bytes": frame_bytes, "load": "flood"}
     with contextlib.ExitStack() as closing:
         ground.source.call("source", "source.open", opened)
         closing.callback(ground.source.call, "source", "source.close", {})
         found = ground.source.call("source", "source.calibrate", asked, timeout_s=60.0)
-    return vtax(found["ceilings"][0]["mechanism"])
+    return str(found["ceilings"][0]["mechanism"])
 
 
 def commands(ground: Ground, frame_bytes: int) -> list[str]:

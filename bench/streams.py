@@ -65,7 +65,7 @@ def _rounds(
     (cell,) = load_scenario("anhalt2009/sending").override(["raw"], fixes, 1, SECONDS).cells()
     preset = presets()[cell.platform]
     testbed = SharedTestbed(settings_of(cell, cpu_layout()), 1, record, forwards=False)
-    path = BulkPath(preset, preset.resolve({}), testbed, (), 0)
+    path = BulkPath(preset, preset.resolve({}), testbed, [], 0)
     ours: dict[int, float] = {}
     theirs: dict[int, float] = {}
     try:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tests.synthetic import encode
 from vtax.results import Result, ResultWriter, TrialRecord
+from vtax.units import fps
 
 FRAMES_SENT = 10_000
 
@@ -49,6 +50,7 @@ class Made:
             "role": "victim",
             "offered_mbps": self.offered_mbps,
             "received_mbps": self.received_mbps,
+            "received_fps": fps(self.received_mbps, self.frame_bytes),
             "frames_sent": FRAMES_SENT,
             "frames_received": FRAMES_SENT - lost,
             "frames_lost": lost,
@@ -99,7 +101,18 @@ def blocks(values: Sequence[float], **fixed: Any) -> list[Made]:
     return [Made(block=block, received_mbps=value, **fixed) for block, value in enumerate(values)]
 
 
-def make(directory: Path, trials: Iterable[Made], **campaign: Any) -> Result:
+class Makes(Protocol):
+    """A trial that can be written."""
+
+    platform: str
+    block: int
+    emulated: bool
+    further: tuple[tuple[str, str], ...]
+
+    def record(self, trial_id: int) -> TrialRecord: ...
+
+
+def make(directory: Path, trials: Iterable[Makes], **campaign: Any) -> Result:
     """Write the trials through the real writer and open the result."""
     trials = list(trials)
     factors: dict[str, list[Any]] = {

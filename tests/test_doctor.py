@@ -37,7 +37,8 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
     ]
     links = of_group(checks, "links")
     assert list(links) == [
-        *("rate", "ingress thread", "bridge port", "flow control", "native XDP", "drop reasons")
+        *("rate", "shared uplink", "ingress thread", "bridge port", "flow control", "native XDP"),
+        "drop reasons",
     ]
     for check in checks:
         assert check.detail

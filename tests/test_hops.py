@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trials import make_cell, make_measured
-from vtax.campaign.forwarding.hops import Hop, hops
+from vtax.campaign.forwarding.counts import Hop
+from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import GUEST

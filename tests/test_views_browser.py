@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.handmade_bulk import bulk_campaign, make_bulk
 from tests.synthetic import make_result
 from vtax import views
 from vtax.results import Result
@@ -15,9 +16,11 @@ CHROMIUM = "/usr/bin/chromium"
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("browser") / "synthetic"
+@pytest.fixture(scope="module", params=["forwarding", "bulk"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("browser") / request.param
+    if request.param == "bulk":
+        return views.write_report(make_bulk(directory, bulk_campaign()))
     make_result(directory, loads=(100.0, 1000.0, None))
     return views.write_report(Result.open(directory))
 

@@ -89,6 +89,7 @@ def test_a_generator_limited_maximum_is_a_lower_bound_unless_frames_are_lost(tmp
     [
         (LIMITED, 900, Limit.GENERATOR),
         (("link-limited",), 900, Limit.LINK),
+        (("link-limited", "uplink-limited"), 450, Limit.LINK),
         ((), 900, Limit.OFFERED),
         ((), 896, Limit.OFFERED),
         ((), 894, None),

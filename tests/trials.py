@@ -51,13 +51,13 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "aborted": False,
         "lag_ns": {"p50": 50, "p99": 4000, "max": 90_000},
         "thread": {"run_ns": SECOND_NS, "run_delay_ns": 1_000_000},
-        "streams": [{"stream": stream, "phases": [_phase(sent)]} for stream in range(work.streams)],
+        "streams": [{"stream": stream, "phases": [_phase(sent)]} for stream in range(cell.streams)],
     }
     measured.sink = {
         "drain_ms": 3.0,
         "ended": "complete",
         "streams": [
-            _sunk(stream, work.lengths, round(sent * received_share)) for stream in range(work.streams)
+            _sunk(stream, work.lengths, round(sent * received_share)) for stream in range(cell.streams)
         ],
     }
     before = {
@@ -70,7 +70,7 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "at_s": 1.0,
         "idle_s": {1: 0.6},
         "steal_s": {1: 0.0},
-        "threads": {"ingress in0": {"run_ns": 700 * sent * work.streams, "wait_ns": 0, "runs": 0}},
+        "threads": {"ingress in0": {"run_ns": 700 * sent * cell.streams, "wait_ns": 0, "runs": 0}},
     }
     measured.cpu = (before, after)
     received = round(sent * received_share)
@@ -80,7 +80,7 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "uut/out": (0, received),
         "sink/snk": (received, 0),
     }
-    ways = [(f"{name}{stream}", taken) for stream in range(work.streams) for name, taken in frames.items()]
+    ways = [(f"{name}{stream}", taken) for stream in range(cell.streams) for name, taken in frames.items()]
     measured.interfaces = (
         {name: _frames(name, 0, 0) for name, _ in ways},
         {name: _frames(name, *taken) for name, taken in ways},

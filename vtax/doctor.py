@@ -29,7 +29,7 @@ from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
 from vtax.machine.remedy import AS_ROOT, build_agent, install, load_module
 from vtax.platforms import PlatformUnusable, presets
 from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
-from vtax.testbed.link import LinkEnd, make_link, shape
+from vtax.testbed.link import LinkEnd, make_link, shape, share
 from vtax.testbed.port import BridgePort
 
 FAILURES = (OSError, NetlinkError, AgentError, AgentGone, subprocess.SubprocessError)
@@ -123,6 +123,11 @@ def _unusable(group: str, subject: str, problem: str, remedy: str) -> Check:
 def _rate(bench: Bench) -> str:
     shape(bench.near, 1000, flow_control=True)
     return "1000 Mbit/s at layer 1 by a token bucket"
+
+
+def _shared_uplink(bench: Bench) -> str:
+    share(bench.near, 1000, flow_control=True, macs=[bench.near.mac, bench.far.mac], mtu=1500)
+    return "senders take turns by a queue each"
 
 
 def _ingress(bench: Bench) -> str:
@@ -219,6 +224,7 @@ def _native_xdp(bench: Bench) -> str:
 
 PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
     ("rate", _rate, load_module("sch_tbf")),
+    ("shared uplink", _shared_uplink, load_module("sch_htb")),
     ("ingress thread", _ingress, "needs Linux 5.12 or later"),
     ("bridge port", _bridge, load_module("bridge")),
     ("flow control", _flow_control, "needs Linux 6.16 or later, or scenarios without flow_control"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE
+from vtax.campaign.forwarding.uplink import UPLINK_LIMITED
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
 from vtax.scenario import Cell, Search
@@ -91,7 +92,7 @@ def _outcome(cell: Cell, trial: Trial) -> Outcome:
     A source that keeps its load within the tolerance sent what it should: the last frames are those of a boundary.
     """
     work = cell.forwarding
-    intended = round(fps(trial.intended_mbps, work.lengths.mean) * trial.duration_s * work.streams)
+    intended = round(fps(trial.intended_mbps, work.lengths.mean) * trial.duration_s * cell.streams)
     kept = trial.frames_sent >= (1 - OFFERED_TOLERANCE) * intended
     return Outcome(
         trial.intended_mbps,
@@ -112,4 +113,6 @@ def _bounded_by(bounds: Bounds, trials: list[Trial]) -> str | None:
         and trial.frames_sent - trial.frames_received > bounds.loss_ratio * trial.frames_sent
     ]
     marks = {mark for trial in trials if trial.intended_mbps == bounds.upper_mbps for mark in trial.marks}
+    if UPLINK_LIMITED in marks:
+        return UPLINK_LIMITED  # what was lost was lost before the platform
     return None if short or not marks & LIMITS else min(marks & LIMITS)

@@ -23,7 +23,10 @@ Finding = tuple[Verdict, str]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and marks that are no blame: `generator-limited`, `link-limited`, `backpressured`."""
+    """A verdict, why, and marks that are no blame.
+
+    These are `generator-limited`, `link-limited`, `uplink-limited` and `backpressured`.
+    """
 
     verdict: Verdict
     reasons: tuple[str, ...]

@@ -112,7 +112,12 @@ TRIALS: Final = Table(
             "why not in a way before it in that list, with the kernel's words; null for the first",
         ),
         Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
-        Column("marks", STRINGS, "", "on a valid trial: generator-limited, link-limited, backpressured"),
+        Column(
+            "marks",
+            STRINGS,
+            "",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured",
+        ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),
         Column(
@@ -358,7 +363,8 @@ SEARCHES: Final = Table(
             "bounded_by",
             STRING,
             "",
-            "what bounded it in the platform's stead: the largest load, generator-limited or link-limited",
+            "what bounded it in the platform's stead: the largest load, generator-limited, link-limited or "
+            "uplink-limited",
         ),
     ),
 )

@@ -2,10 +2,11 @@
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
 within blocks, `unpaired` ones without, `selection` the maximum over loads, `quantiles` of merged delay
-histograms, `search` loads by their loss. Each function names its source.
+histograms, `search` loads by their loss, `fairness` of what is shared. Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
+from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
@@ -24,6 +25,8 @@ __all__ = [
     "compare",
     "decode",
     "discoveries",
+    "fair_share",
+    "jain_index",
     "load_cap",
     "mean_interval",
     "merge",

@@ -27,11 +27,17 @@ def paired_difference(
     return mean([value - base for value, base in pairs], confidence)
 
 
-def paired_ratio(measured: ByBlock, reference: ByBlock, confidence: float = CONFIDENCE) -> Interval | None:
+def paired_ratio(
+    measured: ByBlock,
+    reference: ByBlock,
+    confidence: float = CONFIDENCE,
+    mean: MeanInterval = mean_interval,
+) -> Interval | None:
     """Return the geometric mean of measured / reference with its interval; None where there is none.
 
-    The Student-t interval of the logarithms, transformed back, so that swapping the sides inverts the result
-    and no bound is negative (Fleming and Wallace 1986 on why ratios are averaged this way).
+    The interval of the logarithms' mean, Student's unless another is given, transformed back, so that swapping
+    the sides inverts the result and no bound is negative (Fleming and Wallace 1986 on why ratios are averaged
+    this way).
 
     A zero has no logarithm. Where some value is zero, as when a platform forwards nothing, the result is
     the ratio of the sums, without bounds; None where the reference's sum is zero. ValueError for negative
@@ -45,7 +51,7 @@ def paired_ratio(measured: ByBlock, reference: ByBlock, confidence: float = CONF
         return None
     if any(value == 0 or base == 0 for value, base in pairs):
         return Interval(sum(value for value, _ in pairs) / total, None, None, len(pairs))
-    logarithms = mean_interval([math.log(value) - math.log(base) for value, base in pairs], confidence)
+    logarithms = mean([math.log(value) - math.log(base) for value, base in pairs], confidence)
     if logarithms.low is None or logarithms.high is None:
         return Interval(math.exp(logarithms.mean), None, None, logarithms.n)
     return Interval(

@@ -5,6 +5,7 @@ preamble, gap and FCS a frame); with flow control the source's sockets block whi
 """
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.machine.ingress import set_offload
@@ -91,8 +92,33 @@ def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes
         _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")
 
 
-def _run(namespace: Namespace, command: str) -> None:
+def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Sequence[str], mtu: int) -> None:
+    """As `shape`, for a switch's end that several senders share: each has its queue, and they take turns.
+
+    One queue for all drops the frames of whoever is out of step with it, and senders of one rate stay so.
+    """
+    if link_mbps is None:
+        shape(end, link_mbps, flow_control)
+        return
+    device, bursts = f"dev {end.interface}", f"cburst {BURST_BYTES} quantum {mtu + OVERHEAD_BYTES}"
+    each, whole = (f"{round(link_mbps * 1e6 / parts)}bit" for parts in (len(macs), 1))
+    most = f"ceil {whole} overhead {OVERHEAD_BYTES} {bursts}"
+    lines = [
+        f"qdisc replace {device} root handle 1: htb default 1",
+        f"class add {device} parent 1: classid 1:ffff htb rate {whole} burst {BURST_BYTES} {most}",
+    ]
+    for number, mac in enumerate(macs, start=1):
+        own = f"rate {each} burst {BURST_BYTES // len(macs)}"
+        lines += [
+            f"class add {device} parent 1:ffff classid 1:{number} htb {own} {most}",
+            f"qdisc add {device} parent 1:{number} bfifo limit {LIMIT_BYTES}",
+            f"filter add {device} parent 1: protocol all u32 match ether src {mac} classid 1:{number}",
+        ]
+    _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
+def _run(namespace: Namespace, command: str, words: str = "") -> None:
     arguments = ["nsenter", f"--net={namespace.path}", "--", *command.split()]
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=10)
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=10, input=words)
     if done.returncode != 0:
         raise OSError(f"{command}: {done.stderr.strip() or done.stdout.strip()}")

@@ -24,11 +24,11 @@ from vtax.testbed.guest import (
 from vtax.testbed.host import Host
 from vtax.testbed.link import (
     HOST_LIMIT_BYTES,
-    LIMIT_BYTES,
     LinkEnd,
     complete_frames,
     make_link,
     shape,
+    share,
     tag_inside,
 )
 from vtax.testbed.port import BridgePort
@@ -98,9 +98,10 @@ class SharedTestbed:
             switch.attach(member.interface, mac)
             for sender in (end, member):
                 shape(sender, self.settings.link_mbps, self.settings.flow_control)
-        for sender, limit_bytes in ((trunk, LIMIT_BYTES), (uut, HOST_LIMIT_BYTES)):
+        for sender in (trunk, uut):
             tag_inside(sender)
-            shape(sender, self.settings.link_mbps, self.settings.flow_control, limit_bytes)
+        share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
+        shape(uut, self.settings.link_mbps, self.settings.flow_control, HOST_LIMIT_BYTES)
         self.uut.give_ingress_context(uut.interface, "host")
         self.switch.give_ingress_context(trunk.interface, "agents")
         self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)

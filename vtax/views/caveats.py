@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.views import numbers
-from vtax.views.cells import LINK_LIMITED, Limit, load_phrase
+from vtax.views.cells import LINK_LIMITED, Limit
+from vtax.views.estimate import Estimate
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
+from vtax.views.sharing import Sharing
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Maximum, Throughput
 from vtax.views.verdicts import CellVerdict, VerdictCount
@@ -16,8 +19,11 @@ from vtax.views.verdicts import CellVerdict, VerdictCount
 NAMED_AT_MOST = 6
 """Cells that are named one by one before the rest is only counted."""
 
-GUEST_DIED = "the guest died"
-"""How the reason of a trial begins whose guest died, which is a result and no fault of the trial."""
+LINK_FULL = 0.98
+"""Share of what a link carries as goodput from which on it is full, as LINK_TOLERANCE of verdicts has it."""
+
+GUEST_DIED = re.compile(r"(the guest|guest\d+) died")
+"""How the reason of a trial begins of which a guest died, which is a result and no fault of the trial."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,11 @@ def caveats(
     verdicts: Sequence[VerdictCount],
     cells: Sequence[CellVerdict],
     reached: Sequence[Reached],
+    sharing: Sharing,
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
+    rates = [row.received_mbps for row in throughput] + [row.aggregate_mbps for row in sharing.goodput]
+    measured = {row.platform for row in throughput} | {row.platform for row in sharing.goodput}
     return [
         *_incomplete(provenance),
         *_damaged(provenance),
@@ -47,11 +56,12 @@ def caveats(
         *_guest_deaths(verdicts),
         *_generator_limited(throughput),
         *_link_limited(throughput),
+        *_link_full(sharing),
         *_highest_load_carried(found),
-        *([] if provenance.search else _few_repetitions(throughput)),
+        *([] if provenance.search else _few_repetitions(rates)),
         *_adaptive(provenance),
         *_wide(reached),
-        *_no_reference(provenance, throughput),
+        *_no_reference(provenance, measured),
         *_suspect(verdicts),
         *_left_out(cells),
         *_environment(provenance),
@@ -150,6 +160,19 @@ def _link_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     ]
 
 
+def _link_full(sharing: Sharing) -> list[Caveat]:
+    full = [row for row in sharing.goodput if row.of_link and row.of_link.value >= LINK_FULL]
+    if not full:
+        return []
+    return [
+        Caveat(
+            f"{_cells(len(full))} with a full link",
+            f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. An efficiency of 1 shows "
+            "no cost at this rate; a faster link might show one.",
+        )
+    ]
+
+
 def _highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
     carried = [maximum for maximum in found if maximum.limit is Limit.OFFERED]
     if not carried:
@@ -164,7 +187,7 @@ def _highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
 
 
 def _guest_deaths(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
-    died = [row for row in verdicts if row.verdict != "invalid" and row.reason.startswith(GUEST_DIED)]
+    died = [row for row in verdicts if row.verdict != "invalid" and GUEST_DIED.match(row.reason)]
     if not died:
         return []
     trials = sum(row.trials for row in died)
@@ -177,8 +200,8 @@ def _guest_deaths(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
     ]
 
 
-def _few_repetitions(throughput: Sequence[Throughput]) -> list[Caveat]:
-    single = [row for row in throughput if row.received_mbps.n < 2]
+def _few_repetitions(rates: Sequence[Estimate]) -> list[Caveat]:
+    single = [rate for rate in rates if rate.n < 2]
     if not single:
         return []
     return [
@@ -213,9 +236,8 @@ def _wide(reached: Sequence[Reached]) -> list[Caveat]:
     ]
 
 
-def _no_reference(provenance: Provenance, throughput: Sequence[Throughput]) -> list[Caveat]:
+def _no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
     native = {platform.name for platform in provenance.platforms if not platform.emulated}
-    measured = {row.platform for row in throughput}
     if RAW in measured or not native & measured:
         return []
     return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
@@ -224,7 +246,7 @@ def _no_reference(provenance: Provenance, throughput: Sequence[Throughput]) -> l
 def _suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
     reasons: dict[str, int] = {}
     for row in verdicts:
-        if row.verdict == "suspect" and not row.reason.startswith(GUEST_DIED):
+        if row.verdict == "suspect" and not GUEST_DIED.match(row.reason):
             reasons[row.reason] = reasons.get(row.reason, 0) + row.trials
     if not reasons:
         return []
@@ -240,7 +262,7 @@ def _left_out(cells: Sequence[CellVerdict]) -> list[Caveat]:
     return [
         Caveat(
             f"Invalid trials left out of {_cells(len(affected))}",
-            f"At most {numbers.share(worst.left_out)} of a cell's trials ({_name(worst)}).",
+            f"At most {numbers.share(worst.left_out)} of a cell's trials ({worst.name}).",
         )
     ]
 
@@ -263,11 +285,7 @@ def _cells(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
 
 
-def _name(cell: CellVerdict) -> str:
-    return f"{cell.platform}, {cell.setting.label}, {load_phrase(cell.intended_mbps)}"
-
-
 def _named(cells: Sequence[CellVerdict]) -> str:
-    names = [_name(cell) for cell in cells[:NAMED_AT_MOST]]
+    names = [cell.name for cell in cells[:NAMED_AT_MOST]]
     rest = len(cells) - len(names)
     return "; ".join(names) + (f"; and {rest} more" if rest else "")

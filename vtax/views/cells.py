@@ -12,6 +12,7 @@ from vtax.results.schema import TRIALS
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 
 GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
+UPLINK_LIMITED = "uplink-limited"
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
 
@@ -166,7 +167,12 @@ class Cell:
 
     @property
     def limit(self) -> Limit | None:
-        """What kept the platform from showing its own limit; None where it lost frames or held back."""
+        """What kept the platform from showing its own limit; None where it lost frames or held back.
+
+        What is lost before an uplink that streams share is not lost by the platform.
+        """
+        if self.blocks and self.marks.get(UPLINK_LIMITED):
+            return Limit.LINK
         if not self.blocks or self.loses_frames or self.marks.get(BACKPRESSURED):
             return None
         if self.generator_limited:
@@ -220,7 +226,7 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     """
     further = further_factors(result)
     adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
-    columns = "".join(f", any_value({_quoted(name)}) AS {_quoted(name)}" for name in further)
+    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     series: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_CELLS).to_pylist():
         series.setdefault(row["cell"], []).append(row)
@@ -271,5 +277,6 @@ def _by_cell(result: Result, sql: str, key: str, value: str) -> dict[tuple[str, 
     return found
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name in SQL, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'

@@ -9,8 +9,10 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vtax.views import mode_tables, tables, tax_tables
+from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.layout import Column, Table, interval_of, text_of
+from vtax.views.published_table import published_table
+from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
 ROWS_AT_MOST = 60
@@ -31,6 +33,12 @@ def print_summary(summary: Summary, console: Console) -> None:
         *(() if summary.provenance.search else by_load),
         mode_tables.search_table(summary),
         mode_tables.precision_table(summary),
+        sharing_tables.goodput_table(summary),
+        sharing_tables.efficiency_table(summary),
+        sharing_tables.scaling_table(summary),
+        sharing_tables.guest_cpu_table(summary),
+        published_table(summary),
+        routers_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
@@ -71,8 +79,8 @@ def _print_head(summary: Summary, page: _Page) -> None:
     page.line(
         f"{origin.name} · {status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}", "dim"
     )
-    if summary.throughput:
-        page.line(tables.LEGEND, "dim")
+    if summary.has_usable:
+        page.line(sharing_tables.LEGEND if summary.sharing.goodput else tables.LEGEND, "dim")
     else:
         page.line("No usable trial is recorded yet.")
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from vtax.views.bulk_cells import BulkSetting
 from vtax.views.cells import Cell, Setting
 from vtax.views.summary import Summary
 
@@ -26,13 +27,18 @@ def summary_document(summary: Summary) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, Setting):
+    if isinstance(value, Setting | BulkSetting):
         return {**dataclasses.asdict(value), "further": dict(value.further)}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell)}
     if isinstance(value, Mapping):
-        return {str(key): _json(item) for key, item in value.items()}
+        return {_name(key): _json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json(item) for item in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _name(key: Any) -> str:
+    """A key; of an account of the CPU ledger, domain and number: `guest 0`."""
+    return " ".join(str(part) for part in key if part is not None) if isinstance(key, tuple) else str(key)

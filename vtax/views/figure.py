@@ -27,8 +27,19 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Key:
+    """What a colour stands for that is no platform's."""
+
+    label: str
+    color: str
+
+
+@dataclass(frozen=True)
 class Figure:
-    """A figure as a reader sees it: `caption` says how to read it, `table` holds the numbers behind it."""
+    """A figure as a reader sees it: `caption` says how to read it, `table` holds the numbers behind it.
+
+    Its legend has a swatch for each of `platforms` and `keys`.
+    """
 
     name: str
     title: str
@@ -36,6 +47,7 @@ class Figure:
     panels: tuple[Panel, ...]
     platforms: tuple[str, ...]
     table: Table
+    keys: tuple[Key, ...] = ()
 
     def rows(self) -> list[tuple[str, list[tuple[int, Panel]]]]:
         """Panels with their index, those of one `row` together."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from vtax.views import tables
-from vtax.views.cells import Setting, load_label, load_order
+from vtax.views import (
+    sharing_figures,  # noqa: F401 - registers its own
+    tables,
+)
+from vtax.views.cells import Setting, load_label, load_order, load_phrase
+from vtax.views.delay import DelayPercentile
 from vtax.views.figure import Figure, Panel, check_figures, draw_figures, figure, figure_names, plot
 from vtax.views.palette import Style, styles
 from vtax.views.summary import Summary
+from vtax.views.throughput import Maximum, Throughput
 from vtax.views.traces import (
     MBPS_RECEIVED,
     PERCENT_LOST,
@@ -56,9 +61,7 @@ def throughput_by_load(summary: Summary) -> Figure:
             here,
             line,
             MBPS_RECEIVED,
-            lambda row: [
-                Point(row.offered_mbps.value, row.received_mbps, row.intended_mbps, row.generator_limited)
-            ],
+            lambda row: [Point(row.offered_mbps.value, row.received_mbps, _at(row), row.generator_limited)],
         )
         axis = {"range": [0, reach], "nticks": 6}
         panels.append(
@@ -91,9 +94,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
             here,
             bars,
             MBPS_RECEIVED,
-            lambda row: [
-                Point(str(row.setting.streams), row.received_mbps, row.intended_mbps, row.generator_limited)
-            ],
+            lambda row: [Point(str(row.setting.streams), row.received_mbps, _at(row), row.generator_limited)],
         )
         each = _traces(
             summary,
@@ -101,7 +102,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
             dodged_points,
             MBPS_RECEIVED,
             lambda row: [
-                Point(str(row.setting.streams), received, row.intended_mbps, row.generator_limited, stream)
+                Point(str(row.setting.streams), received, _at(row), row.generator_limited, f"stream {stream}")
                 for stream, received in row.stream_received_mbps.items()
             ],
         )
@@ -140,7 +141,7 @@ def delay_percentiles(summary: Summary) -> Figure:
                 line,
                 delay_quantity(label),
                 lambda row: [
-                    Point(load_label(row.intended_mbps), delay, row.intended_mbps, row.generator_limited)
+                    Point(load_label(row.intended_mbps), delay, _at(row), row.generator_limited)
                     for delay in [row.delay_ns]
                     if delay
                 ],
@@ -176,7 +177,7 @@ def loss_by_load(summary: Summary) -> Figure:
             line,
             PERCENT_LOST,
             lambda row: [
-                Point(load_label(row.intended_mbps), loss, row.intended_mbps, row.generator_limited)
+                Point(load_label(row.intended_mbps), loss, _at(row), row.generator_limited)
                 for loss in [row.loss_ratio]
                 if loss
             ],
@@ -232,6 +233,10 @@ def _traces(
         for platform, style in styles(summary.platforms).items()
         if any(row.platform == platform for row in rows)
     ]
+
+
+def _at(row: Throughput | Maximum | DelayPercentile) -> str:
+    return f"at {load_phrase(row.intended_mbps)}"
 
 
 def _load_axis(rows: Iterable[Any]) -> dict[str, Any]:

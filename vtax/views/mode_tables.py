@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from vtax.views import numbers
-from vtax.views.cells import load_label
 from vtax.views.layout import LOWER_BOUND, UNKNOWN, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
-from vtax.views.precision import Reached
-from vtax.views.searches import Found
 from vtax.views.summary import Summary
-from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
+from vtax.views.tables import LEFT_OUT, N, heading, level_column
 
 
 def precision_table(summary: Summary) -> Table:
@@ -21,7 +18,7 @@ def precision_table(summary: Summary) -> Table:
         note="Repeated until the 95% interval, which holds at every moment, is as narrow as asked for.",
         columns=(
             Column("platform"),
-            LOAD,
+            level_column(summary),
             Column("received", "Mbit/s", numeric=True),
             Column("width", "%", numeric=True),
             Column("asked for", "%", numeric=True),
@@ -31,10 +28,10 @@ def precision_table(summary: Summary) -> Table:
         ),
         sections=sections(
             sorted(summary.precision, key=lambda row: row.setting),
-            lambda row: _heading(summary, row),
+            lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
-                load_label(row.intended_mbps),
+                row.level,
                 ranged(row.received_mbps, numbers.mbps),
                 Number(UNKNOWN if row.width is None else numbers.ratio_as_percent(row.width)),
                 Number(numbers.ratio_as_percent(row.wanted)),
@@ -68,7 +65,7 @@ def search_table(summary: Summary) -> Table:
         ),
         sections=sections(
             sorted(summary.searches, key=lambda row: row.setting),
-            lambda row: _heading(summary, row),
+            lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
                 row.goal,
@@ -84,11 +81,6 @@ def search_table(summary: Summary) -> Table:
             ),
         ),
     )
-
-
-def _heading(summary: Summary, row: Reached | Found) -> str:
-    group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
-    return f"{row.setting.label}{group}"
 
 
 def _load(mbps: float | None, lower_bound: bool = False) -> Number:

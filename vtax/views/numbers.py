@@ -22,6 +22,11 @@ def mbps(value: float) -> str:
     return _signed(f"{value:,.1f}")
 
 
+def whole(value: float) -> str:
+    """A count or a rate of many: no decimals."""
+    return _signed(f"{value:,.0f}")
+
+
 def percent(value: float) -> str:
     """Percent with one decimal."""
     return _signed(f"{value:,.1f}")
@@ -31,6 +36,11 @@ def ratio_as_percent(value: float) -> str:
     """A ratio of 0 to 1 as percent; two decimals, and never 0 for what is not 0."""
     shown = value * 100
     return "<0.01" if 0 < shown < 0.005 else _signed(f"{shown:.2f}")
+
+
+def ratio(value: float) -> str:
+    """A ratio around 1 with three decimals."""
+    return _signed(f"{value:.3f}")
 
 
 def microseconds(value_ns: float) -> str:

@@ -15,6 +15,21 @@ from vtax.views.tax import RAW
 
 _REFERENCE = "#7a7a7a"
 _HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_DOMAINS = {
+    "guest": "#0072b2",
+    "neighbour": "#e69f00",
+    "host": "#d55e00",
+    "steal": "#cc79a7",
+}
+"""Of the CPU ledger; what is the instrument's is grey."""
+_INSTRUMENT = {
+    "peer": "#6b6b6b",
+    "switch": "#8f8f8f",
+    "source": "#6b6b6b",
+    "sink": "#8f8f8f",
+    "instrument": "#a3a3a3",
+}
+_OTHER_DOMAIN = "#b5b5b5"
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon")
 
 
@@ -40,3 +55,8 @@ def styles(platforms: Sequence[Platform]) -> dict[str, Style]:
         )
         for position, platform in enumerate(platforms)
     }
+
+
+def domain_color(domain: str) -> str:
+    """The colour of a domain of the CPU ledger."""
+    return {**_DOMAINS, **_INSTRUMENT}.get(domain, _OTHER_DOMAIN)

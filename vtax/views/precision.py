@@ -5,43 +5,74 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.views.bulk_cells import BulkSetting, level_label
 from vtax.views.cells import Setting
 from vtax.views.estimate import Estimate
+from vtax.views.goodput import Goodput
 from vtax.views.provenance import Provenance
 from vtax.views.throughput import Maximum, Throughput
 
 
 @dataclass(frozen=True)
 class Reached:
-    """An interval that was to become narrow: its width as a share of the estimate, None where it has no bounds."""
+    """An interval that was to become narrow: its width as a share of the estimate, None where it has no bounds.
+
+    Of bulk streams `guests` tells how many there were, and `received_mbps` is their aggregate goodput.
+    """
 
     platform: str
-    setting: Setting
+    setting: Setting | BulkSetting
     intended_mbps: float | None
+    guests: int | None
     received_mbps: Estimate
     width: float | None
     wanted: float
     reached: bool
 
+    @property
+    def level(self) -> str:
+        """Its load, or number of guests, in a table."""
+        return level_label(self.intended_mbps, self.guests)
+
 
 def precision_reached(
-    provenance: Provenance, throughput: Sequence[Throughput], maxima: Sequence[Maximum]
+    provenance: Provenance,
+    throughput: Sequence[Throughput],
+    maxima: Sequence[Maximum],
+    goodput: Sequence[Goodput],
 ) -> list[Reached]:
     """A row for each interval that the campaign was to make narrow; none without `precision`."""
     if not provenance.precision:
         return []
     wanted = float(provenance.precision["relative_width"])
     rows: Sequence[Throughput | Maximum] = maxima if provenance.precision["of"] == "maximum" else throughput
-    return [_reached(row, wanted) for row in rows]
+    return [
+        *(
+            _reached(row.platform, row.setting, row.intended_mbps, None, row.received_mbps, wanted)
+            for row in rows
+        ),
+        *(
+            _reached(row.platform, row.setting, None, row.guests, row.aggregate_mbps, wanted)
+            for row in goodput
+        ),
+    ]
 
 
-def _reached(row: Throughput | Maximum, wanted: float) -> Reached:
-    width = row.received_mbps.relative_width
+def _reached(
+    platform: str,
+    setting: Setting | BulkSetting,
+    intended_mbps: float | None,
+    guests: int | None,
+    received_mbps: Estimate,
+    wanted: float,
+) -> Reached:
+    width = received_mbps.relative_width
     return Reached(
-        platform=row.platform,
-        setting=row.setting,
-        intended_mbps=row.intended_mbps,
-        received_mbps=row.received_mbps,
+        platform=platform,
+        setting=setting,
+        intended_mbps=intended_mbps,
+        guests=guests,
+        received_mbps=received_mbps,
         width=width,
         wanted=wanted,
         reached=width is not None and width <= wanted,

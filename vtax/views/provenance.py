@@ -9,6 +9,7 @@ from typing import Any
 from vtax.results import Result
 
 SHARED_CORE = "shared-core"
+FORWARDING, BULK = "forwarding", "bulk"
 
 _ENVIRONMENTS = """
     SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials
@@ -36,11 +37,11 @@ class Platform:
 class Provenance:
     """What a reader needs to repeat a campaign, and to know how far it came.
 
-    `platforms` stand in the scenario's order, those of one group together: native first, emulated last.
-    `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and distinct
-    environment, with the number of trials that ran in it. `precision` and `search` are the scenario's, empty without;
-    with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them are usable;
-    `recorded_trials` counts every attempt.
+    `platforms` stand in the scenario's order, those of one group together: native first, emulated last. `kind` is that
+    of the workload. `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and
+    distinct environment, with the number of trials that ran in it. `precision` and `search` are the scenario's, empty
+    without; with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them
+    are usable; `recorded_trials` counts every attempt.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Provenance:
     created_at: str
     seed: int | None
     command: tuple[str, ...]
+    kind: str
     figures: tuple[str, ...]
     repetitions: int
     precision: dict[str, Any]
@@ -111,6 +113,7 @@ def read_provenance(result: Result) -> Provenance:
         created_at=str(campaign.get("created_at") or "unknown"),
         seed=campaign.get("seed"),
         command=tuple(str(word) for word in campaign.get("command") or ()),
+        kind=str((scenario.get("workload") or {}).get("kind") or FORWARDING),
         figures=tuple(scenario.get("figures") or ()),
         repetitions=repetitions,
         precision=scenario.get("precision") or {},

@@ -15,11 +15,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from vtax.views import mode_tables, tables, tax_tables
+from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
 from vtax.views.palette import styles
+from vtax.views.published_table import published_table
+from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
 OPEN_ROWS = 24
@@ -67,8 +69,17 @@ def render(summary: Summary) -> str:
             tax_tables.tax_of_maximum(summary, emulated=True),
             tax_tables.tax_by_load(summary, emulated=True),
         ),
+        shared=_filled(
+            sharing_tables.goodput_table(summary),
+            sharing_tables.efficiency_table(summary),
+            sharing_tables.scaling_table(summary),
+            sharing_tables.guest_cpu_table(summary),
+            published_table(summary),
+        ),
         details=_filled(
+            sharing_tables.guests_table(summary),
             tables.stream_table(summary),
+            routers_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
             tables.ledger_table(summary),
@@ -85,6 +96,7 @@ def render(summary: Summary) -> str:
         ),
         plotly=Markup(_plotly_js() if figures else ""),  # noqa: S704, the library's own source
         legend=tables.LEGEND,
+        sharing_legend=sharing_tables.LEGEND,
         command=shlex.join(summary.provenance.command),
         open_rows=OPEN_ROWS,
         plot_id=_plot_id,

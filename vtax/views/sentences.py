@@ -73,30 +73,41 @@ def sentences(findings: Findings) -> list[Sentence]:
     return [_sentence(platform, findings) for platform in findings.platforms]
 
 
-def _sentence(platform: Platform, findings: Findings) -> Sentence:
+def group_of(platform: Platform) -> str:
+    """The group that a platform's sentence stands in."""
     if platform.skipped_reason:
-        text = ". ".join(
-            part.rstrip(". ") for part in (platform.skipped_reason, platform.skipped_remedy) if part
-        )
-        return Sentence(platform.name, "skipped", f"was skipped: {text}.")
-    group = "emulated" if platform.emulated else "reference" if platform.name == RAW else "native"
+        return "skipped"
+    return "emulated" if platform.emulated else "reference" if platform.name == RAW else "native"
+
+
+def without_trials(platform: Platform) -> Sentence:
+    """Of a platform that shows nothing, and why."""
+    text = "has no usable trial yet"
+    if platform.skipped_reason:
+        reasons = [part.rstrip(". ") for part in (platform.skipped_reason, platform.skipped_remedy) if part]
+        text = f"was skipped: {'. '.join(reasons)}"
+    return Sentence(platform.name, group_of(platform), f"{text}.")
+
+
+def _sentence(platform: Platform, findings: Findings) -> Sentence:
+    group = group_of(platform)
     rows: list[Maximum | Found] = [*findings.maxima, *findings.searches]
     settings = [row.setting for row in rows if row.platform == platform.name]
-    if not settings:
-        return Sentence(platform.name, group, "has no usable trial yet.")
+    if platform.skipped_reason or not settings:
+        return without_trials(platform)
     own = findings.about(platform.name, min(settings))
     if own.searches:
-        text = _listed([_found(row) for row in own.searches])
+        text = listed([_found(row) for row in own.searches])
         share = max(row.left_out for row in own.searches)
-        return Sentence(platform.name, group, f"carries {text}; {_left_out(share)}.")
+        return Sentence(platform.name, group, f"carries {text}; {left_out_words(share)}.")
     compared = [_change(change) for change in own.changes[:1]]
     if group == "native" and own.changes and own.changes[0].change_percent:
         clauses = [*compared, *_costs(own.costs)]
     else:
         clauses = [_maximum(own.maxima[0]), *_median_delay(own), *compared]
     share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
-    text = _listed([clause.text for clause in clauses])
-    return Sentence(platform.name, group, f"{text}; {_left_out(share)}.")
+    text = listed([clause.text for clause in clauses])
+    return Sentence(platform.name, group, f"{text}; {left_out_words(share)}.")
 
 
 def _found(row: Found) -> str:
@@ -187,9 +198,9 @@ def _by_sign(
 ) -> str:
     """One of three wordings: the interval includes zero, or the value is above or below it."""
     if found.has_interval and found.includes(0.0):
-        return f"{none(form(_reach(found)))} {_bracket(found, form, note)}"
+        return f"{none(form(_reach(found)))} {bracket(found, form, note)}"
     wording = more if found.value > 0 else less
-    return f"{wording(form(abs(found.value)))} {_bracket(_magnitude(found), form, note)}"
+    return f"{wording(form(abs(found.value)))} {bracket(_magnitude(found), form, note)}"
 
 
 def _maximum(maximum: Maximum) -> Clause:
@@ -197,7 +208,7 @@ def _maximum(maximum: Maximum) -> Clause:
     amount = f"{numbers.mbps(found.value)} Mbit/s of {_frames(maximum.setting)}"
     at_least = f"carries at least {amount}, {maximum.limit}"
     text = at_least if maximum.limit else f"carries {amount} at its maximum"
-    return Clause(f"{text} {_bracket(found, numbers.mbps)}", (found,))
+    return Clause(f"{text} {bracket(found, numbers.mbps)}", (found,))
 
 
 def _median_delay(own: Findings) -> list[Clause]:
@@ -212,7 +223,7 @@ def _median_delay(own: Findings) -> list[Clause]:
     found = row.delay_ns
     text = (
         f"delays the median frame by {numbers.microseconds(found.value)} µs "
-        f"at {load_phrase(row.intended_mbps)}{overload} {_bracket(found, numbers.microseconds)}"
+        f"at {load_phrase(row.intended_mbps)}{overload} {bracket(found, numbers.microseconds)}"
     )
     return [Clause(text, (found,))]
 
@@ -223,14 +234,15 @@ def _frames(setting: Setting) -> str:
     return f"{setting.frames}{streams}{further}"
 
 
-def _bracket(estimate: Estimate, form: numbers.Format, note: str = "") -> str:
+def bracket(estimate: Estimate, form: numbers.Format, note: str = "") -> str:
+    """An estimate's interval and n, in brackets behind its value."""
     if not estimate.has_interval:
         return f"(n = {estimate.n}, no interval{note})"
     return f"(95% interval {numbers.interval(estimate, form)}, n = {estimate.n}{note})"
 
 
 def _with_mbps(estimate: Estimate) -> str:
-    return f"{numbers.mbps(estimate.value)} Mbit/s {_bracket(estimate, numbers.mbps)}"
+    return f"{numbers.mbps(estimate.value)} Mbit/s {bracket(estimate, numbers.mbps)}"
 
 
 def _magnitude(estimate: Estimate) -> Estimate:
@@ -243,9 +255,11 @@ def _reach(estimate: Estimate) -> float:
     return max(map(abs, numbers.bounds(estimate) or (0.0,)))
 
 
-def _listed(parts: list[str]) -> str:
+def listed(parts: list[str]) -> str:
+    """Clauses in a row."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
-def _left_out(share: float) -> str:
+def left_out_words(share: float) -> str:
+    """The share of trials left out."""
     return f"{numbers.share(share)} of these trials left out as invalid" if share else "no trial left out"

@@ -6,20 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.results import Result
+from vtax.views.bulk_cells import read_bulk_cells
 from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
 from vtax.views.precision import Reached, precision_reached
-from vtax.views.provenance import Platform, Provenance, read_provenance
+from vtax.views.provenance import BULK, FORWARDING, Platform, Provenance, read_provenance
+from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
+from vtax.views.sharing import Sharing, sharing
+from vtax.views.sharing_sentences import sharing_sentences
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
 from vtax.views.verdicts import (
     CellVerdict,
     VerdictCount,
+    bulk_verdicts,
     cell_verdicts,
     verdict_counts,
     verdict_totals,
@@ -43,11 +48,19 @@ class Summary:
     losses: list[Loss]
     precision: list[Reached]
     searches: list[Found]
+    sharing: Sharing
+    routers: list[RouterRate]
+    published_routers: list[PublishedRate]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
     sentences: list[Sentence]
     caveats: list[Caveat]
+
+    @property
+    def has_usable(self) -> bool:
+        """Whether any trial can be shown."""
+        return bool(self.throughput or self.sharing.goodput)
 
     @property
     def platforms(self) -> tuple[Platform, ...]:
@@ -63,19 +76,24 @@ def summarise(result: Result) -> Summary:
     """Compute all view data. A campaign that has not measured anything yet gives empty lists and says so."""
     provenance = read_provenance(result)
     platforms = provenance.platforms
-    cells = read_cells(result, tuple(platform.name for platform in platforms))
+    names = tuple(platform.name for platform in platforms)
+    cells = read_cells(result, names) if provenance.kind == FORWARDING else []
+    bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
+    shared = sharing(result, bulk_cells, platforms)
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
     compared = [] if provenance.search else cells
     found = maxima(compared)
-    reached = precision_reached(provenance, throughput, found)
-    searches = read_searches(result, tuple(platform.name for platform in platforms))
+    reached = precision_reached(provenance, throughput, found, shared.goodput)
+    searches = read_searches(result, names)
     percentiles = delay_percentiles(delays)
     changes = maximum_changes(found, platforms)
     costs = load_costs(compared, delays, platforms)
     verdicts = verdict_counts(result)
-    by_cell = cell_verdicts(cells)
+    by_cell = [*cell_verdicts(cells), *bulk_verdicts(bulk_cells)]
+    found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
+    routers = router_rates(result, cells)
     return Summary(
         directory=result.directory,
         provenance=provenance,
@@ -90,9 +108,14 @@ def summarise(result: Result) -> Summary:
         losses=losses(result, cells),
         precision=reached,
         searches=searches,
+        sharing=shared,
+        routers=routers,
+        published_routers=published_rates(result, routers),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
-        sentences=sentences(Findings(platforms, throughput, found, percentiles, changes, costs, searches)),
-        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached),
+        sentences=(
+            sharing_sentences(platforms, shared) if provenance.kind == BULK else sentences(found_of_frames)
+        ),
+        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached, shared),
     )

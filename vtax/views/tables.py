@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from vtax.views import numbers
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Limit, Setting, load_label
@@ -12,6 +12,7 @@ from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
+from vtax.views.provenance import BULK
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
@@ -28,13 +29,20 @@ _LOST = "lost"
 N = Column("n", numeric=True)
 LEFT_OUT = Column("left out", numeric=True)
 LOAD = Column("load", "Mbit/s")
+GUESTS = Column("guests")
+
+
+class _Setting(Protocol):
+    @property
+    def label(self) -> str: ...
+    def __lt__(self, other: Any) -> bool: ...
 
 
 class _Measured(Protocol):
     @property
     def platform(self) -> str: ...
     @property
-    def setting(self) -> Setting: ...
+    def setting(self) -> _Setting: ...
 
 
 _Row = TypeVar("_Row", bound=_Measured)
@@ -45,10 +53,15 @@ def _by_setting(rows: Iterable[_Row]) -> list[_Row]:
     return sorted(rows, key=lambda row: row.setting)
 
 
-def _heading(summary: Summary, row: _Measured) -> str:
+def heading(summary: Summary, row: _Measured) -> str:
     """A section's title; emulated platforms have sections of their own."""
     group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
     return f"{row.setting.label}{group}"
+
+
+def level_column(summary: Summary) -> Column:
+    """The head of what cells of a setting differ by."""
+    return GUESTS if summary.provenance.kind == BULK else LOAD
 
 
 def maximum_table(summary: Summary) -> Table:
@@ -76,7 +89,7 @@ def maximum_table(summary: Summary) -> Table:
 
     grouped: dict[str, list[tuple[Cell, ...]]] = {}
     for maximum in _by_setting(summary.maxima):
-        grouped.setdefault(_heading(summary, maximum), []).extend(tuple(line) for line in rows(maximum))
+        grouped.setdefault(heading(summary, maximum), []).extend(tuple(line) for line in rows(maximum))
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
@@ -122,7 +135,7 @@ def throughput_table(summary: Summary) -> Table:
             LEFT_OUT,
             Column("marks"),
         ),
-        sections=sections(_by_setting(summary.throughput), lambda found: _heading(summary, found), row),
+        sections=sections(_by_setting(summary.throughput), lambda found: heading(summary, found), row),
     )
 
 
@@ -148,7 +161,7 @@ def stream_table(summary: Summary) -> Table:
         ),
         sections=sections(
             rows,
-            lambda row: _heading(summary, row[0]),
+            lambda row: heading(summary, row[0]),
             lambda row: (
                 row[0].platform,
                 load_label(row[0].intended_mbps),
@@ -194,7 +207,7 @@ def delay_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            by_cell.values(), lambda quantiles: _heading(summary, next(iter(quantiles.values()))), row
+            by_cell.values(), lambda quantiles: heading(summary, next(iter(quantiles.values()))), row
         ),
     )
 
@@ -249,7 +262,7 @@ def _cpu_table(
         ),
         sections=sections(
             _by_setting(rows),
-            lambda use: _heading(summary, use),
+            lambda use: heading(summary, use),
             lambda use: (
                 use.platform,
                 load_label(use.intended_mbps),
@@ -280,7 +293,7 @@ def loss_table(summary: Summary) -> Table:
         ),
         sections=sections(
             _by_setting(summary.losses),
-            lambda loss: _heading(summary, loss),
+            lambda loss: heading(summary, loss),
             lambda loss: (
                 loss.platform,
                 load_label(loss.intended_mbps),
@@ -317,7 +330,7 @@ def left_out_table(summary: Summary) -> Table:
         note="Cells that are not listed have valid trials only.",
         columns=(
             Column("platform"),
-            LOAD,
+            level_column(summary),
             Column("recorded", numeric=True),
             Column("suspect", numeric=True),
             Column("invalid", numeric=True),
@@ -326,10 +339,10 @@ def left_out_table(summary: Summary) -> Table:
         ),
         sections=sections(
             _by_setting(cell for cell in summary.cell_verdicts if cell.invalid or cell.suspect),
-            lambda cell: _heading(summary, cell),
+            lambda cell: heading(summary, cell),
             lambda cell: (
                 cell.platform,
-                load_label(cell.intended_mbps),
+                cell.level,
                 Number(str(cell.recorded)),
                 Number(str(cell.suspect)),
                 Number(str(cell.invalid)),

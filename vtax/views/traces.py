@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.views import numbers
-from vtax.views.cells import load_phrase
 from vtax.views.estimate import Estimate
 from vtax.views.palette import Style
 
@@ -20,13 +19,13 @@ _EMPTY = "rgba(0,0,0,0)"
 
 @dataclass(frozen=True)
 class Point:
-    """An estimate at a place on the x axis; `load` is what was intended there."""
+    """An estimate at a place on the x axis; the hover text calls it `where`, and what it is of, `part`."""
 
     x: float | str
     estimate: Estimate
-    intended_mbps: float | None
-    hollow: bool
-    stream: int | None = None
+    where: str
+    hollow: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,8 @@ class Quantity:
     scale: float = 1.0
 
 
+MBPS_GOODPUT = Quantity(numbers.mbps, "Mbit/s of goodput")
+PERCENT_OF_A_CPU = Quantity(numbers.percent, "% of a CPU")
 MBPS_RECEIVED = Quantity(numbers.mbps, "Mbit/s received")
 PERCENT_LOST = Quantity(numbers.ratio_as_percent, "% lost", 100)
 
@@ -97,6 +98,43 @@ def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantit
     }
 
 
+def stack(label: str, color: str, hatch: str, points: Sequence[Point], quantity: Quantity) -> Trace:
+    """A layer of stacked bars; its interval is in the hover text."""
+    return {
+        **_common(label, points, quantity),
+        "type": "bar",
+        "textposition": "none",
+        "marker": {
+            "color": color,
+            "line": {"color": "rgba(255,255,255,0.55)", "width": 1},
+            "pattern": {"shape": hatch, "size": 6, "solidity": 0.25},
+        },
+    }
+
+
+def whiskers(label: str, points: Sequence[Point], quantity: Quantity) -> Trace:
+    """Intervals without marks, to stand on stacked bars."""
+    return {
+        **_common(label, points, quantity),
+        "type": "scatter",
+        "mode": "markers",
+        "error_y": _error_bars(points, quantity, "rgba(128,128,128,1)"),
+        "marker": {"size": 1, "color": _EMPTY},
+    }
+
+
+def level(position: int, y: float) -> dict[str, Any]:
+    """A dotted line at a height over one category, as a shape."""
+    return {
+        "type": "line",
+        "x0": position - 0.46,
+        "x1": position + 0.46,
+        "y0": y,
+        "y1": y,
+        "line": {"color": "rgba(128,128,128,1)", "width": 1.4, "dash": "dot"},
+    }
+
+
 def _scatter(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
     return {
         **_common(platform, points, quantity),
@@ -143,12 +181,12 @@ def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trac
 
 def _hover(platform: str, point: Point, quantity: Quantity) -> str:
     found = point.estimate
-    stream = f", stream {point.stream}" if point.stream is not None else ""
+    part = f", {point.part}" if point.part else ""
     interval = (
         f"95% interval {numbers.interval(found, quantity.form)}" if found.has_interval else "no interval"
     )
     lines = [
-        f"<b>{html.escape(platform)}</b>{stream} at {load_phrase(point.intended_mbps)}",
+        f"<b>{html.escape(platform)}</b>{part} {html.escape(point.where)}",
         f"{quantity.form(found.value)} {quantity.unit}",
         interval,
         f"n = {found.n}, left out {numbers.share(found.left_out)}",

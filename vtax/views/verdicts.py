@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vtax.results import Result
-from vtax.views.cells import Cell, Setting
+from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
+from vtax.views.cells import Cell, Setting, load_phrase
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -28,16 +29,31 @@ class VerdictCount:
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1."""
+    """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1.
+
+    Cells of frames differ by `intended_mbps` as well, which is None for the flood; those of bulk streams by `guests`.
+    """
 
     platform: str
-    setting: Setting
+    setting: Setting | BulkSetting
     intended_mbps: float | None
+    guests: int | None
     recorded: int
     suspect: int
     invalid: int
     left_out: float
     usable: bool
+
+    @property
+    def level(self) -> str:
+        """Its load, or number of guests, in a table."""
+        return level_label(self.intended_mbps, self.guests)
+
+    @property
+    def name(self) -> str:
+        """In a sentence."""
+        level = load_phrase(self.intended_mbps) if self.guests is None else guests_phrase(self.guests)
+        return f"{self.platform}, {self.setting.label}, {level}"
 
 
 def verdict_counts(result: Result) -> list[VerdictCount]:
@@ -70,6 +86,7 @@ def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,
+            guests=None,
             recorded=cell.recorded,
             suspect=cell.suspect,
             invalid=cell.invalid,
@@ -77,3 +94,21 @@ def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
             usable=usable,
         )
     return list(found.values())
+
+
+def bulk_verdicts(cells: Iterable[BulkCell]) -> list[CellVerdict]:
+    """The same of bulk streams."""
+    return [
+        CellVerdict(
+            platform=cell.platform,
+            setting=cell.setting,
+            intended_mbps=None,
+            guests=cell.guests,
+            recorded=cell.recorded,
+            suspect=cell.suspect,
+            invalid=cell.invalid,
+            left_out=cell.left_out,
+            usable=bool(cell.trials),
+        )
+        for cell in cells
+    ]

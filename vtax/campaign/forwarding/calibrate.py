@@ -1,8 +1,9 @@
 """The source's own ceilings: what each mechanism offers when nothing behind the link slows it.
 
-Measured by the source's agent on the shaped interfaces with every frame dropped at the UUT's ingress, for each frame
-size and number of streams, all streams together, paced and as a flood. They tell which mechanism a trial uses. A trial
-whose offered load is at its mechanism's ceiling says nothing of the platform.
+Measured by the source's agent on the shaped interfaces with every frame dropped where the source's links end (the UUT's
+ingress, or the switch before a shared uplink), for each frame size and number of streams, all streams together, paced
+and as a flood. They tell which mechanism a trial uses. A trial whose offered load is at its mechanism's ceiling says
+nothing of the platform.
 """
 
 from collections.abc import Iterable

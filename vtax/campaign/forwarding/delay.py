@@ -1,10 +1,10 @@
 """What a trial's probes tell of delay and its variation, and when they tell nothing.
 
-A paced stream's probes wait at the source whenever its link is full or the source falls behind: their delay is then
-the source's, and is not given. A flood's probes pass by that queue, and are lost where the far ring is full: a lost
-probe's delay is beyond every other, and quantiles count it so (RFC 7679, 5.1). Variation is taken from the same
-probes: PDV is a probe's delay less the least, IPDV less that of the probe before (RFC 5481, 4). A lost probe has no
-IPDV, nor has the one after it.
+A paced stream's probes wait at the source whenever its link is full or the source falls behind, and in the switch
+whenever an uplink that streams share is full: their delay is then the source's or the switch's, and is not given. A
+flood's probes pass by the source's queue, and are lost where the far ring is full: a lost probe's delay is beyond
+every other, and quantiles count it so (RFC 7679, 5.1). Variation is taken from the same probes: PDV is a probe's delay
+less the least, IPDV less that of the probe before (RFC 5481, 4). A lost probe has no IPDV, nor has the one after it.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Any
 
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.forwarding.trial import Measured, probe_interval
+from vtax.campaign.forwarding.uplink import uplink_is_full
 from vtax.statistics.quantiles import decode, merge
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -38,8 +39,10 @@ def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
     return max(0, probes_sent(measured, stream) - int(sink["latency"]["count"]))
 
 
-def queued_at_source(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
-    """Whether the stream's probes waited at the source: in its queue, or for a source that fell behind."""
+def queued_before_uut(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
+    """Whether the stream's probes waited in the switch, in the source's queue, or for a source that fell behind."""
+    if uplink_is_full(measured, link_mbps):
+        return True
     work = measured.work
     if work.intended_fps is None:
         return False
@@ -53,7 +56,7 @@ def delay_columns(measured: Measured, stream: dict[str, Any], sink: dict[str, An
     """The columns of `flows` about delay; quantiles are over sent probes, null where too few arrived to tell."""
     latency, sent = sink["latency"], probes_sent(measured, stream)
     columns = {"probes_sent": sent, "latency_count": latency["count"]}
-    if queued_at_source(measured, stream, measured.cell.testbed.link_mbps) or not latency["count"]:
+    if queued_before_uut(measured, stream, measured.cell.testbed.link_mbps) or not latency["count"]:
         return {**columns, **dict.fromkeys(OF_DELAY)}
     lost = probes_lost(measured, stream, sink)
     distribution = replace(decode(latency["histogram"]), lost=lost)
@@ -76,7 +79,7 @@ def delay_histograms(
 ) -> list[dict[str, Any]]:
     """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
     rows: list[tuple[str, int | None, dict[str, Any]]] = [("gap", None, sink["times"]["gap"])]
-    if not queued_at_source(measured, stream, measured.cell.testbed.link_mbps):
+    if not queued_before_uut(measured, stream, measured.cell.testbed.link_mbps):
         rows += [
             ("one-way", probes_lost(measured, stream, sink), sink["latency"]),
             ("ipdv-positive", None, sink["times"]["ipdv_positive"]),

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.guest import called
 from vtax.testbed.guest import GUEST
 
 QUEUE = "QDISC_DROP"
@@ -51,7 +52,7 @@ class Drops:
             return None
         _, ((interface, _), reason) = min(known)
         host, _, name = interface.partition("/")
-        whose = "the guest's " if host == GUEST else ""
+        whose = f"{called(host)}'s " if host.startswith(GUEST) else ""
         return f"{reason} (kfree_skb at {whose}{name})"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from vtax.campaign.forwarding.hops import way_of
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.verdict import Finding, graded
 
@@ -11,24 +12,27 @@ FOREIGN_LEAST = 20
 
 
 def foreign_findings(measured: Measured) -> Iterator[Finding]:
-    """Findings on what the source did not send, at the sink and where the links enter the UUT."""
+    """Findings on what the source did not send, at the sink and where the links end and enter the UUT."""
     received = sum(stream["received"] for stream in measured.sink["streams"])
     at_sink = sum(stream["refused"]["foreign"] for stream in measured.sink["streams"])
     if at_sink > FOREIGN_LEAST:
         what = f"foreign traffic: {at_sink} frames that are no test frames reached the sink"
         yield from graded(at_sink / max(received, at_sink), FOREIGN_SUSPECT, FOREIGN_INVALID, what)
+    way = way_of(measured)
+    arrived = {stream["stream"]: way.entry(stream["stream"]) for stream in measured.source["streams"]}
     for stream in measured.source["streams"]:
-        extra = _entered(measured, stream["stream"]) - measured.departed(stream)
-        if extra > FOREIGN_LEAST:
-            what = f"foreign traffic: {extra} frames that the source did not send entered on stream {stream['stream']}"
-            yield from graded(
-                extra / max(measured.departed(stream), extra), FOREIGN_SUSPECT, FOREIGN_INVALID, what
-            )
+        number = stream["stream"]
+        came = measured.received(arrived[number])
+        yield from _joined(came, measured.departed(stream), f"on stream {number}")
+    entered = sum(map(measured.received, way.uut_entries))
+    yield from _joined(
+        entered, sum(map(measured.received, arrived.values())), "between the switch and the UUT"
+    )
 
 
-def _entered(measured: Measured, stream: int) -> int:
-    """Frames that arrived at the UUT's end of a stream's link."""
-    if measured.interfaces is None:
-        return 0
-    before, after = (sample[f"uut/in{stream}"]["received"] for sample in measured.interfaces)
-    return int(after - before)
+def _joined(came: int, departed: int, where: str) -> Iterator[Finding]:
+    """A finding where more came than departed."""
+    extra = came - departed
+    if extra > FOREIGN_LEAST:
+        what = f"foreign traffic: {extra} frames that the source did not send entered {where}"
+        yield from graded(extra / max(departed, extra), FOREIGN_SUSPECT, FOREIGN_INVALID, what)

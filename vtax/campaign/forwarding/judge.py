@@ -2,9 +2,11 @@
 
 from vtax.campaign.crosscheck import ledger_findings
 from vtax.campaign.forwarding.foreign import foreign_findings
+from vtax.campaign.forwarding.hops import way_of
 from vtax.campaign.forwarding.instrument import instrument_findings
 from vtax.campaign.forwarding.limits import frames_sent, limit
 from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, is_uplink_limited
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Judgement, Verdict
@@ -29,21 +31,27 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
     )
     per_stream = ceiling_fps / measured.cell.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
-    marks = sorted({mark for mark in limits if mark is not None})
+    marks = {mark for mark in limits if mark is not None}
+    if is_uplink_limited(measured):
+        marks.add(UPLINK_LIMITED)
     verdict = findings[0][0] if findings else Verdict.VALID
-    return Judgement(verdict, tuple(text for _, text in findings), tuple(marks), uut_context(measured))
+    return Judgement(
+        verdict, tuple(text for _, text in findings), tuple(sorted(marks)), uut_context(measured)
+    )
 
 
 def uut_context(measured: Measured) -> str | None:
     """`own` when the UUT's ingress threads did the work, `sender` when it was done inside the sender's send().
 
-    Told by where CPU time went, not by configuration: between the samples, against the frames sent meanwhile.
+    Told by where CPU time went, not by configuration: between the samples, against the frames that came meanwhile.
     """
     if measured.cpu is None:
         return None
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
-    frames = frames_sent(measured) * elapsed_s / measured.window_s
+    departed = sum(map(measured.departed, measured.source["streams"]))
+    entered = sum(map(measured.received, way_of(measured).uut_entries))
+    frames = frames_sent(measured) * elapsed_s / measured.window_s * entered / max(departed, 1)
     run_ns = sum(
         times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
         for name, times in after["threads"].items()

@@ -3,8 +3,9 @@
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, cpu_row, ledger_rows
+from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.delay import delay_columns, delay_histograms
-from vtax.campaign.forwarding.hops import Hop, hops
+from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.limits import offered_fps
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.verdict import Judgement
@@ -96,6 +97,7 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
     return {
         "trial_id": measured.trial,
         "role": "victim",
+        "guest": source["stream"] if measured.cell.testbed.is_shared else 0,
         "stream": source["stream"],
         "intended_mbps": work.intended_mbps,
         "offered_mbps": mbps(offered, sent_bytes),

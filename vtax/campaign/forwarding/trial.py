@@ -10,6 +10,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.campaign.forwarding.captures import captured_frames
 from vtax.campaign.forwarding.path import ForwardingPath
+from vtax.campaign.guest import called
 from vtax.campaign.observed import Observed, Twice
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import CapturedFrame
@@ -23,6 +24,8 @@ DRAIN_LIMIT_MS = 2000
 
 PROBES_PER_S_PACED = 1000
 PROBES_PER_S_FLOOD = 200
+PROBES_PER_S_SHARED_FLOOD = 0.1
+"""As good as none: they come on top of a link that is full, and would overfill the uplink behind it."""
 SAMPLE_INSET_S = 0.03
 """CPU samples lie this far inside the measured window: the controller learns its exact bounds only afterwards."""
 
@@ -65,6 +68,13 @@ class Measured(Observed):
         """Probes of all phases that the link of a flooded stream had no room for."""
         return sum(int(phase["probes_refused"]) for phase in stream["phases"])
 
+    def received(self, interface: str) -> int:
+        """Frames of all phases that an interface (host/name) received; 0 where that was not read."""
+        if self.interfaces is None:
+            return 0
+        before, after = self.interfaces
+        return int(after[interface]["received"] - before[interface]["received"])
+
     @property
     def window_s(self) -> float:
         """The window common to all flows: one schedule serves all streams."""
@@ -77,6 +87,13 @@ class Measured(Observed):
     def drain_s(self) -> float:
         """How long the sink waited for the last frames."""
         return float(self.sink.get("drain_ms", 0)) / 1000
+
+
+def probes_per_s(cell: Cell) -> float:
+    """Frames a second of each stream whose delay is taken."""
+    if cell.forwarding.intended_fps is not None:
+        return PROBES_PER_S_PACED
+    return PROBES_PER_S_SHARED_FLOOD if cell.testbed.is_shared else PROBES_PER_S_FLOOD
 
 
 def probe_interval(work: Forwarding) -> int:
@@ -118,9 +135,9 @@ def measure(
 
 def _failure_of(measured: Measured) -> str | None:
     """What else makes a trial the instrument's failure: the end of the guest's agent, or a link that is gone."""
-    for _, after in measured.guests.values():
+    for name, (_, after) in measured.guests.items():
         if after["condition"] == "agent died":
-            return f"the agent inside the guest {after['reason']}"
+            return f"the agent inside {called(name)} {after['reason']}"
     if measured.interfaces is not None:
         before, after = measured.interfaces
         gone = sorted(name for name in before.keys() - after.keys() if not name.startswith(f"uut/{GUEST}"))
@@ -152,7 +169,7 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
             "flows": work.flows,
             "mechanism": measured.mechanism,
             "intended_fps": intended,
-            "probe_fps": PROBES_PER_S_FLOOD if intended is None else PROBES_PER_S_PACED,
+            "probe_fps": probes_per_s(cell),
             "phases": [
                 *([{"phase": "warmup", "duration_s": work.warmup_s}] if work.warmup_s else []),
                 {"phase": "measure", "duration_s": work.duration_s},

@@ -1,0 +1,62 @@
+"""Routers behind one uplink, for real: each has its share of it, and what is beyond that is lost in the switch."""
+
+from pathlib import Path
+
+import pytest
+
+from vtax.cli import main
+from vtax.results import Result
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+GUESTS = 2
+SHARE = 0.99
+"""Of a stream's lost frames that must be charged to the hop that lost them."""
+SCENARIO = """
+name: test/routers
+title: A test
+question: Has each router its share?
+workload: {kind: forwarding, warmup_s: 0, duration_s: 1, frame_bytes: 1514}
+testbed: {link_mbps: 50, flow_control: true, uplink: shared, guests: 2}
+factors:
+  platform: [raw]
+repetitions: 1
+figures: [maximum-by-streams]
+"""
+
+
+def run(directory: Path, *options: str) -> Result:
+    path = directory / "routers.yaml"
+    path.write_text(SCENARIO)
+    main(["run", str(path), *options, "--out", str(directory / "out")])
+    return Result.open(directory / "out")
+
+
+@pytest.mark.parametrize("platform", ["raw", "container", "uml"])
+def test_sources_that_flood_share_the_uplink(platform: str, tmp_path: Path) -> None:
+    result = run(tmp_path, "--platform", platform)
+    flows = result.query("SELECT * FROM flows WHERE trial_id = 1 ORDER BY stream").to_pylist()
+    assert [(flow["guest"], flow["stream"]) for flow in flows] == [(0, 0), (1, 1)]
+    for flow in flows:
+        assert flow["loss_ratio"] == pytest.approx(1 - 1 / GUESTS, abs=0.03)
+        assert flow["received_mbps"] == pytest.approx(50 / GUESTS, rel=0.05)
+        assert flow["latency_p50_ns"] is None  # it would be the switch's
+        all_hops = result.query("SELECT * FROM hops WHERE trial_id = 1").to_pylist()
+        hops = [hop for hop in all_hops if hop["stream"] == flow["stream"]]
+        charged = {hop["hop"]: hop["dropped"] for hop in hops}
+        (switch,) = (hop for hop in hops if hop["hop"] == "switch")
+        assert SHARE * flow["frames_lost"] <= sum(charged.values()) <= flow["frames_lost"] / SHARE, charged
+        assert switch["dropped"] >= SHARE * sum(charged.values()), charged
+        assert switch["reason"] == "queue full (dropped_queue of trunk-in)"
+    (trial,) = result.query("SELECT * FROM trials WHERE trial_id = 1").to_pylist()
+    assert (trial["guests"], trial["streams"], trial["uut_context"]) == (GUESTS, GUESTS, "own")
+    assert "uplink-limited" in trial["marks"]
+
+
+def test_below_the_uplinks_rate_nothing_is_lost(tmp_path: Path) -> None:
+    result = run(tmp_path, "--platform", "container", "--set", "intended_mbps=20", "--set", "guests=1,2")
+    flows = result.query("SELECT * FROM trials JOIN flows USING (trial_id) WHERE attempt = 0").to_pylist()
+    assert len(flows) == 3
+    for flow in flows:
+        assert flow["frames_lost"] == 0
+        assert flow["latency_p50_ns"] < 5e6

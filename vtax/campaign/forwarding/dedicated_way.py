@@ -1,0 +1,63 @@
+"""The hops of streams that have links of their own: every interface on a stream's way is its alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from vtax.campaign.forwarding.counts import Counts, Hop, counted, offered
+from vtax.campaign.forwarding.trial import Measured
+from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.guest import GUEST
+
+
+@dataclass(frozen=True)
+class DedicatedWay:
+    """Source -> UUT -> sink, through one guest."""
+
+    measured: Measured
+
+    def entry(self, stream: int) -> str:
+        """Where the source's link of a stream ends."""
+        return f"uut/in{stream}"
+
+    @property
+    def uut_entries(self) -> list[str]:
+        """Where frames enter the UUT."""
+        return [self.entry(stream["stream"]) for stream in self.measured.source["streams"]]
+
+    def hops(self, counts: Counts) -> Iterator[Hop]:
+        """Those of every stream, in the order of its way."""
+        for stream in self.measured.source["streams"]:
+            departed, refused = self.measured.departed(stream), self.measured.refused(stream)
+            yield from self._stream(counts, stream["stream"], departed, refused)
+
+    def _stream(self, counts: Counts, stream: int, departed: int, refused: int) -> Iterator[Hop]:
+        host = counts.host
+        names = [f"source/src{stream}", f"uut/in{stream}", f"uut/out{stream}", f"sink/snk{stream}"]
+        source, entry, leave, sink = (host[name] for name in names)
+        enters, arrived, leaves = (names[1], False), (names[1], True), (names[2], False)
+        ring = counts.ring_full(names[0], departed, refused)
+        full = "dropped_out" if source["dropped_out"] else "refused probes"
+
+        on_link = source["sent"] + ring
+        queue = counted(source, "dropped_queue", "queue full")
+        link = counts.hop(stream, "link", departed, on_link, [queue], (names[0], False))
+        yield replace(link, held_back=source["held_back"])
+        seen = [(ring, f"ring full ({full} of src{stream})")]
+        yield counts.hop(stream, "UUT ingress", on_link, entry["received"], seen, enters)
+        into, out_of = (f"uut/{GUEST}p{2 * stream + side}" for side in (0, 1))
+        if into in host and out_of in host:
+            way_in, way_out = (arrived, (into, False)), ((out_of, True), leaves)
+            yield counts.hop(stream, "bridge port in", entry["received"], offered(host[into]), [], *way_in)
+            addresses = StreamAddresses(stream)
+            macs = (addresses.uut_in_mac, addresses.uut_out_mac)
+            yield from counts.through_guest(stream, GUEST, into, out_of, macs)
+            came = host[out_of]["received"]
+            yield counts.hop(stream, "bridge port out", came, offered(leave), [], *way_out)
+        else:
+            name = "guest" if into in counts.gone else "UUT forwarding"
+            yield counts.hop(stream, name, entry["received"], offered(leave), [], arrived, leaves)
+        ring = counts.ring_full(names[2], offered(leave))
+        to_sink = leave["sent"] + ring
+        yield counts.egress(stream, "UUT egress", leave, offered(leave), to_sink, leaves)
+        seen = [(ring, f"ring full (dropped_out of out{stream})")]
+        yield counts.hop(stream, "sink", to_sink, sink["received"], seen, (names[3], False))

@@ -1,0 +1,194 @@
+"""Usable trials of bulk streams, a cell a row: what every table and figure of sharing guests is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from vtax.results import Result
+from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.views.cells import further_factors, load_label, quoted
+from vtax.views.estimate import Estimate, mean_estimate
+
+Account = tuple[str, int | None]
+"""A domain of the CPU ledger, and the number of the guest where it is one's."""
+IDLE: Account = ("idle", None)
+
+_RECORDED = """
+SELECT cell, any_value(platform) AS platform, any_value(direction) AS direction,
+       any_value(transport) AS transport, any_value(message_bytes) AS message_bytes,
+       any_value(guests) AS guests, count(*) AS recorded,
+       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
+       {further}
+FROM trials GROUP BY cell
+"""
+
+_USABLE = "SELECT trial_id, cell, block FROM trials WHERE verdict <> 'invalid' ORDER BY block, trial_id"
+
+_FLOWS = """
+SELECT trial_id, guest, coalesce(sum(goodput_mbps), 0) AS goodput_mbps, avg(rtt_ns) AS rtt_ns
+FROM flows WHERE role = 'victim' GROUP BY ALL
+"""
+
+_HOST = """
+SELECT trial_id, sum(percent) AS percent FROM cpu
+WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
+"""
+
+_LEDGER = """
+SELECT trial_id, domain, CASE WHEN domain = 'guest' THEN guest END AS guest, sum(percent) AS percent FROM cpu
+WHERE samples IS NOT NULL GROUP BY ALL ORDER BY domain, guest
+"""
+
+
+@dataclass(frozen=True)
+class BulkSetting:
+    """What is held fixed while platforms and numbers of guests are compared."""
+
+    direction: str
+    transport: str
+    message_bytes: int | None = None
+    further: tuple[tuple[str, str], ...] = ()
+
+    def __lt__(self, other: BulkSetting) -> bool:
+        """Shorter messages come first, the transport's default last."""
+        return self._rank < other._rank
+
+    @property
+    def label(self) -> str:
+        """As a table's caption and a panel's title say it."""
+        messages = [f"{self.message_bytes}-byte messages"] if self.message_bytes else []
+        levels = [f"{name} = {value}" for name, value in self.further]
+        return ", ".join([f"{self.direction} {self.transport.upper()}", *messages, *levels])
+
+    @property
+    def _rank(self) -> tuple[str, str, float, tuple[tuple[str, str], ...]]:
+        return self.direction, self.transport, self.message_bytes or float("inf"), self.further
+
+
+@dataclass(frozen=True)
+class BulkTrial:
+    """What a usable trial measured, by the guests' numbers from 0.
+
+    `rtt_ns` holds none where the transport tells none. `host_percent` is the busy time of the CPUs of host and
+    guests (100 = one CPU); `ledger_percent` what each account of the machine had, empty where nothing was sampled.
+    """
+
+    block: int
+    goodput_mbps: Mapping[int, float]
+    rtt_ns: Mapping[int, float]
+    host_percent: float | None
+    ledger_percent: Mapping[Account, float]
+
+
+Metric = Callable[[BulkTrial], float | None]
+"""A number that a trial gives, or None."""
+
+
+@dataclass(frozen=True)
+class BulkCell:
+    """A cell of the grid with its usable trials. `adaptive` tells that what they showed decided how many there are."""
+
+    key: str
+    platform: str
+    setting: BulkSetting
+    guests: int
+    recorded: int
+    invalid: int
+    suspect: int
+    trials: tuple[BulkTrial, ...]
+    adaptive: bool = False
+
+    @property
+    def mean(self) -> MeanInterval:
+        """How intervals of its means are taken."""
+        return anytime_interval if self.adaptive else mean_interval
+
+    @property
+    def left_out(self) -> float:
+        """Share of the cell's recorded trials that are invalid."""
+        return self.invalid / self.recorded if self.recorded else 0.0
+
+    def by_block(self, metric: Metric) -> dict[int, float]:
+        """{block: value}, ready for pairing: the mean over a block's trials, without those that have none."""
+        found: dict[int, list[float]] = {}
+        for trial in self.trials:
+            if (value := metric(trial)) is not None:
+                found.setdefault(trial.block, []).append(value)
+        return {block: fmean(values) for block, values in found.items()}
+
+    def estimate(self, metric: Metric) -> Estimate | None:
+        """The mean over the blocks; None where no trial has a value."""
+        values = list(self.by_block(metric).values())
+        return mean_estimate(values, self.left_out, self.mean) if values else None
+
+    def by_guest(self, metric_of: Callable[[int], Metric]) -> dict[int, Estimate]:
+        """The same for each guest of which some trial has a value, by its number."""
+        found = {guest: self.estimate(metric_of(guest)) for guest in range(self.guests)}
+        return {guest: estimate for guest, estimate in found.items() if estimate is not None}
+
+
+def level_label(intended_mbps: float | None, guests: int | None) -> str:
+    """What cells of a setting differ by, as a factor's text: the load of frames, the guests of bulk streams."""
+    return load_label(intended_mbps) if guests is None else str(guests)
+
+
+def guests_phrase(guests: int) -> str:
+    """The number in a sentence."""
+    return f"{guests} guest{'s' if guests > 1 else ''}"
+
+
+def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell]:
+    """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
+    further = further_factors(result)
+    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
+    adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
+    trials = _trials(result)
+    cells = [
+        BulkCell(
+            key=row["cell"],
+            platform=row["platform"],
+            setting=BulkSetting(
+                row["direction"],
+                row["transport"],
+                row["message_bytes"],
+                tuple((name, str(row[name])) for name in further),
+            ),
+            guests=row["guests"],
+            recorded=row["recorded"],
+            invalid=row["invalid"],
+            suspect=row["suspect"],
+            trials=tuple(trials.get(row["cell"], ())),
+            adaptive=adaptive,
+        )
+        for row in result.query(_RECORDED.format(further=columns)).to_pylist()
+    ]
+    rank = {name: position for position, name in enumerate(platforms)}
+    return sorted(cells, key=lambda cell: (rank[cell.platform], cell.setting, cell.guests))
+
+
+def _trials(result: Result) -> dict[str, list[BulkTrial]]:
+    flows: dict[int, dict[int, dict[str, Any]]] = {}
+    for row in result.query(_FLOWS).to_pylist():
+        flows.setdefault(row["trial_id"], {})[row["guest"]] = row
+    host = {row["trial_id"]: row["percent"] for row in result.query(_HOST).to_pylist()}
+    ledger: dict[int, dict[Account, float]] = {}
+    for row in result.query(_LEDGER).to_pylist():
+        ledger.setdefault(row["trial_id"], {})[row["domain"], row["guest"]] = row["percent"]
+    found: dict[str, list[BulkTrial]] = {}
+    for row in result.query(_USABLE).to_pylist():
+        number = row["trial_id"]
+        if number not in flows:
+            continue
+        guests = flows[number]
+        trial = BulkTrial(
+            block=row["block"],
+            goodput_mbps={guest: flow["goodput_mbps"] for guest, flow in guests.items()},
+            rtt_ns={guest: flow["rtt_ns"] for guest, flow in guests.items() if flow["rtt_ns"] is not None},
+            host_percent=host.get(number),
+            ledger_percent=ledger.get(number, {}),
+        )
+        found.setdefault(row["cell"], []).append(trial)
+    return found

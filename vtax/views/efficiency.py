@@ -1,0 +1,113 @@
+"""What sharing costs: goodput against one guest's, paired within blocks (anhalt2009, formula 1, and predictability)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from vtax.statistics import paired_difference, paired_ratio
+from vtax.views.bulk_cells import BulkCell, BulkSetting
+from vtax.views.estimate import Estimate, estimate
+from vtax.views.goodput import aggregate_mbps
+from vtax.views.provenance import Platform
+from vtax.views.tax import RAW
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """E throughput: the aggregate goodput as a share of the reference's with one guest.
+
+    The reference is raw; of an emulated platform it is the platform itself, whose emulated CPU is no hypervisor's cost.
+    `problem` says why there is no efficiency.
+    """
+
+    platform: str
+    setting: BulkSetting
+    guests: int
+    emulated: bool
+    reference: str
+    efficiency: Estimate | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Predictability: what more guests change of the same platform with one.
+
+    `aggregate_ratio` is that of the aggregate goodput, `host_percent` the CPU time added on the CPUs of host and guests
+    in percentage points, 100 = one CPU. `left_out` is the share of trials left out over both sides.
+    """
+
+    platform: str
+    setting: BulkSetting
+    guests: int
+    aggregate_ratio: Estimate | None
+    host_percent: Estimate | None
+    left_out: float
+
+
+def efficiencies(cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> list[Efficiency]:
+    """A row a cell with usable trials but the references themselves, in the order of `cells`."""
+    emulated = {platform.name: platform.emulated for platform in platforms}
+    single = _single(cells)
+    rows = []
+    for cell in cells:
+        reference = cell.platform if emulated[cell.platform] else RAW
+        if not cell.trials or (cell.guests == 1 and cell.platform == reference):
+            continue
+        other = single.get((reference, cell.setting))
+        found = _ratio(cell, other) if other else None
+        missing = f"{reference} has no usable trial with one guest" + (" in its blocks" if other else "")
+        rows.append(
+            Efficiency(
+                platform=cell.platform,
+                setting=cell.setting,
+                guests=cell.guests,
+                emulated=emulated[cell.platform],
+                reference=reference,
+                efficiency=found,
+                problem=missing if found is None else None,
+            )
+        )
+    return rows
+
+
+def scalings(cells: Sequence[BulkCell]) -> list[Scaling]:
+    """A row a cell of several guests whose platform was measured with one as well."""
+    single = _single(cells)
+    return [
+        Scaling(
+            platform=cell.platform,
+            setting=cell.setting,
+            guests=cell.guests,
+            aggregate_ratio=_ratio(cell, other),
+            host_percent=_cpu_added(cell, other),
+            left_out=_left_out(cell, other),
+        )
+        for cell in cells
+        for other in [single.get((cell.platform, cell.setting))]
+        if other is not None and cell.guests > 1 and cell.trials
+    ]
+
+
+def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, BulkSetting], BulkCell]:
+    return {(cell.platform, cell.setting): cell for cell in cells if cell.guests == 1 and cell.trials}
+
+
+def _ratio(cell: BulkCell, reference: BulkCell) -> Estimate | None:
+    found = paired_ratio(cell.by_block(aggregate_mbps), reference.by_block(aggregate_mbps), mean=cell.mean)
+    return estimate(found, _left_out(cell, reference)) if found else None
+
+
+def _cpu_added(cell: BulkCell, reference: BulkCell) -> Estimate | None:
+    found = paired_difference(
+        cell.by_block(lambda trial: trial.host_percent),
+        reference.by_block(lambda trial: trial.host_percent),
+        mean=cell.mean,
+    )
+    return estimate(found, _left_out(cell, reference)) if found else None
+
+
+def _left_out(*cells: BulkCell) -> float:
+    recorded = sum(cell.recorded for cell in cells)
+    return sum(cell.invalid for cell in cells) / recorded if recorded else 0.0

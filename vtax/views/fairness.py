@@ -1,0 +1,54 @@
+"""How evenly guests share link and CPU: Jain's index (anhalt2009, formula 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from vtax.statistics import jain_index
+from vtax.views.bulk_cells import BulkCell, BulkSetting, BulkTrial, Metric
+from vtax.views.estimate import Estimate
+from vtax.views.guest_cpu import percent_of_guests
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """Jain's index over the guests, 1 / N to 1, of goodput and of CPU time: the mean of the repetitions' indices."""
+
+    platform: str
+    setting: BulkSetting
+    guests: int
+    goodput: Estimate | None
+    cpu: Estimate | None
+
+
+def fairness(cells: Iterable[BulkCell]) -> list[Fairness]:
+    """A row a cell of several guests with usable trials, in the order of `cells`."""
+    return [
+        Fairness(
+            platform=cell.platform,
+            setting=cell.setting,
+            guests=cell.guests,
+            goodput=_index(cell, _of_goodput),
+            cpu=_index(cell, _of_cpu),
+        )
+        for cell in cells
+        if cell.guests > 1 and cell.trials
+    ]
+
+
+def _of_goodput(trial: BulkTrial) -> float | None:
+    return jain_index(list(trial.goodput_mbps.values()))
+
+
+def _of_cpu(trial: BulkTrial) -> float | None:
+    percents = percent_of_guests(trial)
+    return jain_index(percents) if percents else None
+
+
+def _index(cell: BulkCell, metric: Metric) -> Estimate | None:
+    """The mean index; its interval does not know the index's bounds, and is cut at them."""
+    found = cell.estimate(metric)
+    if found is None or found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, 1 / cell.guests), high=min(found.high, 1.0))

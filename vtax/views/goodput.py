@@ -1,0 +1,64 @@
+"""Goodput of guests that share a link: each one's, all together, the fair share (anhalt2009, Table I)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.statistics import fair_share
+from vtax.views.bulk_cells import BulkCell, BulkSetting, BulkTrial
+from vtax.views.estimate import Estimate
+from vtax.views.link_share import link_goodput_mbps
+
+
+@dataclass(frozen=True)
+class Goodput:
+    """Layer-4 payload that arrived from, or at, so many guests of a platform.
+
+    `aggregate_mbps` is R aggregate, `fair_share_mbps` R aggregate / N, `by_guest_mbps` R i by the guest's number from
+    0. `link_mbps` is what the link can carry, None where that is not known, and `of_link` the aggregate's share of it.
+    """
+
+    platform: str
+    setting: BulkSetting
+    guests: int
+    aggregate_mbps: Estimate
+    fair_share_mbps: Estimate
+    by_guest_mbps: dict[int, Estimate]
+    link_mbps: float | None
+    of_link: Estimate | None
+    recorded: int
+    invalid: int
+    suspect: int
+
+
+def goodput_by_guests(cells: Iterable[BulkCell], testbed: Mapping[str, Any]) -> list[Goodput]:
+    """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
+    rows = (_goodput(cell, link_goodput_mbps(cell.setting, testbed)) for cell in cells)
+    return [row for row in rows if row is not None]
+
+
+def aggregate_mbps(trial: BulkTrial) -> float:
+    """R aggregate of a trial."""
+    return sum(trial.goodput_mbps.values())
+
+
+def _goodput(cell: BulkCell, link_mbps: float | None) -> Goodput | None:
+    aggregate = cell.estimate(aggregate_mbps)
+    share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())))
+    if aggregate is None or share is None:
+        return None
+    return Goodput(
+        platform=cell.platform,
+        setting=cell.setting,
+        guests=cell.guests,
+        aggregate_mbps=aggregate,
+        fair_share_mbps=share,
+        by_guest_mbps=cell.by_guest(lambda guest: lambda trial: trial.goodput_mbps.get(guest)),
+        link_mbps=link_mbps,
+        of_link=aggregate.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
+        recorded=cell.recorded,
+        invalid=cell.invalid,
+        suspect=cell.suspect,
+    )

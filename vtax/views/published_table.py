@@ -1,0 +1,90 @@
+"""What the repeated paper prints, beside what was measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vtax.views import numbers
+from vtax.views.estimate import Estimate
+from vtax.views.layout import Cell, Column, Number, Section, Table, count, left_out, ranged_number
+from vtax.views.published import Published
+from vtax.views.sharing import Sharing
+from vtax.views.sharing_tables import OfGuests
+from vtax.views.summary import Summary
+from vtax.views.tables import GUESTS, LEFT_OUT, N
+
+FORMS = {
+    "aggregate goodput": numbers.mbps,
+    "CPU": numbers.percent,
+    "efficiency": numbers.ratio,
+    "fairness": numbers.ratio,
+}
+
+
+def published_table(summary: Summary) -> Table:
+    """A section a quantity: the platforms measured here with as many guests, then the paper's on its own hardware."""
+    rows = summary.sharing.published
+    places = dict.fromkeys((row.direction, row.transport, row.quantity, row.unit) for row in rows)
+    found = []
+    for direction, transport, quantity, unit in places:
+        printed = [
+            row
+            for row in rows
+            if (row.direction, row.transport, row.quantity) == (direction, transport, quantity)
+        ]
+        in_unit = "" if unit == "ratio" else f", {unit}"
+        title = f"{quantity}{in_unit}, {direction} {transport.upper()}"
+        found.append(Section(title, (*_measured(summary, printed), *map(_printed, printed))))
+    sources = "; ".join(dict.fromkeys(row.source for row in rows))
+    return Table(
+        name="published",
+        title="Beside the published numbers",
+        note=f"The paper's are of other hardware and systems: no ratio is formed across the two. {sources}.",
+        columns=(
+            Column("platform"),
+            GUESTS,
+            Column("value", numeric=True),
+            N,
+            LEFT_OUT,
+            Column("where"),
+        ),
+        sections=tuple(found),
+    )
+
+
+def _printed(row: Published) -> tuple[Cell, ...]:
+    return (
+        row.setup,
+        row.guests,
+        Number(row.text),
+        Number(""),
+        Number(""),
+        f"published, {row.section}: {row.hardware}",
+    )
+
+
+def _measured(summary: Summary, printed: list[Published]) -> Iterator[tuple[Cell, ...]]:
+    """Platforms that are not emulated: an emulated CPU's numbers are no hypervisor's."""
+    first = printed[0]
+    for row, estimate in _estimates(summary.sharing, first.quantity):
+        same = (row.setting.direction, row.setting.transport) == (first.direction, first.transport)
+        if (
+            not same
+            or summary.emulated(row.platform)
+            or not any(each.speaks_of(row.guests) for each in printed)
+        ):
+            continue
+        value = ranged_number(estimate, FORMS[first.quantity])
+        where = f"here, {row.setting.label}"
+        yield row.platform, str(row.guests), value, count(estimate), left_out(estimate.left_out), where
+
+
+def _estimates(sharing: Sharing, quantity: str) -> list[tuple[OfGuests, Estimate]]:
+    """Every measured value of a quantity that the paper names so."""
+    found: dict[str, list[tuple[OfGuests, Estimate | None]]] = {
+        "aggregate goodput": [(row, row.aggregate_mbps) for row in sharing.goodput],
+        "CPU": [(row, row.host_percent) for row in sharing.cpu],
+        "efficiency": [(row, row.efficiency) for row in sharing.efficiency],
+        "fairness": [(row, row.goodput) for row in sharing.fairness],
+    }
+    return [(row, estimate) for row, estimate in found[quantity] if estimate is not None]

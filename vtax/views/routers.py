@@ -1,0 +1,83 @@
+"""Rate and loss of each of the routers that share an uplink, and what the repeated paper prints of its own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vtax.results import Result
+from vtax.views.cells import USABLE, Cell, Setting
+from vtax.views.estimate import Estimate, mean_estimate
+
+PUBLISHED = Path(__file__).parent.parent / "data" / "scenarios"
+
+# The mean over the routers, which all send as much.
+_ROUTERS = f"""
+WITH {USABLE}, trial AS (
+    SELECT trial_id, avg(received_fps) AS fps, sum(frames_lost) / sum(frames_sent) AS loss
+    FROM flows WHERE role = 'victim' GROUP BY trial_id HAVING sum(frames_sent) > 0
+), blocks AS (
+    SELECT cell, uut_context, block, avg(fps) AS fps, avg(loss) AS loss
+    FROM usable JOIN trial USING (trial_id) GROUP BY ALL
+)
+SELECT cell, uut_context, list(fps ORDER BY block) AS fps, list(loss ORDER BY block) AS loss
+FROM blocks GROUP BY ALL
+"""  # noqa: S608, made of constants
+
+
+@dataclass(frozen=True)
+class RouterRate:
+    """What each router of a cell forwards, and the share it loses of what its source sent."""
+
+    platform: str
+    setting: Setting
+    intended_mbps: float | None
+    received_fps: Estimate
+    loss_ratio: Estimate
+
+
+@dataclass(frozen=True)
+class PublishedRate:
+    """The same as a paper prints it, of its own hardware. Empty where it prints none."""
+
+    setup: str
+    guests: str
+    packet_bytes: str
+    frame_bytes: str
+    packets_per_s: str
+    loss_percent: str
+    hardware: str
+    section: str
+    source: str
+
+
+def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
+    """A row a cell, in the order of `cells`; none where guests share no uplink."""
+    if result.campaign["scenario"].get("testbed", {}).get("uplink") != "shared":
+        return []
+    found = {(row["cell"], row["uut_context"]): row for row in result.query(_ROUTERS).to_pylist()}
+    return [
+        RouterRate(
+            platform=cell.platform,
+            setting=cell.setting,
+            intended_mbps=cell.intended_mbps,
+            received_fps=mean_estimate(row["fps"], cell.left_out, cell.mean),
+            loss_ratio=mean_estimate(row["loss"], cell.left_out, cell.mean),
+        )
+        for cell in cells
+        if (row := found.get((cell.key, cell.uut_context))) is not None
+    ]
+
+
+def published_rates(result: Result, rates: Iterable[RouterRate]) -> list[PublishedRate]:
+    """What the scenario's source prints of routers with frames of the lengths measured, in the file's order."""
+    paper = (result.campaign["scenario"].get("source") or {}).get("paper", "")
+    path = PUBLISHED / Path(paper).name / "table2.csv"
+    if not paper or not path.is_file():
+        return []
+    measured = {str(rate.setting.frame_bytes) for rate in rates}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [PublishedRate(**row) for row in csv.DictReader(file)]
+    return [row for row in rows if row.frame_bytes in measured]

@@ -1,0 +1,62 @@
+"""Rate and loss a router, beside a plain router's and what the repeated paper prints."""
+
+from __future__ import annotations
+
+from vtax.views import numbers
+from vtax.views.cells import load_label
+from vtax.views.layout import UNKNOWN, Column, Number, Table, count, left_out, mean_number, sections
+from vtax.views.routers import PublishedRate, RouterRate
+from vtax.views.summary import Summary
+from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
+
+
+def routers_table(summary: Summary) -> Table:
+    """A row a platform and number of routers, then the paper's on its own hardware."""
+    rates = sorted(summary.routers, key=lambda rate: (rate.setting.frames, summary.emulated(rate.platform)))
+    sources = "; ".join(dict.fromkeys(row.source for row in summary.published_routers))
+    printed = f" Published numbers are of other hardware: no ratio is formed. {sources}." if sources else ""
+    return Table(
+        name="routers",
+        title="Routers behind one uplink",
+        note="Frames a second that each router forwards, and what it loses of those sent to it: means over the "
+        f"routers. raw with one guest is a plain router.{printed}",
+        columns=(
+            Column("platform"),
+            Column("guests", numeric=True),
+            LOAD,
+            Column("a router", "frames/s", numeric=True),
+            Column("lost", "%", numeric=True),
+            N,
+            LEFT_OUT,
+        ),
+        sections=(
+            *sections(rates, lambda rate: _heading(summary, rate), _measured),
+            *sections(summary.published_routers, _published_heading, _published),
+        ),
+    )
+
+
+def _heading(summary: Summary, rate: RouterRate) -> str:
+    return rate.setting.frames + (f": {EMULATED_HEADING}" if summary.emulated(rate.platform) else "")
+
+
+def _measured(rate: RouterRate) -> tuple[str | Number, ...]:
+    return (
+        rate.platform,
+        Number(str(rate.setting.streams)),
+        load_label(rate.intended_mbps),
+        mean_number(rate.received_fps, numbers.whole),
+        mean_number(rate.loss_ratio, numbers.ratio_as_percent),
+        count(rate.received_fps),
+        left_out(rate.received_fps.left_out),
+    )
+
+
+def _published_heading(row: PublishedRate) -> str:
+    return f"{row.packet_bytes}-byte packets, published ({row.section}): {row.hardware}"
+
+
+def _published(row: PublishedRate) -> tuple[str | Number, ...]:
+    rate = numbers.whole(float(row.packets_per_s)) if row.packets_per_s else UNKNOWN
+    lost = Number(row.loss_percent or UNKNOWN)
+    return (row.setup, Number(row.guests), "max", Number(rate), lost, Number(""), Number(""))

@@ -1,0 +1,44 @@
+"""What guests get of a link and a host that they share: all view data of a campaign of bulk streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vtax.results import Result
+from vtax.views.bulk_cells import BulkCell
+from vtax.views.efficiency import Efficiency, Scaling, efficiencies, scalings
+from vtax.views.fairness import Fairness, fairness
+from vtax.views.goodput import Goodput, goodput_by_guests
+from vtax.views.guest_cpu import GuestCpu, guest_cpu
+from vtax.views.provenance import Platform
+from vtax.views.published import Published, published
+from vtax.views.round_trip import RoundTrip, round_trips
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Lists follow the order platform, setting, guests; they are empty for other kinds of workload."""
+
+    goodput: list[Goodput] = field(default_factory=list)
+    efficiency: list[Efficiency] = field(default_factory=list)
+    scaling: list[Scaling] = field(default_factory=list)
+    fairness: list[Fairness] = field(default_factory=list)
+    cpu: list[GuestCpu] = field(default_factory=list)
+    round_trips: list[RoundTrip] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
+
+
+def sharing(result: Result, cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> Sharing:
+    """Everything about sharing that the cells tell."""
+    scenario: dict[str, Any] = result.campaign.get("scenario") or {}
+    return Sharing(
+        goodput=goodput_by_guests(cells, scenario.get("testbed") or {}),
+        efficiency=efficiencies(cells, platforms),
+        scaling=scalings(cells),
+        fairness=fairness(cells),
+        cpu=guest_cpu(cells),
+        round_trips=round_trips(cells),
+        published=published(scenario, list(dict.fromkeys(cell.setting for cell in cells))),
+    )

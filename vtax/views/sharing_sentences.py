@@ -1,0 +1,97 @@
+"""The answer in words where guests share a link: a sentence a platform, each number with its interval and n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from vtax.views import numbers
+from vtax.views.bulk_cells import BulkSetting, guests_phrase
+from vtax.views.efficiency import Efficiency
+from vtax.views.fairness import Fairness
+from vtax.views.goodput import Goodput
+from vtax.views.guest_cpu import GuestCpu
+from vtax.views.provenance import Platform
+from vtax.views.sentences import Clause, Sentence, bracket, group_of, left_out_words, listed, without_trials
+from vtax.views.sharing import Sharing
+
+VERBS = {"sending": "sends", "receiving": "receives"}
+
+
+class _OfGuests(Protocol):
+    @property
+    def platform(self) -> str: ...
+    @property
+    def setting(self) -> BulkSetting: ...
+    @property
+    def guests(self) -> int: ...
+
+
+Row = TypeVar("Row", bound=_OfGuests)
+
+
+def sharing_sentences(platforms: Sequence[Platform], sharing: Sharing) -> list[Sentence]:
+    """A sentence for each platform of the campaign, in its order, skipped ones included.
+
+    Each speaks of the first setting and the most guests that the platform was measured with there.
+    """
+    return [_sentence(platform, sharing) for platform in platforms]
+
+
+def _sentence(platform: Platform, sharing: Sharing) -> Sentence:
+    rows = [row for row in sharing.goodput if row.platform == platform.name]
+    if platform.skipped_reason or not rows:
+        return without_trials(platform)
+    setting = min(row.setting for row in rows)
+    most = max((row for row in rows if row.setting == setting), key=lambda row: row.guests)
+    clauses = [
+        _goodput(most),
+        *(_efficiency(row) for row in _same(sharing.efficiency, most)),
+        *(_fairness(row) for row in _same(sharing.fairness, most)),
+        *(_cpu(row) for row in _same(sharing.cpu, most)),
+    ]
+    told = [clause for clause in clauses if clause is not None]
+    share = max(estimate.left_out for clause in told for estimate in clause.estimates)
+    text = listed([clause.text for clause in told])
+    return Sentence(platform.name, group_of(platform), f"{text}; {left_out_words(share)}.")
+
+
+def _same(rows: Iterable[Row], place: Goodput) -> list[Row]:
+    """Those of the same cell."""
+    key = (place.platform, place.setting, place.guests)
+    return [row for row in rows if (row.platform, row.setting, row.guests) == key]
+
+
+def _goodput(row: Goodput) -> Clause:
+    found = row.aggregate_mbps
+    text = (
+        f"with {guests_phrase(row.guests)} {VERBS[row.setting.direction]} {numbers.mbps(found.value)} Mbit/s of "
+        f"{row.setting.transport.upper()} goodput {bracket(found, numbers.mbps)}"
+    )
+    return Clause(text, (found,))
+
+
+def _efficiency(row: Efficiency) -> Clause | None:
+    found = row.efficiency
+    if found is None:
+        return None
+    whose = "its own" if row.platform == row.reference else f"{row.reference}'s"
+    text = f"{numbers.ratio(found.value)} times {whose} with one guest {bracket(found, numbers.ratio)}"
+    return Clause(text, (found,))
+
+
+def _fairness(row: Fairness) -> Clause | None:
+    found = row.goodput
+    if found is None:
+        return None
+    return Clause(
+        f"shared with a fairness of {numbers.ratio(found.value)} {bracket(found, numbers.ratio)}", (found,)
+    )
+
+
+def _cpu(row: GuestCpu) -> Clause | None:
+    found = row.host_percent
+    if found is None:
+        return None
+    text = f"takes {numbers.percent(found.value)}% of a CPU for host and guests {bracket(found, numbers.percent)}"
+    return Clause(text, (found,))
