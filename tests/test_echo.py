@@ -74,6 +74,11 @@ def test_what_the_others_do_needs_no_other_testbed(tmp_path: Path) -> None:
             "repetitions: 1\nsearch: {}",
             "search: a search is for frames; leave it out, or the echo workload",
         ),
+        (
+            "repetitions: 1",
+            "repetitions: 5\nprecision: {relative_width: 0.1}",
+            "precision: precision is of what is carried, and echoes carry nothing; leave it out",
+        ),
     ],
 )
 def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
