@@ -88,7 +88,9 @@ def test_what_nobody_answered_is_lost_and_has_no_round_trip(tmp_path: Path) -> N
     (row,) = echoes_table(summary).sections[0].rows
     assert [text_of(cell) for cell in row][2:4] == ["–", "100"]
     assert summary.has_usable
-    assert summary.sentences[0].text == "has no usable trial yet."
+    assert summary.sentences[0].text == (
+        "passes echoes through one of 2 guests never with others idle, 56-byte echoes every 10 ms; no trial left out."
+    )
 
 
 def test_published_round_trips_stand_apart_as_other_hardware(tmp_path: Path) -> None:

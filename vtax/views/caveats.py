@@ -52,7 +52,8 @@ def caveats(
         *(row.mean_ns for row in echoes if row.mean_ns is not None),
     ]
     measured = {
-        *(row.platform for row in (*throughput, *sharing.goodput)),
+        *(row.platform for row in throughput),
+        *(row.platform for row in sharing.goodput),
         *(row.platform for row in echoes if row.is_usable),
     }
     return [

@@ -20,18 +20,19 @@ def echo_sentences(platforms: Sequence[Platform], echoes: Sequence[Echoes]) -> l
 
 
 def _sentence(platform: Platform, echoes: Sequence[Echoes]) -> Sentence:
-    own = [row for row in echoes if row.platform == platform.name and row.mean_ns is not None]
+    own = [row for row in echoes if row.platform == platform.name and row.is_usable]
     if platform.skipped_reason or not own:
         return without_trials(platform)
     most = max(row.guests for row in own)
     told = [row for row in own if row.guests == most]
-    clauses = [
-        f"{numbers.microseconds(mean.value)} µs with {row.setting.label} {bracket(mean, numbers.microseconds)}"
-        for row in told
-        if (mean := row.mean_ns) is not None
-    ]
     share = max(row.left_out for row in told)
-    text = (
-        f"passes echoes through one of {guests_phrase(most)} in {listed(clauses)}; {left_out_words(share)}."
-    )
-    return Sentence(platform.name, group_of(platform), text)
+    text = f"passes echoes through one of {guests_phrase(most)} {listed([_clause(row) for row in told])}"
+    return Sentence(platform.name, group_of(platform), f"{text}; {left_out_words(share)}.")
+
+
+def _clause(row: Echoes) -> str:
+    mean = row.mean_ns
+    if mean is None:
+        return f"never with {row.setting.label}"
+    form = numbers.microseconds
+    return f"in {form(mean.value)} µs with {row.setting.label} {bracket(mean, form)}"
