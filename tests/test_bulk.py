@@ -69,7 +69,6 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
         ),
         ("guests: [1, 2]", "frame_bytes: [64]", "factors.frame_bytes: bulk workloads have no such key"),
         ("guests: [1, 2]", "guests: [9]", "factors.guests: 9 is too large"),
-        (", uplink: shared", "", "testbed.uplink: 2 guests need one link that they share; allowed: shared"),
         (
             "repetitions: 1",
             "repetitions: 1\nsearch: {}",

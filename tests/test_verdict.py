@@ -10,7 +10,6 @@ import pytest
 from tests.trials import SECOND_NS, make_cell, make_measured
 from vtax.campaign import crosscheck, stream_findings, surroundings
 from vtax.campaign.bulk import judge as bulk
-from vtax.campaign.echo import judge as echo
 from vtax.campaign.forwarding import foreign, instrument, limits, uplink
 from vtax.campaign.forwarding import judge as judging
 from vtax.campaign.forwarding.judge import judge
@@ -230,7 +229,7 @@ def test_the_document_states_the_thresholds() -> None:
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     modules = (
         *(limits, uplink, instrument, foreign, judging),
-        *(surroundings, crosscheck, stream_findings, bulk, echo),
+        *(surroundings, crosscheck, stream_findings, bulk),
     )
     found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {

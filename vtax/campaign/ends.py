@@ -1,5 +1,6 @@
 """A path between agents at both ends of it: the guests themselves, their peers, or what is behind them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +56,7 @@ class EndsPath(Path):
         preset: Preset,
         config: PlatformConfig,
         testbed: SharedTestbed,
-        protocols: list[str],
+        protocols: Sequence[str],
         samples_hz: int,
     ) -> None:
         super().__init__(preset, config, testbed, protocols, samples_hz)

@@ -21,6 +21,9 @@ def check_modes(
     if file.precision and file.precision.least > file.repetitions:
         problem = f"{file.precision.least} is too large; allowed: at most repetitions, {file.repetitions}"
         raise document.error(("precision", "least"), problem)
+    if file.precision and file.workload.kind == "echo":
+        problem = "precision is of what is carried, and echoes carry nothing; leave it out"
+        raise document.error(("precision",), problem)
     loads = next((factor.values for factor in factors if factor.key == LOAD), ())
     if file.precision and file.precision.of == "maximum" and len(loads) < 2:
         problem = "a maximum needs a factor intended_mbps of two loads at least"

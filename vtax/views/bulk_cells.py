@@ -107,6 +107,11 @@ class BulkCell:
         return anytime_interval if self.adaptive else mean_interval
 
     @property
+    def is_usable(self) -> bool:
+        """Whether it has a trial that can be shown."""
+        return bool(self.trials)
+
+    @property
     def left_out(self) -> float:
         """Share of the cell's recorded trials that are invalid."""
         return self.invalid / self.recorded if self.recorded else 0.0

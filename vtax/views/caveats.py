@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from vtax.views import numbers
 from vtax.views.cells import LINK_LIMITED, Limit
+from vtax.views.echoes import Echoes
 from vtax.views.estimate import Estimate
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
@@ -42,10 +43,19 @@ def caveats(
     cells: Sequence[CellVerdict],
     reached: Sequence[Reached],
     sharing: Sharing,
+    echoes: Sequence[Echoes],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
-    rates = [row.received_mbps for row in throughput] + [row.aggregate_mbps for row in sharing.goodput]
-    measured = {row.platform for row in throughput} | {row.platform for row in sharing.goodput}
+    rates = [
+        *(row.received_mbps for row in throughput),
+        *(row.aggregate_mbps for row in sharing.goodput),
+        *(row.mean_ns for row in echoes if row.mean_ns is not None),
+    ]
+    measured = {
+        *(row.platform for row in throughput),
+        *(row.platform for row in sharing.goodput),
+        *(row.platform for row in echoes if row.is_usable),
+    }
     return [
         *_incomplete(provenance),
         *_damaged(provenance),
@@ -62,6 +72,7 @@ def caveats(
         *_adaptive(provenance),
         *_wide(reached),
         *_no_reference(provenance, measured),
+        *_no_efficiency(sharing),
         *_suspect(verdicts),
         *_left_out(cells),
         *_environment(provenance),
@@ -241,6 +252,15 @@ def _no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
     if RAW in measured or not native & measured:
         return []
     return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
+
+
+def _no_efficiency(sharing: Sharing) -> list[Caveat]:
+    problems = [row.problem for row in sharing.efficiency if row.problem]
+    if not problems:
+        return []
+    return [
+        Caveat(f"{_cells(len(problems))} without an efficiency", f"{'; '.join(dict.fromkeys(problems))}.")
+    ]
 
 
 def _suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:

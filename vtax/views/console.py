@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
+from vtax.views.echoes_table import echoes_table
 from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.published_table import published_table
 from vtax.views.routers_table import routers_table
@@ -39,6 +40,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         sharing_tables.guest_cpu_table(summary),
         published_table(summary),
         routers_table(summary),
+        echoes_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
@@ -80,7 +82,7 @@ def _print_head(summary: Summary, page: _Page) -> None:
         f"{origin.name} · {status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}", "dim"
     )
     if summary.has_usable:
-        page.line(sharing_tables.LEGEND if summary.sharing.goodput else tables.LEGEND, "dim")
+        page.line(tables.LEGEND if summary.throughput else sharing_tables.LEGEND, "dim")
     else:
         page.line("No usable trial is recorded yet.")
 

@@ -9,7 +9,7 @@ from typing import Any
 from vtax.results import Result
 
 SHARED_CORE = "shared-core"
-FORWARDING, BULK = "forwarding", "bulk"
+FORWARDING, BULK, ECHO = "forwarding", "bulk", "echo"
 
 _ENVIRONMENTS = """
     SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials

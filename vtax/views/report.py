@@ -16,6 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
+from vtax.views.echoes_table import echoes_table
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
@@ -75,6 +76,7 @@ def render(summary: Summary) -> str:
             sharing_tables.scaling_table(summary),
             sharing_tables.guest_cpu_table(summary),
             published_table(summary),
+            echoes_table(summary),
         ),
         details=_filled(
             sharing_tables.guests_table(summary),

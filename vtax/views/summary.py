@@ -11,9 +11,11 @@ from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.echo_sentences import echo_sentences
+from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.losses import Loss, losses
 from vtax.views.precision import Reached, precision_reached
-from vtax.views.provenance import BULK, FORWARDING, Platform, Provenance, read_provenance
+from vtax.views.provenance import BULK, ECHO, FORWARDING, Platform, Provenance, read_provenance
 from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
@@ -24,8 +26,8 @@ from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_loa
 from vtax.views.verdicts import (
     CellVerdict,
     VerdictCount,
-    bulk_verdicts,
     cell_verdicts,
+    guests_verdicts,
     verdict_counts,
     verdict_totals,
 )
@@ -51,6 +53,8 @@ class Summary:
     sharing: Sharing
     routers: list[RouterRate]
     published_routers: list[PublishedRate]
+    echoes: list[Echoes]
+    published_round_trips: list[PublishedRoundTrip]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -60,7 +64,7 @@ class Summary:
     @property
     def has_usable(self) -> bool:
         """Whether any trial can be shown."""
-        return bool(self.throughput or self.sharing.goodput)
+        return bool(self.throughput or self.sharing.goodput or any(row.is_usable for row in self.echoes))
 
     @property
     def platforms(self) -> tuple[Platform, ...]:
@@ -79,6 +83,7 @@ def summarise(result: Result) -> Summary:
     names = tuple(platform.name for platform in platforms)
     cells = read_cells(result, names) if provenance.kind == FORWARDING else []
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
+    echoes = read_echoes(result, names) if provenance.kind == ECHO else []
     shared = sharing(result, bulk_cells, platforms)
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
@@ -91,9 +96,14 @@ def summarise(result: Result) -> Summary:
     changes = maximum_changes(found, platforms)
     costs = load_costs(compared, delays, platforms)
     verdicts = verdict_counts(result)
-    by_cell = [*cell_verdicts(cells), *bulk_verdicts(bulk_cells)]
+    by_cell = [*cell_verdicts(cells), *guests_verdicts([*bulk_cells, *echoes])]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
     routers = router_rates(result, cells)
+    answers = {
+        BULK: lambda: sharing_sentences(platforms, shared),
+        ECHO: lambda: echo_sentences(platforms, echoes),
+        FORWARDING: lambda: sentences(found_of_frames),
+    }
     return Summary(
         directory=result.directory,
         provenance=provenance,
@@ -111,11 +121,11 @@ def summarise(result: Result) -> Summary:
         sharing=shared,
         routers=routers,
         published_routers=published_rates(result, routers),
+        echoes=echoes,
+        published_round_trips=published_round_trips(result, echoes),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
-        sentences=(
-            sharing_sentences(platforms, shared) if provenance.kind == BULK else sentences(found_of_frames)
-        ),
-        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached, shared),
+        sentences=answers[provenance.kind](),
+        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached, shared, echoes),
     )

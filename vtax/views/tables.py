@@ -12,7 +12,7 @@ from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
-from vtax.views.provenance import BULK
+from vtax.views.provenance import FORWARDING
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
@@ -61,7 +61,7 @@ def heading(summary: Summary, row: _Measured) -> str:
 
 def level_column(summary: Summary) -> Column:
     """The head of what cells of a setting differ by."""
-    return GUESTS if summary.provenance.kind == BULK else LOAD
+    return LOAD if summary.provenance.kind == FORWARDING else GUESTS
 
 
 def maximum_table(summary: Summary) -> Table:

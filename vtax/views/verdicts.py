@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vtax.results import Result
 from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
 from vtax.views.cells import Cell, Setting, load_phrase
+from vtax.views.echoes import Echoes, EchoSetting
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -31,11 +32,11 @@ class VerdictCount:
 class CellVerdict:
     """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1.
 
-    Cells of frames differ by `intended_mbps` as well, which is None for the flood; those of bulk streams by `guests`.
+    Cells of frames differ by `intended_mbps` as well, which is None for the flood; all others by `guests`.
     """
 
     platform: str
-    setting: Setting | BulkSetting
+    setting: Setting | BulkSetting | EchoSetting
     intended_mbps: float | None
     guests: int | None
     recorded: int
@@ -96,8 +97,8 @@ def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
     return list(found.values())
 
 
-def bulk_verdicts(cells: Iterable[BulkCell]) -> list[CellVerdict]:
-    """The same of bulk streams."""
+def guests_verdicts(cells: Iterable[BulkCell | Echoes]) -> list[CellVerdict]:
+    """The same of cells that differ by their number of guests."""
     return [
         CellVerdict(
             platform=cell.platform,
@@ -108,7 +109,7 @@ def bulk_verdicts(cells: Iterable[BulkCell]) -> list[CellVerdict]:
             suspect=cell.suspect,
             invalid=cell.invalid,
             left_out=cell.left_out,
-            usable=bool(cell.trials),
+            usable=cell.is_usable,
         )
         for cell in cells
     ]

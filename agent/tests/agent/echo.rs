@@ -111,6 +111,24 @@ fn late_answers_and_those_of_another_trial_are_strays() {
 }
 
 #[test]
+fn an_answer_is_none_the_later_for_an_agent_that_has_no_cpu() {
+    let mut ends = Ends::make();
+    // An answer of 1000 bytes takes 50 ms.
+    ends.far
+        .tc("qdisc add dev snk0 root tbf rate 160kbit burst 1600 limit 100k");
+    let changes = json!({"payload_bytes": 958});
+    ends.requester.call("echo.open", echo(changes));
+    let id = ends.requester.request("echo.go", go(None, 0.8));
+    let answered = ends.far.within(|| icmp("OutEchoReps"));
+    while ends.far.within(|| icmp("OutEchoReps")) < answered + 4 {}
+    ends.requester.pause(Duration::from_millis(200));
+    assert_eq!(ends.requester.receive()["id"], id);
+    let found = ends.requester.call("echo.collect", json!({}));
+    let max_ns = found["latency"]["max_ns"].as_f64().unwrap();
+    assert!((40e6..150e6).contains(&max_ns), "{found}");
+}
+
+#[test]
 fn a_request_that_the_kernel_refuses_is_lost_and_says_why() {
     let mut ends = Ends::make();
     ends.requester

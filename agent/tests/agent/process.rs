@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vtax-agent");
@@ -54,6 +56,14 @@ impl Agent {
         };
         agent.hello = agent.receive();
         agent
+    }
+
+    /// Gives it no CPU for so long.
+    pub fn pause(&self, time: Duration) {
+        let process = Pid::from_raw(self.process.id() as i32);
+        kill(process, Signal::SIGSTOP).unwrap();
+        thread::sleep(time);
+        kill(process, Signal::SIGCONT).unwrap();
     }
 
     pub fn write(&mut self, bytes: &[u8]) {

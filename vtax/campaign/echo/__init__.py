@@ -1,1 +1,1 @@
-"""Kind `echo`: the modules of vtax.campaign that only it has."""
+"""Echo: guests are routers, the first of which is asked to pass echoes on while the others rest or forward."""

@@ -3,6 +3,7 @@
 //! `echo.open` names the way, `echo.go` asks through a warm-up and then through what is measured, `echo.collect` tells of that.
 //! The kernel at the remote address answers.
 
+mod arrival;
 mod packet;
 mod params;
 mod tally;
@@ -16,8 +17,8 @@ use anyhow::{Context, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, bind, connect, recv,
-    send, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, bind, connect, send,
+    setsockopt, socket, sockopt,
 };
 use serde::Serialize;
 
@@ -161,16 +162,11 @@ impl Echo {
 
     fn receive(&mut self, trial: u32, tally: &mut Tally) -> nix::Result<()> {
         loop {
-            match recv(
-                self.socket.as_raw_fd(),
-                &mut self.answer,
-                MsgFlags::MSG_DONTWAIT,
-            ) {
-                Ok(length) => {
-                    let now = now_ns();
+            match arrival::receive(&self.socket, &mut self.answer) {
+                Ok((length, came_ns)) => {
                     let packet = &self.answer[..length];
                     let sequence = packet::answered(packet, trial, self.params.payload_bytes);
-                    tally.receive(sequence, now);
+                    tally.receive(sequence, came_ns);
                 }
                 Err(Errno::EAGAIN) => return Ok(()),
                 Err(Errno::EINTR) => {}
@@ -193,6 +189,7 @@ fn open_socket(params: &OpenParams, interface: &Interface) -> nix::Result<OwnedF
         sockopt::BindToDevice,
         &OsString::from(&interface.name),
     )?;
+    setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     let all_but_replies = !(1_u32 << packet::REPLY);
     raw::set(&socket, libc::SOL_RAW, ICMP_FILTER, all_but_replies)?;
     let at = |address| SockaddrIn::from(SocketAddrV4::new(address, 0));

@@ -80,16 +80,16 @@ impl Tally {
     }
 
     /// An answer to `sequence` has come; None where it is none of this trial's.
-    pub(super) fn receive(&mut self, sequence: Option<u64>, now_ns: u64) {
+    pub(super) fn receive(&mut self, sequence: Option<u64>, came_ns: u64) {
         let place = sequence.and_then(|sequence| sequence.checked_sub(self.oldest));
         let waiting = place.and_then(|place| self.waiting.get_mut(usize::try_from(place).ok()?));
         match waiting {
-            Some(waiting) if now_ns >= waiting.sent_ns + self.timeout_ns => self.strays += 1,
+            Some(waiting) if came_ns >= waiting.sent_ns + self.timeout_ns => self.strays += 1,
             Some(waiting) if waiting.is_answered => self.duplicated += 1,
             Some(waiting) => {
                 waiting.is_answered = true;
                 if waiting.is_measured {
-                    self.latency.record(now_ns - waiting.sent_ns);
+                    self.latency.record(came_ns.saturating_sub(waiting.sent_ns));
                 }
             }
             None => self.strays += 1,

@@ -1,0 +1,127 @@
+"""Round trips through one router among many as the views show them, beside what the paper prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.handmade import make
+from vtax.results import Result, TrialRecord
+from vtax.views import as_json, write_report
+from vtax.views.echoes_table import echoes_table
+from vtax.views.layout import text_of
+from vtax.views.summary import summarise
+
+PAPER = {"source": {"paper": "anhalt2009", "section": "IV.C.2"}}
+
+
+@dataclass(frozen=True)
+class MadeEcho:
+    """One trial of one cell."""
+
+    block: int
+    mean_us: float | None
+    platform: str = "raw"
+    guests: int = 2
+    others: str = "idle"
+    emulated: bool = False
+    verdict: str = "valid"
+    further: tuple[tuple[str, str], ...] = ()
+
+    def record(self, trial_id: int) -> TrialRecord:
+        mean_ns = None if self.mean_us is None else self.mean_us * 1000
+        asked = {
+            "role": "victim",
+            "guest": 0,
+            "latency_mean_ns": mean_ns,
+            "loss_ratio": 1.0 - (mean_ns is not None),
+        }
+        streams = [
+            {"role": "neighbour", "guest": guest, "goodput_mbps": 100.0, "loss_ratio": None}
+            for guest in range(1, self.guests)
+            if self.others == "tcp"
+        ]
+        return TrialRecord(
+            {
+                "trial_id": trial_id,
+                "cell": f"platform={self.platform} guests={self.guests} others={self.others}",
+                "block": self.block,
+                "repetition": self.block,
+                "platform": self.platform,
+                "guests": self.guests,
+                "others": self.others,
+                "payload_bytes": 56,
+                "interval_ms": 10.0,
+                "emulated": self.emulated,
+                "verdict": self.verdict,
+                "marks": [],
+                "reasons": [],
+                "started_at": datetime(2025, 1, 1, tzinfo=UTC),
+            },
+            [asked, *streams],
+        )
+
+
+def echoes(directory: Path, trials: Sequence[MadeEcho], **scenario: Any) -> Result:
+    return make(directory, trials, scenario={"workload": {"kind": "echo"}, "figures": [], **scenario})
+
+
+def test_a_round_trip_is_the_mean_over_repetitions_with_its_interval(tmp_path: Path) -> None:
+    trials = [MadeEcho(0, 90), MadeEcho(1, 110), MadeEcho(2, 5000, verdict="invalid")]
+    stressed = [MadeEcho(block, 900, guests=4, others="tcp") for block in range(2)]
+    idle, busy = summarise(echoes(tmp_path / "r", [*trials, *stressed])).echoes
+    assert idle.mean_ns is not None
+    assert (idle.mean_ns.value, idle.mean_ns.n, idle.left_out) == (100_000, 2, pytest.approx(1 / 3))
+    assert idle.mean_ns.has_interval
+    assert idle.beside_mbps is None
+    assert busy.beside_mbps is not None
+    assert busy.beside_mbps.value == 300
+    assert busy.setting.label == "others forwarding TCP, 56-byte echoes every 10 ms"
+
+
+def test_what_nobody_answered_is_lost_and_has_no_round_trip(tmp_path: Path) -> None:
+    result = echoes(tmp_path / "r", [MadeEcho(block, None) for block in range(2)])
+    summary = summarise(result)
+    (row,) = echoes_table(summary).sections[0].rows
+    assert [text_of(cell) for cell in row][2:4] == ["–", "100"]
+    assert summary.has_usable
+    assert summary.sentences[0].text == (
+        "passes echoes through one of 2 guests never with others idle, 56-byte echoes every 10 ms; no trial left out."
+    )
+
+
+def test_published_round_trips_stand_apart_as_other_hardware(tmp_path: Path) -> None:
+    trials = [
+        *(MadeEcho(block, 90, others=others) for block in range(2) for others in ("idle", "tcp")),
+        *(MadeEcho(block, 900, "uml", emulated=True) for block in range(2)),
+    ]
+    table = echoes_table(summarise(echoes(tmp_path / "r", trials, **PAPER)))
+    titles = [section.title for section in table.sections]
+    assert titles == [
+        "others idle, 56-byte echoes every 10 ms",
+        "others idle, 56-byte echoes every 10 ms: emulated CPU",
+        "others forwarding TCP, 56-byte echoes every 10 ms",
+        "others idle, published (IV.C.2, Table III): IBM eServer 326m, 2 x AMD Opteron 246, 1 GbE",
+        "others forwarding TCP, published (IV.C.2, Table III): IBM eServer 326m, 2 x AMD Opteron 246, 1 GbE",
+    ]
+    printed = [[text_of(cell) for cell in row][:3] for section in table.sections[3:] for row in section.rows]
+    assert printed[0] == ["classical Linux", "1", "84.0"]
+    assert printed[-1] == ["Xen 3.2", "8", "3,852"]
+    assert "no ratio" in table.note
+    own = summarise(echoes(tmp_path / "own", trials))
+    assert own.published_round_trips == []
+
+
+def test_every_view_shows_echoes_and_nothing_of_frames(tmp_path: Path) -> None:
+    summary = summarise(echoes(tmp_path / "r", [MadeEcho(block, 90 + block) for block in range(3)], **PAPER))
+    assert as_json(summary)["echoes"][0]["mean_ns"]["value"] == 91_000
+    assert summary.sentences[0].text.startswith(
+        "passes echoes through one of 2 guests in 91.0 µs with others idle"
+    )
+    page = write_report(summary).read_text()
+    assert "Round trips through one router among many" in page
+    assert "nothing to show" not in page
+    assert summary.throughput == []

@@ -1,0 +1,141 @@
+"""How long echoes take through one router among many, and what the repeated paper prints of its own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vtax.results import Result
+from vtax.views.cells import further_factors, quoted
+from vtax.views.estimate import Estimate, mean_estimate
+
+PUBLISHED = Path(__file__).parent.parent / "data" / "scenarios"
+
+_RECORDED = """
+SELECT cell, any_value(platform) AS platform, any_value(guests) AS guests, any_value(others) AS others,
+       any_value(payload_bytes) AS payload_bytes, any_value(interval_ms) AS interval_ms, count(*) AS recorded,
+       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
+       {further}
+FROM trials GROUP BY cell
+"""
+
+_BLOCKS = """
+WITH trial AS (
+    SELECT trial_id, any_value(latency_mean_ns) FILTER (role = 'victim') AS mean_ns,
+           any_value(loss_ratio) FILTER (role = 'victim') AS loss,
+           sum(goodput_mbps) FILTER (role = 'neighbour') AS beside_mbps
+    FROM flows GROUP BY trial_id
+)
+SELECT cell, block, avg(mean_ns) AS mean_ns, avg(loss) AS loss, avg(beside_mbps) AS beside_mbps
+FROM trials JOIN trial USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL ORDER BY block
+"""
+
+
+@dataclass(frozen=True)
+class EchoSetting:
+    """What is held fixed while platforms and numbers of routers are compared."""
+
+    others: str
+    payload_bytes: int
+    interval_ms: float
+    further: tuple[tuple[str, str], ...] = ()
+
+    def __lt__(self, other: EchoSetting) -> bool:
+        """Idle ones come first."""
+        return self._rank < other._rank
+
+    @property
+    def label(self) -> str:
+        """As a table's caption says it."""
+        beside = "idle" if self.others == "idle" else "forwarding TCP"
+        levels = [f"{name} = {value}" for name, value in self.further]
+        every = f"{self.payload_bytes}-byte echoes every {self.interval_ms:g} ms"
+        return ", ".join([f"others {beside}", every, *levels])
+
+    @property
+    def _rank(self) -> tuple[str, int, float, tuple[tuple[str, str], ...]]:
+        return self.others, self.payload_bytes, self.interval_ms, self.further
+
+
+@dataclass(frozen=True)
+class Echoes:
+    """The echoes of a cell: mean round trip of those answered, the share that was not, goodput of all streams beside.
+
+    None where no usable trial has a value.
+    """
+
+    platform: str
+    setting: EchoSetting
+    guests: int
+    recorded: int
+    invalid: int
+    suspect: int
+    left_out: float
+    mean_ns: Estimate | None
+    loss_ratio: Estimate | None
+    beside_mbps: Estimate | None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it has a trial that can be shown."""
+        return self.recorded > self.invalid
+
+
+@dataclass(frozen=True)
+class PublishedRoundTrip:
+    """A round trip as a paper prints it, of its own hardware."""
+
+    setup: str
+    guests: str
+    others: str
+    round_trip_ms: str
+    hardware: str
+    section: str
+    source: str
+
+
+def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
+    """Every cell that has a recorded trial, usable or not, in the order setting, platform, guests."""
+    further = further_factors(result)
+    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
+    blocks: dict[str, list[dict[str, float | None]]] = {}
+    for row in result.query(_BLOCKS).to_pylist():
+        blocks.setdefault(row["cell"], []).append(row)
+    found = []
+    for row in result.query(_RECORDED.format(further=columns)).to_pylist():
+        left_out = row["invalid"] / row["recorded"]
+        estimates = {}
+        for name in ("mean_ns", "loss", "beside_mbps"):
+            values = [value for block in blocks.get(row["cell"], ()) if (value := block[name]) is not None]
+            estimates[name] = mean_estimate(values, left_out) if values else None
+        levels = tuple((name, str(row[name])) for name in further)
+        found.append(
+            Echoes(
+                platform=row["platform"],
+                setting=EchoSetting(row["others"], row["payload_bytes"], row["interval_ms"], levels),
+                guests=row["guests"],
+                recorded=row["recorded"],
+                invalid=row["invalid"],
+                suspect=row["suspect"],
+                left_out=left_out,
+                mean_ns=estimates["mean_ns"],
+                loss_ratio=estimates["loss"],
+                beside_mbps=estimates["beside_mbps"],
+            )
+        )
+    rank = {name: position for position, name in enumerate(platforms)}
+    return sorted(found, key=lambda echoes: (echoes.setting, rank[echoes.platform], echoes.guests))
+
+
+def published_round_trips(result: Result, measured: Iterable[Echoes]) -> list[PublishedRoundTrip]:
+    """What the scenario's source prints of routers whose others do what those measured do, in the file's order."""
+    paper = (result.campaign["scenario"].get("source") or {}).get("paper", "")
+    path = PUBLISHED / Path(paper).name / "table3.csv"
+    if not paper or not path.is_file():
+        return []
+    others = {echoes.setting.others for echoes in measured}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [PublishedRoundTrip(**row) for row in csv.DictReader(file)]
+    return [row for row in rows if row.others in others]
