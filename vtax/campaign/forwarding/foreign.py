@@ -19,15 +19,13 @@ def foreign_findings(measured: Measured) -> Iterator[Finding]:
         what = f"foreign traffic: {at_sink} frames that are no test frames reached the sink"
         yield from graded(at_sink / max(received, at_sink), FOREIGN_SUSPECT, FOREIGN_INVALID, what)
     way = way_of(measured)
-    arrived = {stream["stream"]: way.entry(stream["stream"]) for stream in measured.source["streams"]}
+    arrived = 0
     for stream in measured.source["streams"]:
-        number = stream["stream"]
-        came = measured.received(arrived[number])
-        yield from _joined(came, measured.departed(stream), f"on stream {number}")
+        came = measured.received(way.entry(stream["stream"]))
+        yield from _joined(came, measured.departed(stream), f"on stream {stream['stream']}")
+        arrived += came
     entered = sum(map(measured.received, way.uut_entries))
-    yield from _joined(
-        entered, sum(map(measured.received, arrived.values())), "between the switch and the UUT"
-    )
+    yield from _joined(entered, arrived, "between the switch and the UUT")
 
 
 def _joined(came: int, departed: int, where: str) -> Iterator[Finding]:
