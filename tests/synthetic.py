@@ -155,6 +155,7 @@ class Cell:
         return TrialRecord(
             trial,
             flows,
+            series=[{"role": "victim", "guest": 0, "stream": 0, "step": 0, "goodput_mbps": 1.0}],
             cpu=[
                 {"host": "local", "domain": "host", "component": "total", "percent": busy},
                 {

@@ -17,6 +17,7 @@ from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.verdict import Verdict
 from vtax.scenario import TestbedSettings
 from vtax.testbed.addressing import StreamAddresses
+from vtax.units import mbps
 
 GUESTS = 3
 UPLINK = ("switch", "UUT ingress", "bridge port in")
@@ -39,9 +40,9 @@ def shared(**testbed: Any) -> Measured:
     return measured
 
 
-def lossy(lost: Lost) -> Measured:
+def lossy(lost: Lost, **testbed: Any) -> Measured:
     """A trial through guests on taps that lost as many frames of each stream at each hop."""
-    measured = shared()
+    measured = shared(**testbed)
     streams = range(GUESTS)
     left = {WAY[0]: [SENT] * GUESTS}
     for hop, following in itertools.pairwise((*WAY, "end")):
@@ -84,14 +85,14 @@ def lossy(lost: Lost) -> Measured:
         guest["interfaces"] = [
             {**nic, "mac": mac, "interface": nic["name"], "ready": True} for mac, nic in nics.items()
         ]
-    for before, _ in measured.guests.values():
-        before["interfaces"] = [
-            {**interface(""), "mac": mac, "interface": "", "ready": True}
-            for stream in streams
-            for mac in (StreamAddresses(stream).uut_in_mac, StreamAddresses(stream).uut_out_mac)
-        ]
+    for before, after_it in measured.guests.values():
+        before["interfaces"] = [{**interface(""), **_named(nic)} for nic in after_it["interfaces"]]
     measured.interfaces = ({name: interface(each["name"]) for name, each in after.items()}, after)
     return measured
+
+
+def _named(nic: dict[str, Any]) -> dict[str, Any]:
+    return {key: nic[key] for key in ("mac", "interface", "ready")}
 
 
 def lost_at(lost: Lost, hop: str) -> tuple[int, ...]:
@@ -180,30 +181,41 @@ def test_raw_has_no_guest_on_its_way() -> None:
         assert drops(found) == {"switch": SENT // 2}
 
 
+HALF_LOST = {"switch": (SENT // 2,) * GUESTS}
+FULL_MBPS = mbps(GUESTS * SENT / 2, 1500)
+"""The rate of an uplink that takes half of what is sent."""
+
+
 def test_an_uplink_that_is_full_is_held_against_nobody() -> None:
-    measured = lossy({"switch": (SENT // 2,) * GUESTS})
-    judgement = judge(measured, 10 * SENT, 1000.0)
+    measured = lossy(HALF_LOST, link_mbps=FULL_MBPS)
+    judgement = judge(measured, 10 * SENT, FULL_MBPS)
     assert (judgement.verdict, judgement.reasons, judgement.uut_context) == (Verdict.VALID, (), "own")
     assert judgement.marks == ("uplink-limited",)
 
 
 @pytest.mark.parametrize("behind", ["UUT ingress", "tap queue"])
 def test_frames_that_are_lost_behind_a_full_uplink_are_the_platforms(behind: str) -> None:
-    measured = lossy({"switch": (SENT // 2,) * GUESTS, behind: (SENT // 20,) * GUESTS})
-    assert judge(measured, 10 * SENT, 1000.0).marks == ()
+    measured = lossy({**HALF_LOST, behind: (SENT // 20,) * GUESTS}, link_mbps=FULL_MBPS)
+    assert judge(measured, 10 * SENT, FULL_MBPS).marks == ()
 
 
 def test_a_platform_that_holds_the_switch_back_shows_its_own_limit() -> None:
-    measured = lossy({"switch": (SENT // 2,) * GUESTS})
+    measured = lossy(HALF_LOST, link_mbps=2 * FULL_MBPS)
     assert measured.interfaces is not None
     measured.interfaces[1]["switch/trunk-in"]["held_back"] = SENT
-    assert judge(measured, 10 * SENT, 1000.0).marks == ()
+    judgement = judge(measured, 10 * SENT, 2 * FULL_MBPS)
+    assert (judgement.reasons, judgement.marks) == ((), ())
+
+
+def test_a_switch_that_loses_frames_for_no_cause_on_the_way_is_the_instruments() -> None:
+    judgement = judge(lossy(HALF_LOST, link_mbps=2 * FULL_MBPS), 10 * SENT, 2 * FULL_MBPS)
+    assert (judgement.verdict, judgement.marks) == (Verdict.SUSPECT, ())
+    assert judgement.reasons[0].startswith("the switch lost frames below the uplink's rate")
 
 
 def test_a_source_behind_a_switch_is_held_back_by_nobody() -> None:
     measured = lossy({})
-    slow = replace(measured.cell, workload=make_cell(intended_mbps=None).workload)
-    measured.cell = slow
+    measured.cell = replace(measured.cell, workload=make_cell(intended_mbps=None).workload)
     assert judge(measured, 100 * SENT, 1000.0).marks == ("generator-limited",)
 
 

@@ -34,29 +34,34 @@ def run(directory: Path, *options: str) -> Result:
 
 @pytest.mark.parametrize("platform", ["raw", "container", "uml"])
 def test_sources_that_flood_share_the_uplink(platform: str, tmp_path: Path) -> None:
+    """On a machine that is too busy the sources do not fill it; what is lost is charged to the switch all the same."""
     result = run(tmp_path, "--platform", platform)
-    flows = result.query("SELECT * FROM flows WHERE trial_id = 1 ORDER BY stream").to_pylist()
+    (trial,) = result.query("SELECT * FROM trials ORDER BY trial_id DESC LIMIT 1").to_pylist()
+    last = f"trial_id = {trial['trial_id']}"
+    flows = result.query(f"SELECT * FROM flows WHERE {last} ORDER BY stream").to_pylist()  # noqa: S608
+    hops = result.query(f"SELECT * FROM hops WHERE {last}").to_pylist()  # noqa: S608
+    assert (trial["guests"], trial["streams"], trial["uut_context"]) == (GUESTS, GUESTS, "own")
     assert [(flow["guest"], flow["stream"]) for flow in flows] == [(0, 0), (1, 1)]
     for flow in flows:
-        assert flow["loss_ratio"] == pytest.approx(1 - 1 / GUESTS, abs=0.03)
-        assert flow["received_mbps"] == pytest.approx(50 / GUESTS, rel=0.05)
-        assert flow["latency_p50_ns"] is None  # it would be the switch's
-        all_hops = result.query("SELECT * FROM hops WHERE trial_id = 1").to_pylist()
-        hops = [hop for hop in all_hops if hop["stream"] == flow["stream"]]
-        charged = {hop["hop"]: hop["dropped"] for hop in hops}
-        (switch,) = (hop for hop in hops if hop["hop"] == "switch")
+        charged = {hop["hop"]: hop["dropped"] for hop in hops if hop["stream"] == flow["stream"]}
         assert SHARE * flow["frames_lost"] <= sum(charged.values()) <= flow["frames_lost"] / SHARE, charged
-        assert switch["dropped"] >= SHARE * sum(charged.values()), charged
-        assert switch["reason"] == "queue full (dropped_queue of trunk-in)"
-    (trial,) = result.query("SELECT * FROM trials WHERE trial_id = 1").to_pylist()
-    assert (trial["guests"], trial["streams"], trial["uut_context"]) == (GUESTS, GUESTS, "own")
-    assert "uplink-limited" in trial["marks"]
+        assert charged["switch"] >= SHARE * sum(charged.values()), charged
+    told = {hop["reason"] for hop in hops if hop["hop"] == "switch"}
+    assert told == {"queue full (dropped_queue of trunk-in)"}
+    if trial["verdict"] != "invalid":
+        assert "uplink-limited" in trial["marks"]
+        for flow in flows:
+            assert flow["loss_ratio"] == pytest.approx(1 - 1 / GUESTS, abs=0.05)
+            assert flow["received_mbps"] == pytest.approx(50 / GUESTS, rel=0.1)
+            assert flow["latency_p50_ns"] is None  # it would be the switch's
 
 
 def test_below_the_uplinks_rate_nothing_is_lost(tmp_path: Path) -> None:
     result = run(tmp_path, "--platform", "container", "--set", "intended_mbps=20", "--set", "guests=1,2")
     flows = result.query("SELECT * FROM trials JOIN flows USING (trial_id) WHERE attempt = 0").to_pylist()
-    assert len(flows) == 3
+    assert sorted((flow["guests"], flow["guest"]) for flow in flows) == [(1, 0), (2, 0), (2, 1)]
     for flow in flows:
         assert flow["frames_lost"] == 0
-        assert flow["latency_p50_ns"] < 5e6
+        assert "uplink-limited" not in flow["marks"]
+        if flow["verdict"] != "invalid":
+            assert flow["latency_count"] > 500

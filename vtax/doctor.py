@@ -138,7 +138,7 @@ def _ingress(bench: Bench) -> str:
 
 
 def _bridge(bench: Bench) -> str:
-    BridgePort(bench.far, "doctor-port", bench.near.mac).close()
+    BridgePort(bench.far, "doctor-port", [bench.near.mac]).close()
     return "static forwarding entries, no learning, no flooding"
 
 

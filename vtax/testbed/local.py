@@ -23,5 +23,5 @@ def require_far_protocols(protocols: Sequence[str]) -> None:
 def local_testbed(settings: LocalSettings, streams: int, record: OwnershipRecord) -> LocalTestbed:
     """The testbed that frames of so many streams are forwarded on."""
     if settings.shared:
-        return SharedTestbed(settings, streams, record, forwards=True)
+        return SharedTestbed(settings, streams, record, forwards=True, busy_source=True)
     return DedicatedTestbed(settings, streams, record)

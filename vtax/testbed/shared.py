@@ -38,14 +38,22 @@ from vtax.testbed.settings import LocalSettings
 class SharedTestbed:
     """Far ends, a switch, the UUT's host with `guests` guests, and sinks where the guests forward.
 
-    On raw, which has one kernel and no bridge, every guest is an address of the host's own.
+    On raw, which has one kernel and no bridge, every guest is an address of the host's own. A `busy_source` never
+    sleeps and shares its CPU with nobody: far switch and sinks are in the UUT's context then, as a dedicated sink is.
     """
 
     def __init__(
-        self, settings: LocalSettings, guests: int, record: OwnershipRecord, *, forwards: bool
+        self,
+        settings: LocalSettings,
+        guests: int,
+        record: OwnershipRecord,
+        *,
+        forwards: bool,
+        busy_source: bool = False,
     ) -> None:
         self.settings = settings
         self.forwards = forwards
+        self._busy_source = busy_source
         version = settings.encapsulation.ip_version
         self.streams = [StreamAddresses(number, version) for number in range(guests)]
         self.source, self.switch, self.uut, self.sink = (
@@ -103,7 +111,8 @@ class SharedTestbed:
         share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
         shape(uut, self.settings.link_mbps, self.settings.flow_control, HOST_LIMIT_BYTES)
         self.uut.give_ingress_context(uut.interface, "host")
-        self.switch.give_ingress_context(trunk.interface, "agents")
+        if side == "in" or not self._busy_source:
+            self.switch.give_ingress_context(trunk.interface, "agents")
         self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)
 
     def _guest_macs(self, side: str) -> list[str]:

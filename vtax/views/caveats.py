@@ -72,6 +72,7 @@ def caveats(
         *_adaptive(provenance),
         *_wide(reached),
         *_no_reference(provenance, measured),
+        *_no_efficiency(sharing),
         *_suspect(verdicts),
         *_left_out(cells),
         *_environment(provenance),
@@ -251,6 +252,15 @@ def _no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
     if RAW in measured or not native & measured:
         return []
     return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
+
+
+def _no_efficiency(sharing: Sharing) -> list[Caveat]:
+    problems = [row.problem for row in sharing.efficiency if row.problem]
+    if not problems:
+        return []
+    return [
+        Caveat(f"{_cells(len(problems))} without an efficiency", f"{'; '.join(dict.fromkeys(problems))}.")
+    ]
 
 
 def _suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:

@@ -59,7 +59,7 @@ def _printed(row: Published) -> tuple[Cell, ...]:
         Number(row.text),
         Number(""),
         Number(""),
-        f"published, {row.section}: {row.hardware}",
+        f"other hardware: {row.hardware} ({row.section})",
     )
 
 

@@ -53,7 +53,9 @@ def goodput_by_guests(summary: Summary) -> Figure:
             ("each guest", each, [full / n for n in guests], {"scattermode": "group", "scattergap": 0.28}),
         ):
             lines = [level(i, mbps) for i, mbps in enumerate(link_mbps) if mbps]
-            drawn = plot(traces, "guests", "goodput, Mbit/s", **_axes(guests), **mode, shapes=lines)
+            reach = 1.06 * max(full, *(row.aggregate_mbps.value for row in here))
+            axes = _axes(guests, reach)
+            drawn = plot(traces, "guests", "goodput, Mbit/s", **axes, **mode, shapes=lines)
             panels.append(Panel(f"{title}, {name}", drawn, row=title))
     return Figure(
         name="goodput-by-guests",
@@ -81,7 +83,7 @@ def cpu_by_guests(summary: Summary) -> Figure:
                 "CPU, %",
                 barmode="stack",
                 bargap=0.4,
-                **_axes(sorted({row.guests for row in own}), {"range": [0, 1.1 * most]}),
+                **_axes(sorted({row.guests for row in own}), 1.1 * most),
             )
             panels.append(Panel(f"{title}, {platform}", drawn, row=title))
     domains = {domain for row in rows for domain, _ in row.by_account}
@@ -143,11 +145,11 @@ def _traces(
     ]
 
 
-def _axes(guests: Sequence[int], y: dict[str, Any] | None = None) -> dict[str, Any]:
+def _axes(guests: Sequence[int], reach: float) -> dict[str, Any]:
     categories = [str(number) for number in guests]
     return {
         "xaxis": {"type": "category", "categoryarray": categories, "showgrid": False},
-        "yaxis": {"rangemode": "tozero", "nticks": 6, **(y or {})},
+        "yaxis": {"range": [0, reach], "nticks": 6},
     }
 
 

@@ -19,8 +19,8 @@ LEGEND = (
     "repetitions, left out the share of trials that is invalid. Symbols as in anhalt2009, Table I."
 )
 CPU_NOTE = (
-    "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. Soft interrupts on "
-    "the CPUs of host and guests are the host's, whomever they interrupt."
+    "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. A soft interrupt "
+    "counts where the kernel has it run: work of the far ends may be on the CPUs of host and guests, and the reverse."
 )
 
 Place = tuple[str, BulkSetting, int]
@@ -67,7 +67,6 @@ def goodput_table(summary: Summary) -> Table:
             Column("fairness", numeric=True),
             N,
             LEFT_OUT,
-            Column("suspect", numeric=True),
         ),
         sections=sections(
             summary.sharing.goodput,
@@ -81,14 +80,14 @@ def goodput_table(summary: Summary) -> Table:
                 of_goodput(row),
                 count(row.aggregate_mbps),
                 left_out(row.aggregate_mbps.left_out),
-                Number(str(row.suspect)),
             ),
         ),
     )
 
 
 def efficiency_table(summary: Summary) -> Table:
-    """E throughput, of the emulated group against itself."""
+    """E throughput, of the emulated group against itself; empty where there is none at all."""
+    rows = summary.sharing.efficiency
     return Table(
         name="efficiency",
         title="Efficiency",
@@ -103,7 +102,7 @@ def efficiency_table(summary: Summary) -> Table:
             Column("reference"),
         ),
         sections=sections(
-            summary.sharing.efficiency,
+            rows if any(row.efficiency for row in rows) else [],
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,

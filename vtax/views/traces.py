@@ -15,6 +15,7 @@ from vtax.views.palette import Style
 Trace = dict[str, Any]
 
 _EMPTY = "rgba(0,0,0,0)"
+_PALE = "rgba(255,255,255,0.55)"
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ def stack(label: str, color: str, hatch: str, points: Sequence[Point], quantity:
         "textposition": "none",
         "marker": {
             "color": color,
-            "line": {"color": "rgba(255,255,255,0.55)", "width": 1},
-            "pattern": {"shape": hatch, "size": 6, "solidity": 0.25},
+            "line": {"color": _PALE, "width": 1},
+            "pattern": {"shape": hatch, "size": 6, "solidity": 0.3, "fillmode": "overlay", "fgcolor": _PALE},
         },
     }
 

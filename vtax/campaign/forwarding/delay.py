@@ -13,7 +13,7 @@ from typing import Any
 
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.forwarding.trial import Measured, probe_interval
-from vtax.campaign.forwarding.uplink import uplink_is_full
+from vtax.campaign.forwarding.uplink import waits_for_uplink
 from vtax.statistics.quantiles import decode, merge
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -41,7 +41,7 @@ def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
 
 def queued_before_uut(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
     """Whether the stream's probes waited in the switch, in the source's queue, or for a source that fell behind."""
-    if uplink_is_full(measured, link_mbps):
+    if waits_for_uplink(measured, link_mbps):
         return True
     work = measured.work
     if work.intended_fps is None:

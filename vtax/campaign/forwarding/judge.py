@@ -6,7 +6,7 @@ from vtax.campaign.forwarding.hops import way_of
 from vtax.campaign.forwarding.instrument import instrument_findings
 from vtax.campaign.forwarding.limits import frames_sent, limit
 from vtax.campaign.forwarding.trial import Measured
-from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, is_uplink_limited
+from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, Uplink, uplink_findings
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Judgement, Verdict
@@ -24,6 +24,7 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
             *instrument_findings(measured),
             *surroundings_findings(measured),
             *foreign_findings(measured),
+            *uplink_findings(measured),
             *ledger_findings(measured),
             *guest_findings(measured),
         ],
@@ -32,7 +33,8 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
     per_stream = ceiling_fps / measured.cell.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
     marks = {mark for mark in limits if mark is not None}
-    if is_uplink_limited(measured):
+    uplink = Uplink.of(measured)
+    if uplink is not None and uplink.limited:
         marks.add(UPLINK_LIMITED)
     verdict = findings[0][0] if findings else Verdict.VALID
     return Judgement(
