@@ -86,7 +86,7 @@ def test_what_nobody_answered_is_lost_and_has_no_round_trip(tmp_path: Path) -> N
     result = echoes(tmp_path / "r", [MadeEcho(block, None) for block in range(2)])
     summary = summarise(result)
     (row,) = echoes_table(summary).sections[0].rows
-    assert [text_of(cell) for cell in row][2:4] == ["–", "100"]
+    assert [text_of(cell) for cell in row][2:4] == ["–", "100.00"]
     assert summary.has_usable
     assert summary.sentences[0].text == (
         "passes echoes through one of 2 guests never with others idle, 56-byte echoes every 10 ms; no trial left out."
