@@ -53,6 +53,7 @@ DOMAINS = {
     "source": "instrument: source",
     "sink": "instrument: sink",
     "peer": "instrument: far ends",
+    "server": "instrument: servers",
     "switch": "instrument: switch",
     "instrument": "instrument: interrupts",
     "controller": "instrument: controller",
