@@ -25,8 +25,9 @@ int ingress_drop(struct __sk_buff *skb)
 {
 	__u32 zero = 0;
 	struct arrivals *arrivals = bpf_map_lookup_elem(&ingress_arrivals, &zero);
+	struct test_frame told;
 
-	if (!arrivals || !parse_test_skb(skb))
+	if (!arrivals || !parse_test_skb(skb, &told))
 		return TC_ACT_SHOT;
 
 	/* A super-packet crosses a veth unsegmented. */

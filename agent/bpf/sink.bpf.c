@@ -184,7 +184,9 @@ int sink_xdp(struct xdp_md *context)
 	void *end = (void *)(long)context->data_end;
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u32 place = NOT_CAPTURED;
-	bool taken = sink_frame(parse_test_frame(data, end), end - data, now_ns, &place);
+	struct test_frame told;
+	const struct test_frame *frame = parse_test_frame(data, end, &told);
+	bool taken = sink_frame(frame, end - data, now_ns, &place);
 
 	capture(context, load_xdp, place, end - data, now_ns);
 	return taken ? XDP_DROP : XDP_PASS;
@@ -193,7 +195,8 @@ int sink_xdp(struct xdp_md *context)
 SEC("tc")
 int sink_tc(struct __sk_buff *skb)
 {
-	const struct test_frame *frame = parse_test_skb(skb);
+	struct test_frame told;
+	const struct test_frame *frame = parse_test_skb(skb, &told);
 	__u32 frame_bytes = frame_bytes_of(skb);
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u32 place = NOT_CAPTURED;
@@ -213,7 +216,8 @@ int sink_cost(struct xdp_md *context)
 {
 	void *data = (void *)(long)context->data;
 	void *end = (void *)(long)context->data_end;
-	struct test_frame *frame = parse_test_frame(data, end);
+	struct test_frame told;
+	struct test_frame *frame = parse_test_frame(data, end, &told);
 	__u32 place;
 
 	if (!frame)

@@ -105,8 +105,9 @@ fn source() -> BoxedStrategy<Value> {
             "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2", "source_port": 4096, "destination_port": 4097,
         })
     });
-    (0..2, vec(stream, 1..4))
-        .prop_map(|(cpu, streams)| json!({"cpu": cpu, "streams": streams}))
+    let mechanisms = vec(select(vec!["raw", "gso", "af_xdp", "pktgen"]), 0..4);
+    (0..2, mechanisms, vec(stream, 1..4))
+        .prop_map(|(cpu, mechanisms, streams)| json!({"cpu": cpu, "mechanisms": mechanisms, "streams": streams}))
         .boxed()
 }
 
@@ -118,7 +119,7 @@ fn lengths() -> BoxedStrategy<Value> {
 fn run() -> BoxedStrategy<Value> {
     let phase = (select(vec!["probe", "warmup", "measure"]), 0.0001..0.003)
         .prop_map(|(phase, duration_s)| json!({"phase": phase, "duration_s": duration_s}));
-    let mechanism = select(vec!["raw", "gso", "af_xdp"]);
+    let mechanism = select(vec!["raw", "gso", "af_xdp", "pktgen"]);
     (0..3, lengths(), mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
         .prop_map(|(trial, frame_bytes, mechanism, intended_fps, probe_fps, phases)| {
             json!({

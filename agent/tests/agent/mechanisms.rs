@@ -1,5 +1,6 @@
 //! # Mechanisms: what each takes, how fast, and what it is refused for
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -90,6 +91,46 @@ fn what_would_be_no_frame_is_refused_in_words() {
         );
     }
     assert_eq!(link.received(), 0);
+}
+
+#[test]
+fn only_what_was_asked_for_is_open() {
+    let mut link = Link::without_checksums();
+    let mut params = open(1, "src0");
+    params["mechanisms"] = json!(["af_xdp"]);
+    let reply = link.agent.call("source.open", params);
+    assert_eq!(
+        reply,
+        json!({"mechanisms": ["raw", "af_xdp"], "refused": []})
+    );
+    for mechanism in ["gso", "pktgen"] {
+        let params = run(mechanism, None, 1.0, &[("measure", 1.0)]);
+        let (code, message) = link.agent.refusal("source.run", params);
+        let expected =
+            format!("mechanism: {mechanism} is not open; name it in the mechanisms of source.open");
+        assert_eq!((code, message), (-32_602, expected));
+    }
+    assert_eq!(link.received(), 0);
+}
+
+/// Where the kernel has pktgen, tests/test_pktgen.py shows what it sends.
+#[test]
+fn a_kernel_without_pktgen_says_what_brings_it() {
+    let mut link = Link::make();
+    let mut params = open(1, "src0");
+    params["mechanisms"] = json!(["pktgen"]);
+    let reply = link.agent.call("source.open", params);
+    let refused = &reply["refused"][0]["reason"];
+    match Path::new("/proc/net/pktgen").exists() {
+        true => assert_eq!(reply["mechanisms"], json!(["raw", "pktgen"])),
+        false => assert!(
+            refused
+                .as_str()
+                .unwrap()
+                .contains("not loaded; modprobe pktgen, or"),
+            "{reply}"
+        ),
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod checksum;
 mod headers;
 mod identity;
+mod ports;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ pub(crate) use headers::{
     VLANS, set_payload_bytes, udp_header,
 };
 pub(crate) use identity::Identity;
+pub(crate) use ports::{PORT_TRIALS, telling_ports};
 
 const MAGIC: u32 = 0x7674_6178;
 /// Where the test fields are after the headers.

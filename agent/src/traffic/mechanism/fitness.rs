@@ -8,7 +8,7 @@ use rtnetlink::new_connection;
 use rtnetlink::packet_route::link::LinkAttribute;
 use tokio::runtime::Builder;
 
-use super::Name;
+use super::{Name, pktgen};
 use crate::offload;
 use crate::traffic::interface::Interface;
 
@@ -30,6 +30,8 @@ pub(in crate::traffic) struct Fitness {
     interface: String,
     queueing: String,
     offloads: Vec<String>,
+    /// Why there is no pktgen; None where there is.
+    no_pktgen: Option<String>,
 }
 
 impl Fitness {
@@ -40,6 +42,7 @@ impl Fitness {
             queueing: queueing_of(interface)?,
             offloads: offload::active(name)
                 .with_context(|| format!("cannot query the offloads of {name}"))?,
+            no_pktgen: pktgen::absence(),
         })
     }
 
@@ -53,10 +56,11 @@ impl Fitness {
         let by_default = BY_DEFAULT.contains(&queueing.as_str());
         match name {
             Name::Raw => None,
-            Name::AfXdp if !by_default => Some(format!(
+            Name::Pktgen if self.no_pktgen.is_some() => self.no_pktgen.clone(),
+            Name::AfXdp | Name::Pktgen if !by_default => Some(format!(
                 "it would pass by the queue `{queueing}` of {interface}"
             )),
-            Name::AfXdp => None,
+            Name::AfXdp | Name::Pktgen => None,
             Name::Gso if !by_default && queueing != "pfifo" => Some(format!(
                 "the queue `{queueing}` of {interface} would take a train for one frame"
             )),
@@ -116,6 +120,7 @@ mod tests {
             interface: "src0".into(),
             queueing: queueing.into(),
             offloads: offloads.iter().map(|&offload| offload.to_owned()).collect(),
+            no_pktgen: None,
         }
     }
 
@@ -130,8 +135,8 @@ mod tests {
         };
         assert_eq!(refused("noqueue", &["tx-nocache-copy"]), []);
         assert_eq!(refused("fq_codel", &[]), []);
-        assert_eq!(refused("pfifo", &[]), [Name::AfXdp]);
-        assert_eq!(refused("tbf", &[]), [Name::Gso, Name::AfXdp]);
+        assert_eq!(refused("pfifo", &[]), [Name::AfXdp, Name::Pktgen]);
+        assert_eq!(refused("tbf", &[]), [Name::Gso, Name::AfXdp, Name::Pktgen]);
         for offload in [&[SEGMENTATION], &CHECKSUMS[..]].concat() {
             assert_eq!(refused("noqueue", &[offload]), [Name::Gso]);
         }
@@ -151,6 +156,15 @@ mod tests {
             reason.starts_with("tx-udp-segmentation of src0 is on"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn a_kernel_without_pktgen_says_what_brings_it() {
+        let fitness = Fitness {
+            no_pktgen: Some("modprobe pktgen".into()),
+            ..fitness("tbf", &[])
+        };
+        assert_eq!(fitness.refusal(Name::Pktgen).unwrap(), "modprobe pktgen");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! # Mechanisms: ways to put frames into an interface
 //!
-//! One file each, behind one trait. An interface may refuse one; then the reason is said and another is used.
+//! One file each, behind one trait; but for pktgen, whose frames the kernel makes by itself, so that there is nothing to write into
+//! them. An interface may refuse one; then the reason is said and another is used.
 
 mod af_xdp;
 mod fitness;
 mod gso;
+mod pktgen;
 mod raw;
 mod rings;
 mod socket;
@@ -19,9 +21,11 @@ use serde::{Deserialize, Serialize};
 use af_xdp::AfXdp;
 pub(super) use fitness::Fitness;
 use gso::Gso;
+pub(super) use pktgen::{Device, Running};
 use raw::Raw;
 pub(super) use socket::Queueing;
 
+use super::frame::{Endpoints, GREATEST_FRAME_BYTES};
 use super::interface::Interface;
 
 /// A way to send frames: as scenarios, replies and results name it.
@@ -34,10 +38,14 @@ pub(crate) enum Name {
     Gso,
     /// Frames in memory shared with the kernel, straight to the driver.
     AfXdp,
+    /// Frames that the kernel makes, straight to the driver.
+    Pktgen,
 }
 
 impl Name {
-    pub(super) const ALL: [Self; 3] = [Self::Raw, Self::Gso, Self::AfXdp];
+    pub(super) const ALL: [Self; 4] = [Self::Raw, Self::Gso, Self::AfXdp, Self::Pktgen];
+    /// Those whose frames the agent makes.
+    pub(super) const OWN: [Self; 3] = [Self::Raw, Self::Gso, Self::AfXdp];
 }
 
 impl Display for Name {
@@ -46,6 +54,7 @@ impl Display for Name {
             Self::Raw => "raw",
             Self::Gso => "gso",
             Self::AfXdp => "af_xdp",
+            Self::Pktgen => "pktgen",
         })
     }
 }
@@ -106,13 +115,41 @@ impl Sent {
     }
 }
 
-/// Opens a mechanism on an interface that is fit for it.
-pub(super) fn open(name: Name, interface: &Interface) -> anyhow::Result<Box<dyn Mechanism>> {
-    Ok(match name {
+/// A mechanism that is open for a stream.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// The agent makes the frames.
+    Frames(Box<dyn Mechanism>),
+    /// The kernel does.
+    Generator(Device),
+}
+
+impl Way {
+    /// Longest frame that it takes; the interface may take less.
+    pub(super) fn greatest_frame_bytes(&self) -> usize {
+        match self {
+            Self::Frames(mechanism) => mechanism.greatest_frame_bytes(),
+            Self::Generator(_) => GREATEST_FRAME_BYTES,
+        }
+    }
+}
+
+/// Opens a mechanism on an interface that is fit for it, for a stream that is to be sent from `cpu`.
+pub(super) fn open(
+    name: Name,
+    interface: &Interface,
+    cpu: usize,
+    stream: u8,
+    endpoints: &Endpoints,
+) -> anyhow::Result<Way> {
+    Ok(Way::Frames(match name {
         Name::Raw => Box::new(Raw::open(interface, Queueing::Qdisc)?),
         Name::Gso => Box::new(Gso::open(interface)?),
         Name::AfXdp => Box::new(AfXdp::open(interface)?),
-    })
+        Name::Pktgen => {
+            return Device::open(interface, cpu, stream, endpoints).map(Way::Generator);
+        }
+    }))
 }
 
 /// A way past the interface's queue, for few frames that must not wait in it.

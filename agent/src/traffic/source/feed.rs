@@ -59,6 +59,7 @@ impl<'a> Feed<'a> {
         self.next = 0;
         self.tally = Tally {
             send_errors: self.mechanism.sees_drops().then_some(0),
+            blocked: Some(0),
             ..Tally::default()
         };
     }
@@ -116,7 +117,7 @@ impl<'a> Feed<'a> {
         })?;
         let done = sent.taken;
         if done == 0 {
-            self.tally.blocked += 1;
+            *self.tally.blocked.get_or_insert(0) += 1;
             return Ok(0);
         }
         if let Some(send_errors) = &mut self.tally.send_errors {

@@ -1,6 +1,6 @@
 //! # Flood: as many frames as the interface takes
 //!
-//! One thread goes round the streams with bursts. When no stream has room it sleeps until one is not: behind a
+//! One thread goes round the streams with bursts, unless the kernel floods by itself. When no stream has room it sleeps until one is not: behind a
 //! qdisc that holds frames back, this is layer-2 flow control.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,38 +17,53 @@ use super::probes::ProbeLane;
 use crate::Error;
 use crate::traffic::clock::now_ns;
 
-/// How long the flood may sleep without a look at the abort flag.
-const NAP: Duration = Duration::from_millis(10);
+/// How long a flood may sleep without a look at the abort flag.
+pub(super) const NAP: Duration = Duration::from_millis(10);
 
-pub(super) struct Flood<'a> {
-    feeds: Vec<Feed<'a>>,
+/// What floods: feeds, or the kernel by itself.
+pub(super) trait Torrent {
+    /// Begins a phase, and moves the window to when it did.
+    fn begin(&mut self, window: &mut Window) -> Result<(), Error>;
+
+    /// Floods until the window ends or `is_over` says so.
+    fn flood(&mut self, window: &Window, is_over: impl Fn() -> bool) -> Result<(), Error>;
+
+    /// Ends the phase, and its window where it ended at another time; returns what each stream sent.
+    fn end(&mut self, window: &mut Window) -> Result<Vec<Tally>, Error>;
+}
+
+pub(super) struct Flood<'a, T> {
+    torrent: T,
     probes: ProbeLane<'a>,
 }
 
-impl<'a> Flood<'a> {
-    pub(super) fn new(feeds: Vec<Feed<'a>>, probes: Vec<Feed<'a>>, probe_fps: f64) -> Self {
+impl<'a, T> Flood<'a, T> {
+    pub(super) fn new(torrent: T, probes: Vec<Feed<'a>>, probe_fps: f64) -> Self {
         let probes = ProbeLane::new(probes, probe_fps);
-        Self { feeds, probes }
+        Self { torrent, probes }
     }
 }
 
-impl Load for Flood<'_> {
-    fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
-        let Self { feeds, probes } = self;
+impl<T: Torrent> Load for Flood<'_, T> {
+    fn send_phase(&mut self, window: &mut Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
+        let Self { torrent, probes } = self;
+        torrent.begin(window)?;
         let flood_ended = AtomicBool::new(false);
         let probes = thread::scope(|scope| {
+            let window = &*window;
             let sending = scope.spawn(|| probes.send_phase(window, &flood_ended));
-            let flooded = flood(feeds, window, || {
+            let flooded = torrent.flood(window, || {
                 abort.load(Ordering::Relaxed) || sending.is_finished()
             });
             flood_ended.store(true, Ordering::Relaxed);
             let probes = sending.join().expect("the probe thread does not panic");
             flooded.and(probes)
         })?;
-        let tallies = feeds.iter_mut().zip(probes).map(|(feed, probes)| Tally {
+        let tallies = torrent.end(window)?.into_iter().zip(probes);
+        let tallies = tallies.map(|(tally, probes)| Tally {
             probes_sent: probes.frames_sent,
             probes_refused: probes.send_errors.unwrap_or_default(),
-            ..feed.end()
+            ..tally
         });
         Ok(tallies.collect())
     }
@@ -58,30 +73,41 @@ impl Load for Flood<'_> {
     }
 }
 
-fn flood(feeds: &mut [Feed<'_>], window: &Window, is_over: impl Fn() -> bool) -> Result<(), Error> {
-    for feed in feeds.iter_mut() {
-        feed.begin(window.phase);
+impl Torrent for Vec<Feed<'_>> {
+    fn begin(&mut self, window: &mut Window) -> Result<(), Error> {
+        for feed in self {
+            feed.begin(window.phase);
+        }
+        Ok(())
     }
-    loop {
-        let mut done = 0;
-        for feed in feeds.iter_mut() {
-            let now = now_ns();
-            if now >= window.end_ns || is_over() {
-                return Ok(());
+
+    fn flood(&mut self, window: &Window, is_over: impl Fn() -> bool) -> Result<(), Error> {
+        loop {
+            let mut done = 0;
+            for feed in self.iter_mut() {
+                let now = now_ns();
+                if now >= window.end_ns || is_over() {
+                    return Ok(());
+                }
+                if feed.is_exhausted() {
+                    return Err(anyhow!(
+                        "all 2^32 sequence numbers are used up; shorten the phase"
+                    )
+                    .into());
+                }
+                for slot in 0..feed.slots() {
+                    feed.stamp(slot, false, now, now);
+                }
+                done += feed.send(feed.slots())?;
             }
-            if feed.is_exhausted() {
-                return Err(
-                    anyhow!("all 2^32 sequence numbers are used up; shorten the phase").into(),
-                );
+            if done == 0 {
+                await_room(self)?;
             }
-            for slot in 0..feed.slots() {
-                feed.stamp(slot, false, now, now);
-            }
-            done += feed.send(feed.slots())?;
         }
-        if done == 0 {
-            await_room(feeds)?;
-        }
+    }
+
+    fn end(&mut self, _window: &mut Window) -> Result<Vec<Tally>, Error> {
+        Ok(self.iter_mut().map(Feed::end).collect())
     }
 }
 

@@ -12,8 +12,9 @@ use crate::traffic::frame::Phase;
 
 /// Frames at a given rate, or as fast as they go.
 pub(super) trait Load {
-    /// Sends one phase and returns what each stream sent, in their order. A frame is sent only within the window.
-    fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error>;
+    /// Sends one phase and returns what each stream sent, in their order. A frame is sent only within the window, which moves where
+    /// the kernel begins and ends by itself.
+    fn send_phase(&mut self, window: &mut Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error>;
 
     /// How well departures in the last phase met their times; None where none were intended.
     fn punctuality(&self) -> Option<Punctuality>;
@@ -37,6 +38,12 @@ impl Window {
             end_ns,
         }
     }
+
+    /// Moves it, as long as it is, to begin then.
+    pub(super) fn begin_at(&mut self, start_ns: u64) {
+        self.end_ns = start_ns + (self.end_ns - self.start_ns);
+        self.start_ns = start_ns;
+    }
 }
 
 /// What a stream sent in a phase.
@@ -54,9 +61,9 @@ pub(super) struct Tally {
     pub(super) longest_burst: u64,
     /// Frames that the interface dropped; null where the mechanism cannot tell.
     pub(super) send_errors: Option<u64>,
-    /// How often there was no room for a frame. The frame was sent later, unless the phase ended.
-    pub(super) blocked: u64,
-    /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was.
+    /// How often there was no room for a frame; null where the mechanism cannot tell. The frame was sent later, unless the phase ended.
+    pub(super) blocked: Option<u64>,
+    /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was. Of pktgen, when it began and ended.
     pub(super) first_ns: Option<u64>,
     pub(super) last_ns: Option<u64>,
 }

@@ -6,6 +6,7 @@
 mod calibrate;
 mod feed;
 mod flood;
+mod generated;
 mod load;
 mod paced;
 mod params;
@@ -24,11 +25,12 @@ use super::mechanism::Name;
 use crate::Error;
 use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
 use flood::Flood;
+use generated::Generated;
 use load::{Load, Window};
 use paced::Paced;
-use params::{OpenParams, Pace, RunParams, StreamParams};
+use params::{OpenParams, Pace, RunParams};
 use reply::{OpenReply, PhaseReply, RunReply, StreamReply};
-use stream::Stream;
+use stream::{Parts, Stream};
 
 /// Streams that one thread serves.
 #[derive(Debug)]
@@ -40,19 +42,14 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
         params.check()?;
-        let streams = params.streams.iter().enumerate();
-        let open = |(at, stream): (usize, &StreamParams)| {
-            let same = |other: &&StreamParams| other.interface == stream.interface;
-            let shared = params.streams.iter().filter(same).count() > 1;
-            Stream::open(&format!("streams[{at}]"), stream, shared)
-        };
+        let streams = (0..params.streams.len()).map(|at| Stream::open(params, at));
         Ok(Self {
             cpu: params.cpu,
-            streams: streams.map(open).collect::<Result<_, Error>>()?,
+            streams: streams.collect::<Result<_, Error>>()?,
         })
     }
 
-    /// Sends the phases one after the other, from the calling thread. Setting `abort` ends the run within milliseconds.
+    /// Sends the phases one after the other, from the calling thread. Setting `abort` ends the traffic within milliseconds.
     pub(crate) fn run(
         &mut self,
         params: &RunParams,
@@ -61,7 +58,7 @@ impl Source {
         let least = self.streams.iter().map(Stream::least_frame_bytes).max();
         let pace = params.check(least.unwrap_or_default())?;
         for stream in &self.streams {
-            stream.check(params.mechanism, &params.frame_bytes, params.flows)?;
+            stream.check(params)?;
         }
         let cpu = self.cpu;
         pin_this_thread(cpu)
@@ -70,14 +67,15 @@ impl Source {
         let mut load = self.load(pace, params);
 
         let latency = CpuLatency::hold();
-        let thread = ThreadTime::of_this_thread().ok();
+        let sends = params.mechanism != Name::Pktgen;
+        let thread = ThreadTime::of_this_thread().ok().filter(|_| sends);
         let start_ns = now_ns();
         for phase in &params.phases {
             if abort.load(Ordering::Relaxed) {
                 break;
             }
-            let window = Window::starting_now(phase.phase, phase.duration());
-            let tallies = load.send_phase(&window, abort)?;
+            let mut window = Window::starting_now(phase.phase, phase.duration());
+            let tallies = load.send_phase(&mut window, abort)?;
             let end_ns = window.end_ns.min(now_ns());
             for (stream, tally) in streams.iter_mut().zip(tallies) {
                 stream.phases.push(PhaseReply {
@@ -103,7 +101,11 @@ impl Source {
     /// What every stream can use, and what at least one cannot.
     pub(crate) fn fitness(&self) -> OpenReply {
         let refusal = |&name: &Name| self.streams.iter().find_map(|stream| stream.refusal(name));
-        let usable = |name: &Name| refusal(name).is_none();
+        let usable = |name: &Name| {
+            self.streams
+                .iter()
+                .all(|stream| stream.way(*name).is_some())
+        };
         OpenReply {
             mechanisms: Name::ALL.into_iter().filter(usable).collect(),
             refused: Name::ALL.iter().filter_map(refusal).cloned().collect(),
@@ -111,13 +113,25 @@ impl Source {
     }
 
     fn load(&mut self, pace: Pace, params: &RunParams) -> Box<dyn Load + '_> {
-        let streams = self.streams.iter_mut();
-        let (main, probes) = streams.map(|stream| stream.feeds(params)).unzip();
+        let mut parts = Parts::default();
+        for stream in &mut self.streams {
+            stream.join(params, &mut parts);
+        }
+        let Parts {
+            feeds,
+            devices,
+            probes,
+        } = parts;
+        let probe_fps = params.probe_fps;
         match pace {
             Pace::Intended { fps } => {
-                Box::new(Paced::new(main, fps, &params.frame_bytes, params.probe_fps))
+                Box::new(Paced::new(feeds, fps, &params.frame_bytes, probe_fps))
             }
-            Pace::Unlimited => Box::new(Flood::new(main, probes, params.probe_fps)),
+            Pace::Unlimited if devices.is_empty() => Box::new(Flood::new(feeds, probes, probe_fps)),
+            Pace::Unlimited => {
+                let generated = Generated::new(devices, params);
+                Box::new(Flood::new(generated, probes, probe_fps))
+            }
         }
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Paced<'a> {
 }
 
 impl Load for Paced<'_> {
-    fn send_phase(&mut self, window: &Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
+    fn send_phase(&mut self, window: &mut Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
         let schedule = Schedule::new(
             window.start_ns,
             self.intended_fps,

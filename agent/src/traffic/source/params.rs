@@ -27,7 +27,15 @@ const LONGEST_PHASE_S: f64 = 3600.0;
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenParams {
     pub(super) cpu: usize,
+    /// What may send them beside `raw`, which always may.
+    #[serde(default = "own_mechanisms")]
+    pub(super) mechanisms: Vec<Name>,
     pub(super) streams: Vec<StreamParams>,
+}
+
+/// The frames of the others are made by kernel threads, whose CPU time is nobody's.
+fn own_mechanisms() -> Vec<Name> {
+    Name::OWN.to_vec()
 }
 
 #[derive(Clone, Debug, Deserialize)]

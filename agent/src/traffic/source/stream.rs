@@ -5,48 +5,64 @@ use std::io;
 use anyhow::{Context, anyhow};
 
 use super::feed::Feed;
-use super::params::{RunParams, StreamParams};
+use super::generated::Generated;
+use super::params::{OpenParams, RunParams, StreamParams};
 use super::reply::Refusal;
 use super::variety::Variety;
 use crate::traffic::frame::{self, Endpoints, Lane};
 use crate::traffic::interface::Interface;
-use crate::traffic::lengths::Lengths;
-use crate::traffic::mechanism::{self, Fitness, Mechanism, Name};
+use crate::traffic::mechanism::{self, Device, Fitness, Mechanism, Name, Way};
 use crate::{Error, netdevice};
+
+/// What the streams bring to a load.
+#[derive(Default)]
+pub(super) struct Parts<'a> {
+    /// Of frames that the agent makes,
+    pub(super) feeds: Vec<Feed<'a>>,
+    /// or the kernel.
+    pub(super) devices: Vec<&'a Device>,
+    pub(super) probes: Vec<Feed<'a>>,
+}
 
 #[derive(Debug)]
 pub(super) struct Stream {
     params: StreamParams,
     endpoints: Endpoints,
-    mechanisms: Vec<(Name, Box<dyn Mechanism>)>,
+    ways: Vec<(Name, Way)>,
     refused: Vec<Refusal>,
     probes: Box<dyn Mechanism>,
 }
 
 impl Stream {
-    /// Opens every mechanism that the stream's interface is fit for, `raw` at least; `field` is where the params describe the
-    /// stream. An XDP socket has its interface for itself, so that none is opened on a shared one.
-    pub(super) fn open(field: &str, params: &StreamParams, shared: bool) -> Result<Self, Error> {
+    /// Opens every mechanism asked for that the interface of the stream at `at` is fit for, `raw` at least. An XDP socket has its
+    /// interface for itself, so that none is opened on a shared one.
+    pub(super) fn open(source: &OpenParams, at: usize) -> Result<Self, Error> {
+        let (params, field) = (&source.streams[at], format!("streams[{at}]"));
+        let same = |other: &&StreamParams| other.interface == params.interface;
+        let shared = source.streams.iter().filter(same).count() > 1;
         let interface = Interface::find(&format!("{field}.interface"), &params.interface)?;
         let fitness = Fitness::of(&interface)?;
+        let endpoints = params.endpoints(&field)?;
+        let open = |name| mechanism::open(name, &interface, source.cpu, params.stream, &endpoints);
         let mut stream = Self {
             params: params.clone(),
-            endpoints: params.endpoints(field)?,
-            mechanisms: vec![(Name::Raw, mechanism::open(Name::Raw, &interface)?)],
+            endpoints,
+            ways: vec![(Name::Raw, open(Name::Raw)?)],
             refused: Vec::new(),
             probes: mechanism::open_bypass(&interface)?,
         };
-        for name in Name::ALL.into_iter().filter(|&name| name != Name::Raw) {
+        let asked = |&name: &Name| name != Name::Raw && source.mechanisms.contains(&name);
+        for name in Name::ALL.into_iter().filter(asked) {
             let refusal = match name {
                 Name::AfXdp if shared => Some(format!("{} serves several streams", interface.name)),
                 _ => fitness.refusal(name),
             };
             let opened = match refusal {
-                None => mechanism::open(name, &interface).map_err(|error| format!("{error:#}")),
+                None => open(name).map_err(|error| format!("{error:#}")),
                 Some(reason) => Err(reason),
             };
             match opened {
-                Ok(mechanism) => stream.mechanisms.push((name, mechanism)),
+                Ok(way) => stream.ways.push((name, way)),
                 Err(reason) => stream.refused.push(Refusal {
                     mechanism: name,
                     reason,
@@ -67,8 +83,15 @@ impl Stream {
             .find(|refusal| refusal.mechanism == name)
     }
 
-    /// Whether the stream can send such frames now: the mechanism is not refused, and the interface is up and takes them.
-    pub(super) fn check(&self, name: Name, lengths: &Lengths, flows: u32) -> Result<(), Error> {
+    /// The mechanism, where it is open.
+    pub(super) fn way(&self, name: Name) -> Option<&Way> {
+        let mut ways = self.ways.iter();
+        ways.find_map(|(other, way)| (*other == name).then_some(way))
+    }
+
+    /// Whether the stream can send such frames now: the mechanism is open, and the interface is up and takes them.
+    pub(super) fn check(&self, params: &RunParams) -> Result<(), Error> {
+        let (name, lengths) = (params.mechanism, &params.frame_bytes);
         let interface = self.params.interface.as_str();
         if let Some(Refusal { reason, .. }) = self.refusal(name) {
             return Err(Error::params(
@@ -76,11 +99,18 @@ impl Stream {
                 format!("{name} is refused: {reason}"),
             ));
         }
+        let Some(way) = self.way(name) else {
+            let problem = format!("{name} is not open; name it in the mechanisms of source.open");
+            return Err(Error::params("mechanism", problem));
+        };
+        if name == Name::Pktgen {
+            Generated::check(params)?;
+        }
         if lengths.is_mix() && name == Name::Gso {
             let problem = "a train has frames of one length: gso sends no mix".to_owned();
             return Err(Error::params("frame_bytes", problem));
         }
-        if flows > 1 && name == Name::Gso {
+        if params.flows > 1 && name == Name::Gso {
             let problem = "a train is of one flow: gso sends no more".to_owned();
             return Err(Error::params("flows", problem));
         }
@@ -97,11 +127,7 @@ impl Stream {
             let problem = format!("{interface} with MTU {mtu} takes frames up to {greatest} bytes");
             return Err(Error::params("frame_bytes", problem));
         }
-        let mechanisms = self.mechanisms.iter();
-        let greatest = mechanisms
-            .filter(|(other, _)| *other == name)
-            .map(|(_, mechanism)| mechanism.greatest_frame_bytes())
-            .sum();
+        let greatest = way.greatest_frame_bytes();
         if frame_bytes > greatest {
             let problem = format!("{name} takes frames up to {greatest} bytes");
             return Err(Error::params("frame_bytes", problem));
@@ -114,8 +140,8 @@ impl Stream {
         self.endpoints.least_frame_bytes()
     }
 
-    /// The stream's frames for one trial, by a mechanism that was checked, and the probes besides.
-    pub(super) fn feeds(&mut self, params: &RunParams) -> (Feed<'_>, Feed<'_>) {
+    /// Brings what makes the stream's frames for one trial, by a mechanism that was checked, and the probes besides.
+    pub(super) fn join<'a>(&'a mut self, params: &RunParams, parts: &mut Parts<'a>) {
         let (endpoints, lengths) = (&self.endpoints, &params.frame_bytes);
         let number = self.params.stream;
         let interface = self.params.interface.as_str();
@@ -131,13 +157,14 @@ impl Stream {
                 variety,
             )
         };
-        let mechanisms = self.mechanisms.iter_mut();
-        let main = mechanisms
-            .filter(|(other, _)| *other == params.mechanism)
-            .map(|(_, mechanism)| mechanism.as_mut())
-            .next()
+        let mut ways = self.ways.iter_mut();
+        let (_, way) = ways
+            .find(|(name, _)| *name == params.mechanism)
             .expect("a checked mechanism is open");
-        let probes = self.probes.as_mut();
-        (feed(main, Lane::Main), feed(probes, Lane::Probes))
+        match way {
+            Way::Frames(mechanism) => parts.feeds.push(feed(mechanism.as_mut(), Lane::Main)),
+            Way::Generator(device) => parts.devices.push(device),
+        }
+        parts.probes.push(feed(self.probes.as_mut(), Lane::Probes));
     }
 }

@@ -8,6 +8,7 @@ mod encapsulations;
 mod load;
 mod network;
 mod order;
+mod pktgen;
 mod refusals;
 mod sequences;
 mod variation;
