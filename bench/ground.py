@@ -41,6 +41,8 @@ class Ground:
     record: OwnershipRecord
     cpus: dict[str, list[int]]
     directory: Path
+    router: Host | None = None
+    """The host in between, where there is one."""
 
     @property
     def cpu(self) -> int:
@@ -111,7 +113,7 @@ def router_ground(record: OwnershipRecord, cpus: dict[str, list[int]], directory
     testbed = LocalTestbed(LocalSettings(None, False, MTU, cpus), 1, record)
     ground = Ground(
         *(testbed.source, testbed.sink, "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
-        *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory),
+        *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory, testbed.uut),
     )
     try:
         testbed.build("wire")

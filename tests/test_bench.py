@@ -9,6 +9,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.figure import Figure, Section
+from bench.forwarding import told_of_ceiling
 from bench.generation import told_of_checksums
 from bench.ground import link_ground
 from bench.pacing import Trial, figures_of
@@ -54,6 +55,12 @@ def test_a_miss_is_laid_to_checksums_only_where_it_ends_without_them() -> None:
     assert told_of_checksums(reached, reached) == reached
     note = told_of_checksums(missed, reached).note
     assert note is not None and "2.800 Mpps" in note
+
+
+def test_a_miss_is_laid_to_the_router_only_where_its_ceiling_leaves_no_room() -> None:
+    assert told_of_ceiling(400.0, "trafgen", 1.9e6) is None  # 2.5 Mpps are more than 1.25 times as much
+    note = told_of_ceiling(500.0, "trafgen", 1.8e6)
+    assert note is not None and "2.00 Mpps" in note and "90%" in note
 
 
 @pytest.mark.parametrize(
