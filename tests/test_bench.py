@@ -12,7 +12,7 @@ from bench.figure import Figure, Section
 from bench.forwarding import told_of_ceiling
 from bench.generation import told_of_checksums
 from bench.ground import link_ground
-from bench.pacing import Trial, figures_of
+from bench.pacing import Trial, figures_of, told_of_context
 from bench.page import page
 from bench.pauses import NOTICED_NS, Pauses
 from bench.rounds import Rates, against
@@ -105,6 +105,17 @@ def test_late_departures_are_explained_only_by_pauses_that_suffice() -> None:
     assert gap.holds is False
     assert gap.note is not None
     assert "300 pauses a second" in gap.note
+
+
+def test_a_missed_gap_is_laid_to_the_far_end_only_where_it_holds_in_the_senders_context() -> None:
+    late = [replace(TRIAL, gap_error_p99_ns=11_000)] * 3
+    missed, held = figures_of(64, 1000, "gso", late), figures_of(64, 1000, "gso", [TRIAL] * 3)
+    assert told_of_context(missed, missed) == missed
+    assert told_of_context(held, held) == held
+    mean, gap = told_of_context(missed, held)
+    assert mean == missed[0]
+    assert gap.holds is False
+    assert gap.note is not None and "it is 0.90 us" in gap.note
 
 
 def test_trials_with_stolen_time_are_left_out_and_bursts_reported() -> None:
