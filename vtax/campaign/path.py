@@ -60,6 +60,8 @@ class Path:
     def start_guests(self) -> float:
         """Start and configure every guest; returns the longest time to a hello, in seconds."""
         uut = self.testbed.uut
+        if (host_weight := self._config.weight_of_host) is not None:
+            uut.weigh(host_weight)
         hellos = []
         for guest in self.testbed.guests:
             started = uut.start_guest(
@@ -93,6 +95,14 @@ class Path:
                 owners[kind] |= named
         owners["processes"] = self.testbed.uut.heirs(owners["processes"])
         return owners
+
+    @property
+    def scheduling_notes(self) -> tuple[str, ...]:
+        """What of the weights that were asked for comes to nothing here."""
+        cpus = self.testbed.settings.cpus
+        if self._config.weight_of_host in (None, 1) or {*cpus["host"]} & {*cpus["guests"]}:
+            return ()
+        return ("host_weight weighs nothing: host and guests have CPUs of their own",)
 
     @property
     def egress_words(self) -> str | None:

@@ -67,6 +67,7 @@ class Kind:
         """The runtime must be installed, and able to apply what is asked of it."""
         require_root()
         require_agent()
+        config.check_scheduling()
         find_runtime(config.runtime)
         check_limits(config.runtime, config.limits)
 
@@ -74,7 +75,7 @@ class Kind:
         """Ask the runtime for its version."""
         self.check(config)
         version = told_version(find_runtime(config.runtime), config.runtime)
-        return Probe("none", {"runtime": config.runtime, "version": version})
+        return Probe("none", {"runtime": config.runtime, "version": version, **config.facts})
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
@@ -108,7 +109,7 @@ class Kind:
             log = plan.scratch / f"{plan.name}.log"
             with log.open("wb") as errors:
                 process = subprocess.Popen(
-                    [*runtime, "run", "--bundle", str(bundle), namespace.name],
+                    [*plan.admission, *runtime, "run", "--bundle", str(bundle), namespace.name],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,

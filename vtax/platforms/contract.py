@@ -31,6 +31,11 @@ class PlatformConfig(BaseModel):
         """The same in the words of whoever asked for it."""
         return None
 
+    @property
+    def weight_of_host(self) -> int | None:
+        """The weight of the host's packet work against each guest's, None where nobody weighs them."""
+        return None
+
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""
@@ -81,6 +86,8 @@ class GuestPlan:
     record: OwnershipRecord
     protocols: Sequence[str] = ()
     """Modules that a kernel of its own has to load to forward the frames: ipv6, 8021q."""
+    admission: Sequence[str] = ()
+    """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
 
     @property
     def scratch(self) -> Path:

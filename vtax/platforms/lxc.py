@@ -61,13 +61,15 @@ class Kind:
         """LXC must be installed, and able to apply what is asked of it."""
         require_root()
         require_agent()
+        config.check_scheduling()
         check_tools(TOOLS)
         check_limits(config.limits)
 
     def prepare(self, config: Config) -> Probe:
         """Ask LXC for its version."""
         self.check(config)
-        return Probe("none", {"runtime": "lxc", "version": told_version("lxc-start", "lxc")})
+        version = told_version("lxc-start", "lxc")
+        return Probe("none", {"runtime": "lxc", "version": version, **config.facts})
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""

@@ -101,6 +101,7 @@ class Kind:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
         require_root()
         require_agent()
+        config.check_scheduling()
         _binary()
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         require_tap()
@@ -116,9 +117,8 @@ class Kind:
         if accelerator == "auto":
             key = f"{version} {kernel.version}"
             accelerator = find_accelerator(key, lambda limit_s: _boots_under_kvm(kernel, image, limit_s))
-        return Probe(
-            accelerator, {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
-        )
+        facts = {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
+        return Probe(accelerator, facts | config.facts)
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
@@ -144,6 +144,7 @@ class Kind:
             console = plan.scratch / f"{plan.name}.console"
             command = [
                 *DIES_WITH_US,
+                *plan.admission,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
                 *_command(kernel, build_image(kernel, modules), probe.accelerator, console),
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),

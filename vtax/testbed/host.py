@@ -21,6 +21,7 @@ from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.processes import inherited, others, processes
+from vtax.machine.weight import WeightedGroup, find_cpu_controller
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Port
@@ -44,6 +45,8 @@ class Host:
         self._ports: dict[str, Port] = {}
         self._pending: dict[str, PendingReply] = {}
         self._ingress_threads: dict[str, int] = {}
+        self._weights: dict[str, WeightedGroup] = {}
+        """By guest, and the host's own under its name."""
 
     def create(self) -> None:
         """Make the host's namespace."""
@@ -94,6 +97,20 @@ class Host:
         name = f"ingress {interface}" if cpus == "host" else f"{self.name} {interface}"
         self._ingress_threads[name] = thread_ingress(self.namespace, interface, self._cpus[cpus])
 
+    def weigh(self, host_weight: int) -> None:
+        """Have the host's ingress threads weigh so much against each guest that is started from now on.
+
+        Where the scheduler cannot be told, all stay as they are.
+        """
+        controller = find_cpu_controller()
+        if controller is None:
+            return
+        group = controller.make_group(f"{self.namespace.name}-cpu", host_weight, self._record)
+        self._weights[self.name] = group
+        for name, thread in self._ingress_threads.items():
+            if name.startswith("ingress "):
+                group.take(thread)
+
     def start_guest(
         self,
         name: str,
@@ -107,6 +124,10 @@ class Host:
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
+        controller = find_cpu_controller() if self._weights else None
+        if controller is not None:
+            group_name = f"{self._record.run}-{name}-cpu"
+            self._weights[name] = controller.make_group(group_name, 1, self._record)
         plan = GuestPlan(
             name=name,
             config=module.Config(**config),
@@ -115,6 +136,7 @@ class Host:
             cpus=self._cpus["guests"],
             record=self._record,
             protocols=protocols,
+            admission=self._weights[name].admission if name in self._weights else (),
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest
@@ -228,9 +250,11 @@ class Host:
             *(partial(self.stop_guest, name) for name in list(self._guests)),
             *(partial(self.stop_agent, name) for name in list(self._agents)),
             *(port.close for port in self._ports.values()),
+            *(group.remove for group in self._weights.values()),
             self.namespace.remove,
         ]
         self._ports.clear()
+        self._weights.clear()
         errors = [error for step in steps if (error := _attempt(step)) is not None]
         if errors:
             raise errors[0]
