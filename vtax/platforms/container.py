@@ -126,11 +126,16 @@ class Kind:
             return ContainerGuest(agent, time.monotonic() - begun, undo.pop_all(), log)
 
 
-def told_version(command: str, package: str) -> str:
-    """The first line that `command --version` prints; raises PlatformUnusable when it prints none."""
+def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:
+    """The first line that `command --version` prints; raises PlatformUnusable when it prints none.
+
+    `before` is what precedes the command to start it.
+    """
     remedy = install(package)
     try:
-        done = subprocess.run([command, "--version"], check=False, capture_output=True, text=True, timeout=10)
+        done = subprocess.run(
+            [*before, command, "--version"], check=False, capture_output=True, text=True, timeout=10
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise PlatformUnusable(f"{command} --version: {error}", remedy) from error
     lines = done.stdout.strip().splitlines()
