@@ -98,11 +98,14 @@ class Path:
 
     @property
     def scheduling_notes(self) -> tuple[str, ...]:
-        """What of the weights that were asked for comes to nothing here."""
+        """What comes to nothing here of weights and pins that were asked for."""
         cpus = self.testbed.settings.cpus
-        if self._config.weight_of_host in (None, 1) or {*cpus["host"]} & {*cpus["guests"]}:
-            return ()
-        return ("host_weight weighs nothing: host and guests have CPUs of their own",)
+        notes = []
+        if self._config.weight_of_host not in (None, 1) and not {*cpus["host"]} & {*cpus["guests"]}:
+            notes.append("host_weight weighs nothing: host and guests have CPUs of their own")
+        if self._config.pinned_vcpus and len(cpus["guests"]) == 1:
+            notes.append("pinned changes nothing: all guests have one CPU anyway")
+        return tuple(notes)
 
     @property
     def egress_words(self) -> str | None:

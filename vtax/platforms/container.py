@@ -100,7 +100,7 @@ class Kind:
                 undo.callback(remove_veth, plan.host, interface)
                 nic.port.attach(interface, nic.mac)
             bundle = plan.scratch / plan.name
-            write_bundle(bundle, namespace.path, plan.cpus, config.memory_bytes)
+            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes)
 
             delete = [*runtime, "delete", "--force", namespace.name]
             plan.record.add_removable(

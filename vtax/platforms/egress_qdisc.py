@@ -187,6 +187,10 @@ class GuestConfig(PlatformConfig):
         1, ge=1, le=100, description="CPU weight of the host's packet work against each guest's"
     )
 
+    pinned: bool = Field(
+        False, description="each virtual CPU has one CPU of the guests' in turn; else it floats over all"
+    )
+
     @property
     def egress(self) -> dict[str, Any] | None:
         """The discipline as the agent takes it."""
@@ -209,6 +213,11 @@ class GuestConfig(PlatformConfig):
         """The weight of the host's ingress threads, where that of a guest is 1."""
         return self.host_weight
 
+    @property
+    def pinned_vcpus(self) -> int:
+        """One, for all that runs in one piece."""
+        return int(self.pinned)
+
     def check_scheduling(self) -> None:
         """Raise PlatformUnusable for a weight that the scheduler cannot be told of."""
         if self.host_weight != 1 and find_cpu_controller() is None:
@@ -223,4 +232,8 @@ class GuestConfig(PlatformConfig):
     def facts(self) -> dict[str, Any]:
         """What the probes of all kinds state of these keys."""
         controller = find_cpu_controller()
-        return {"host_weight": self.host_weight, "weighed_by": controller.file if controller else None}
+        return {
+            "host_weight": self.host_weight,
+            "weighed_by": controller.file if controller else None,
+            "pinned": self.pinned,
+        }

@@ -91,7 +91,7 @@ class Kind:
                 undo.callback(remove_veth, plan.host, interface)
                 nic.port.attach(interface, nic.mac)
             directory = plan.scratch / plan.name
-            write_container(directory, namespace, plan.cpus, config.memory_bytes)
+            write_container(directory, namespace, plan.own_cpus, config.memory_bytes)
 
             left = [namespace.name, str(cgroups.ROOT), str(LOCKS), str(directory).lstrip("/")]
             remove = ["sh", "-c", REMOVE, *left]

@@ -1,5 +1,6 @@
 """QEMU driven directly: a distribution kernel, the agent as its init, one tap a NIC, control on a virtio port."""
 
+import contextlib
 import os
 import subprocess
 import time
@@ -49,6 +50,11 @@ class Config(GuestConfig):
     )
 
     @property
+    def pinned_vcpus(self) -> int:
+        """All of the guest's."""
+        return self.vcpus if self.pinned else 0
+
+    @property
     def driver(self) -> str:
         """The module that drives the NICs in the guest."""
         return DRIVERS.get(self.nic_model, self.nic_model)
@@ -80,6 +86,14 @@ class QemuGuest:
             )
             for tid, name in threads_of(self.pid).items()
         }
+
+    def pin(self, cpus: Sequence[int]) -> None:
+        """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
+        for tid, (_, component) in self.threads().items():
+            kind, _, number = component.partition(" ")
+            if cpus and kind == "vcpu":
+                with contextlib.suppress(ProcessLookupError):  # the guest has ended: whoever asks it will see
+                    os.sched_setaffinity(tid, [cpus[int(number)]])
 
     def last_words(self) -> str:
         """The console's last lines, after what the emulator itself complained about."""
@@ -169,6 +183,7 @@ class Kind:
         agent = Agent(plan.name, process)
         guest = QemuGuest(agent, 0.0, modules, process.pid, process_start(process.pid), console, errors)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
+        guest.pin(plan.pinned)
         return guest
 
 

@@ -166,7 +166,7 @@ class Kind:
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
-                *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
+                *("taskset", "--cpu-list", ",".join(map(str, plan.own_cpus))),
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,

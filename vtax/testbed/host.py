@@ -21,10 +21,10 @@ from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.processes import inherited, others, processes
-from vtax.machine.weight import WeightedGroup, find_cpu_controller
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Port
+from vtax.testbed.scheduling import Scheduling
 
 GUEST_PATIENCE_S = 5.0
 """A guest that says nothing for so long hangs."""
@@ -45,8 +45,7 @@ class Host:
         self._ports: dict[str, Port] = {}
         self._pending: dict[str, PendingReply] = {}
         self._ingress_threads: dict[str, int] = {}
-        self._weights: dict[str, WeightedGroup] = {}
-        """By guest, and the host's own under its name."""
+        self._scheduling = Scheduling(record, cpus["guests"])
 
     def create(self) -> None:
         """Make the host's namespace."""
@@ -98,18 +97,10 @@ class Host:
         self._ingress_threads[name] = thread_ingress(self.namespace, interface, self._cpus[cpus])
 
     def weigh(self, host_weight: int) -> None:
-        """Have the host's ingress threads weigh so much against each guest that is started from now on.
-
-        Where the scheduler cannot be told, all stay as they are.
-        """
-        controller = find_cpu_controller()
-        if controller is None:
-            return
-        group = controller.make_group(f"{self.namespace.name}-cpu", host_weight, self._record)
-        self._weights[self.name] = group
-        for name, thread in self._ingress_threads.items():
-            if name.startswith("ingress "):
-                group.take(thread)
+        """Have the host's ingress threads weigh so much against each guest that is started from now on."""
+        named = self._ingress_threads.items()
+        threads = [thread for name, thread in named if name.startswith("ingress ")]
+        self._scheduling.weigh(self.name, host_weight, threads)
 
     def start_guest(
         self,
@@ -124,19 +115,17 @@ class Host:
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
-        controller = find_cpu_controller() if self._weights else None
-        if controller is not None:
-            group_name = f"{self._record.run}-{name}-cpu"
-            self._weights[name] = controller.make_group(group_name, 1, self._record)
+        chosen = module.Config(**config)
         plan = GuestPlan(
             name=name,
-            config=module.Config(**config),
+            config=chosen,
             nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
             host=self.namespace,
             cpus=self._cpus["guests"],
             record=self._record,
             protocols=protocols,
-            admission=self._weights[name].admission if name in self._weights else (),
+            pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
+            admission=self._scheduling.admit(name),
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest
@@ -181,6 +170,7 @@ class Host:
         guest = self._guests.pop(name, None)
         if guest is not None:
             guest.stop()
+        self._scheduling.release(name)
 
     def counters(self, cpus: list[int]) -> dict[str, Any]:
         """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs)."""
@@ -250,11 +240,10 @@ class Host:
             *(partial(self.stop_guest, name) for name in list(self._guests)),
             *(partial(self.stop_agent, name) for name in list(self._agents)),
             *(port.close for port in self._ports.values()),
-            *(group.remove for group in self._weights.values()),
+            self._scheduling.close,
             self.namespace.remove,
         ]
         self._ports.clear()
-        self._weights.clear()
         errors = [error for step in steps if (error := _attempt(step)) is not None]
         if errors:
             raise errors[0]
