@@ -19,7 +19,7 @@ two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is
 
 
 def test_guests_take_turns(tmp_path: Path) -> None:
-    scheduling = Scheduling(OwnershipRecord("vtax-test", tmp_path), [4, 5, 6])
+    scheduling = Scheduling(OwnershipRecord("vtax-test", tmp_path), {"guests": [4, 5, 6]})
     assert scheduling.take_turns(2) == [4, 5]
     assert scheduling.take_turns(0) == []
     assert scheduling.take_turns(2) == [6, 4]

@@ -45,7 +45,7 @@ class Host:
         self._ports: dict[str, Port] = {}
         self._pending: dict[str, PendingReply] = {}
         self._ingress_threads: dict[str, int] = {}
-        self._scheduling = Scheduling(record, cpus["guests"])
+        self._scheduling = Scheduling(record, cpus)
 
     def create(self) -> None:
         """Make the host's namespace."""

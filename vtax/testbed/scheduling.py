@@ -9,8 +9,8 @@ from vtax.machine.weight import WeightedGroup, find_cpu_controller
 class Scheduling:
     """Of one host; everything is undone by `close`."""
 
-    def __init__(self, record: OwnershipRecord, guest_cpus: Sequence[int]) -> None:
-        self._record, self._guest_cpus = record, guest_cpus
+    def __init__(self, record: OwnershipRecord, cpus: dict[str, list[int]]) -> None:
+        self._record, self._cpus = record, cpus
         self._groups: dict[str, WeightedGroup] = {}
         self._turn = 0
         """How many virtual CPUs are pinned."""
@@ -30,8 +30,9 @@ class Scheduling:
 
     def take_turns(self, vcpus: int) -> list[int]:
         """A CPU for each of so many virtual ones: each of the guests' after the other, and then from the first."""
-        first, self._turn = self._turn, self._turn + vcpus
-        return [self._guest_cpus[turn % len(self._guest_cpus)] for turn in range(first, self._turn)]
+        cpus, first = self._cpus["guests"], self._turn
+        self._turn += vcpus
+        return [cpus[turn % len(cpus)] for turn in range(first, self._turn)]
 
     def release(self, name: str) -> None:
         """Remove the cgroup of a guest that is gone, or of the host."""
