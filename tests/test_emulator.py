@@ -54,6 +54,15 @@ def test_without_the_archive_the_newest_cached_one_runs_with_its_own_libraries()
     assert emulator.command[-4:] == ["-L", f"{tree}/usr/share/qemu", "-L", f"{tree}/usr/share/seabios"]
 
 
+@pytest.mark.usefixtures("cache")
+def test_without_package_lists_it_says_what_is_missing(commands: Path) -> None:
+    command(commands, "apt-get", "exit 0")
+    with pytest.raises(PlatformUnusable, match="can be had: no package lists of Debian"):
+        find_emulator("backports")
+    unpacked(NEW, "10.0.2")
+    assert find_emulator("backports").version.startswith("10.0.2 at")
+
+
 @pytest.mark.system
 @pytest.mark.usefixtures("cache", "no_archive")
 def test_a_version_that_cannot_be_had_leaves_out_its_cells_alone(scenario: Path) -> None:

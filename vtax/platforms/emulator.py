@@ -62,10 +62,12 @@ def _installed() -> str:
 
 
 def _suite() -> str:
-    codename = platform.freedesktop_os_release().get("VERSION_CODENAME")
-    if codename is None:
-        raise PlatformUnusable("this system has no backports", "needs Debian or a derivative of it")
-    return f"{codename}-{BACKPORTS}"
+    try:
+        return f"{platform.freedesktop_os_release()['VERSION_CODENAME']}-{BACKPORTS}"
+    except (OSError, KeyError) as error:
+        raise PlatformUnusable(
+            "this system has no backports", "needs Debian or a derivative of it"
+        ) from error
 
 
 def _fetch(suite: str) -> Path:
@@ -77,7 +79,7 @@ def _fetch(suite: str) -> Path:
             *("install", PACKAGE),
             timeout_s=60,
         )
-    except subprocess.SubprocessError as error:
+    except (subprocess.SubprocessError, LookupError) as error:
         cached = PACKAGES.cached()
         if not cached:
             raise PlatformUnusable(
@@ -98,7 +100,7 @@ def _fetch(suite: str) -> Path:
 
 
 def _lists(suite: str) -> list[str]:
-    """Options that have apt know the suite, from lists of its own; raises SubprocessError where it cannot be had."""
+    """Options that have apt know the suite, from lists of its own; SubprocessError or LookupError where it is not."""
     root = cache_directory() / "apt"
     with filling_cache():
         for directory in ("lists/partial", "archives/partial"):
@@ -119,11 +121,11 @@ def _lists(suite: str) -> list[str]:
 
 
 def _archive(codename: str) -> str:
-    """Where this machine has its packages of Debian's from; raises PlatformUnusable."""
+    """Where this machine has its packages of Debian's from; raises LookupError where it has none."""
     told = run_tool("apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", timeout_s=60)
     found = re.search(rf"^Debian {re.escape(codename)} (\S+)$", told, re.MULTILINE)
     if found is None:
-        raise PlatformUnusable(f"no package lists of Debian {codename} are here", "apt-get update")
+        raise LookupError(f"no package lists of Debian {codename} are here")
     return found[1]
 
 
