@@ -310,7 +310,8 @@ def test_an_emulator_ends_with_its_controller() -> None:
     """Also one that was started, but not written down yet."""
     controller = textwrap.dedent("""
         import os, signal, subprocess
-        from vtax.platforms.qemu import BINARY, DIES_WITH_US
+        from vtax.platforms.emulator import BINARY
+        from vtax.platforms.qemu import DIES_WITH_US
         emulator = [BINARY, "-nodefaults", "-display", "none", "-machine", "none", "-S", "-monitor", "stdio"]
         process = subprocess.Popen(
             [*DIES_WITH_US, "taskset", "--cpu-list", "0", *emulator],

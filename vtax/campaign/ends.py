@@ -79,7 +79,7 @@ class EndsPath(Path):
         ready_s = self.testbed.uut.counters([])["at_s"] - begun
         refused = self.cpu_meter.refused
         notes = () if refused is None else (f"CPU time is counted, not sampled: {refused}",)
-        self.facts = PathFacts(hello_s, ready_s, notes)
+        self.facts = PathFacts(hello_s, ready_s, (*self.scheduling_notes, *notes))
         return self.facts
 
     def other_end(self, stream: StreamAddresses) -> End:

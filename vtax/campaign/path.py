@@ -60,6 +60,8 @@ class Path:
     def start_guests(self) -> float:
         """Start and configure every guest; returns the longest time to a hello, in seconds."""
         uut = self.testbed.uut
+        if (host_weight := self._config.weight_of_host) is not None:
+            uut.weigh(host_weight)
         hellos = []
         for guest in self.testbed.guests:
             started = uut.start_guest(
@@ -93,6 +95,17 @@ class Path:
                 owners[kind] |= named
         owners["processes"] = self.testbed.uut.heirs(owners["processes"])
         return owners
+
+    @property
+    def scheduling_notes(self) -> tuple[str, ...]:
+        """What comes to nothing here of weights and pins that were asked for."""
+        cpus = self.testbed.settings.cpus
+        notes = []
+        if self._config.weight_of_host not in (None, 1) and not {*cpus["host"]} & {*cpus["guests"]}:
+            notes.append("host_weight weighs nothing: host and guests have CPUs of their own")
+        if self._config.pinned_vcpus and len(cpus["guests"]) == 1:
+            notes.append("pinned changes nothing: all guests have one CPU anyway")
+        return tuple(notes)
 
     @property
     def egress_words(self) -> str | None:

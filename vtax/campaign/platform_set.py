@@ -17,13 +17,33 @@ class PlatformSet:
 
     known: dict[str, Preset]
     probes: dict[str, Probe] = field(default_factory=dict)
+    """Of each usable platform, as its first usable cell has it."""
+    variants: dict[tuple[str, PlatformConfig], Probe | PlatformUnusable] = field(default_factory=dict)
+    """Of each set of keys that a cell has."""
     skipped: dict[str, PlatformUnusable] = field(default_factory=dict)
     refused: dict[str, PlatformUnusable] = field(default_factory=dict)
-    """Cells by their keys whose frames the platform's kernel cannot forward."""
+    """Cells by their keys whose frames the platform's kernel cannot forward, or whose keys cannot be had here."""
 
     def config(self, cell: Cell) -> PlatformConfig:
         """The platform's keys for a cell."""
         return self.known[cell.platform].resolve(self._overrides(cell))
+
+    def probe_of(self, cell: Cell) -> Probe:
+        """What probing showed of a cell's platform with the cell's keys."""
+        probe = self.variants[cell.platform, self.config(cell)]
+        assert isinstance(probe, Probe)  # noqa: S101 - no other cell is measured
+        return probe
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """What probes state of a platform; a list, in the order of the cells, where cells differ."""
+        stated: dict[str, list[Any]] = {}
+        for (platform, _), probe in self.variants.items():
+            if platform == name and isinstance(probe, Probe):
+                for fact, value in probe.facts.items():
+                    values = stated.setdefault(fact, [])
+                    if value not in values:
+                        values.append(value)
+        return {fact: values[0] if len(values) == 1 else values for fact, values in stated.items()}
 
     def check(self, scenario: Scenario, cell: Cell) -> None:
         """Raise InputError for a key that no platform of the scenario has, or a value that this one refuses."""
@@ -54,7 +74,7 @@ class PlatformSet:
                 "kind": preset.kind,
                 "accelerator": probe.accelerator if probe else None,
                 "emulated": probe.emulated if probe else None,
-                "facts": probe.facts if probe else {},
+                "facts": self.facts(name),
                 "skipped": {"reason": skipped.reason, "remedy": skipped.remedy} if skipped else None,
             }
         return document
@@ -82,27 +102,36 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
 def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
     """Prepare each platform; what cannot run here is set aside with reason and remedy, and so are single cells."""
     cells = list(cells)
-    _probe(platforms, cells)
     for cell in cells:
-        if cell.platform in platforms.probes:
-            try:
-                kind = platforms.known[cell.platform].platform()
-                kind.check_protocols(cell.workload.protocols)
-                require_far_protocols(cell.workload.far_protocols)
-            except PlatformUnusable as unusable:
+        variant = _probe(platforms, cell)
+        if isinstance(variant, Probe):
+            platforms.probes.setdefault(cell.platform, variant)
+    for cell in cells:
+        unusable = platforms.variants[cell.platform, platforms.config(cell)]
+        if isinstance(unusable, PlatformUnusable):
+            if cell.platform in platforms.probes:
                 platforms.refused[cell.key] = unusable
-
-
-def _probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
-    for cell in cells:
-        name = cell.platform
-        if name in platforms.probes or name in platforms.skipped:
+            else:
+                platforms.skipped.setdefault(cell.platform, unusable)
             continue
-        config = platforms.config(cell)
         try:
-            platforms.probes[name] = platforms.known[name].platform().prepare(config)
+            kind = platforms.known[cell.platform].platform()
+            kind.check_protocols(cell.workload.protocols)
+            require_far_protocols(cell.workload.far_protocols)
+        except PlatformUnusable as lacking:
+            platforms.refused[cell.key] = lacking
+
+
+def _probe(platforms: PlatformSet, cell: Cell) -> Probe | PlatformUnusable:
+    """Prepare a platform with a cell's keys, once."""
+    config = platforms.config(cell)
+    variant = cell.platform, config
+    if variant not in platforms.variants:
+        try:
+            found: Probe | PlatformUnusable = platforms.known[cell.platform].platform().prepare(config)
         except PlatformUnusable as unusable:
-            platforms.skipped[name] = unusable
+            found = unusable
         except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
-            reason = f"{type(error).__name__}: {error}"
-            platforms.skipped[name] = PlatformUnusable(reason, "see the message; vtax doctor")
+            found = PlatformUnusable(f"{type(error).__name__}: {error}", "see the message; vtax doctor")
+        platforms.variants[variant] = found
+    return platforms.variants[variant]

@@ -137,7 +137,7 @@ class Campaign:
 
     def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""
-        probe = self.platforms.probes[cell.platform]
+        probe = self.platforms.probe_of(cell)
         lost = 0
         while (wanted := self.mode.next(block, cell, self.standing)) is not None:
             facts = path.facts or self._open(path, plot)

@@ -67,6 +67,7 @@ class Kind:
         """The runtime must be installed, and able to apply what is asked of it."""
         require_root()
         require_agent()
+        config.check_scheduling()
         find_runtime(config.runtime)
         check_limits(config.runtime, config.limits)
 
@@ -74,7 +75,7 @@ class Kind:
         """Ask the runtime for its version."""
         self.check(config)
         version = told_version(find_runtime(config.runtime), config.runtime)
-        return Probe("none", {"runtime": config.runtime, "version": version})
+        return Probe("none", {"runtime": config.runtime, "version": version, **config.facts})
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
@@ -99,7 +100,7 @@ class Kind:
                 undo.callback(remove_veth, plan.host, interface)
                 nic.port.attach(interface, nic.mac)
             bundle = plan.scratch / plan.name
-            write_bundle(bundle, namespace.path, plan.cpus, config.memory_bytes)
+            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes)
 
             delete = [*runtime, "delete", "--force", namespace.name]
             plan.record.add_removable(
@@ -108,7 +109,7 @@ class Kind:
             log = plan.scratch / f"{plan.name}.log"
             with log.open("wb") as errors:
                 process = subprocess.Popen(
-                    [*runtime, "run", "--bundle", str(bundle), namespace.name],
+                    [*plan.admission, *runtime, "run", "--bundle", str(bundle), namespace.name],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,
@@ -125,11 +126,16 @@ class Kind:
             return ContainerGuest(agent, time.monotonic() - begun, undo.pop_all(), log)
 
 
-def told_version(command: str, package: str) -> str:
-    """The first line that `command --version` prints; raises PlatformUnusable when it prints none."""
+def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:
+    """The first line that `command --version` prints; raises PlatformUnusable when it prints none.
+
+    `before` is what precedes the command to start it.
+    """
     remedy = install(package)
     try:
-        done = subprocess.run([command, "--version"], check=False, capture_output=True, text=True, timeout=10)
+        done = subprocess.run(
+            [*before, command, "--version"], check=False, capture_output=True, text=True, timeout=10
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise PlatformUnusable(f"{command} --version: {error}", remedy) from error
     lines = done.stdout.strip().splitlines()

@@ -31,6 +31,16 @@ class PlatformConfig(BaseModel):
         """The same in the words of whoever asked for it."""
         return None
 
+    @property
+    def weight_of_host(self) -> int | None:
+        """The weight of the host's packet work against each guest's, None where nobody weighs them."""
+        return None
+
+    @property
+    def pinned_vcpus(self) -> int:
+        """How many virtual CPUs of a guest have one CPU each; 0 where they float over all of the role's."""
+        return 0
+
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""
@@ -81,6 +91,15 @@ class GuestPlan:
     record: OwnershipRecord
     protocols: Sequence[str] = ()
     """Modules that a kernel of its own has to load to forward the frames: ipv6, 8021q."""
+    pinned: Sequence[int] = ()
+    """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
+    admission: Sequence[str] = ()
+    """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
+
+    @property
+    def own_cpus(self) -> Sequence[int]:
+        """The CPUs of a guest that runs in one piece."""
+        return self.pinned or self.cpus
 
     @property
     def scratch(self) -> Path:

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from vtax.platforms.contract import PlatformConfig
+from vtax.machine.weight import can_be_enabled, find_cpu_controller
+from vtax.platforms.contract import PlatformConfig, PlatformUnusable
 
 DEFAULT = "default"
 EXAMPLES = f"{DEFAULT}, netem delay 1ms 200us loss 1%, tbf rate 50mbit burst 8kb limit 64kb overhead 24"
@@ -182,6 +183,13 @@ class GuestConfig(PlatformConfig):
         description="queueing discipline of the NICs that frames leave by, in tc's words",
         json_schema_extra={"allowed": f"as in {EXAMPLES}"},
     )
+    host_weight: int = Field(
+        1, ge=1, le=100, description="CPU weight of the host's packet work against each guest's"
+    )
+
+    pinned: bool = Field(
+        False, description="each virtual CPU has one CPU of the guests' in turn; else it floats over all"
+    )
 
     @property
     def egress(self) -> dict[str, Any] | None:
@@ -199,3 +207,33 @@ class GuestConfig(PlatformConfig):
         """What a kernel of the guest's own needs for it."""
         qdisc = parse_qdisc(self.egress_qdisc)
         return (f"sch_{qdisc.kind}",) if qdisc else ()
+
+    @property
+    def weight_of_host(self) -> int:
+        """The weight of the host's ingress threads, where that of a guest is 1."""
+        return self.host_weight
+
+    @property
+    def pinned_vcpus(self) -> int:
+        """One, for all that runs in one piece."""
+        return int(self.pinned)
+
+    def check_scheduling(self) -> None:
+        """Raise PlatformUnusable for a weight that the scheduler cannot be told of."""
+        if self.host_weight != 1 and find_cpu_controller() is None:
+            raise PlatformUnusable(
+                f"host_weight={self.host_weight}, but cgroups cannot have weights of CPU time here",
+                "echo +cpu > /sys/fs/cgroup/cgroup.subtree_control"
+                if can_be_enabled()
+                else "needs the cgroup controller cpu, mounted to be written",
+            )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the probes of all kinds state of these keys."""
+        controller = find_cpu_controller()
+        return {
+            "host_weight": self.host_weight,
+            "weighed_by": controller.file if controller else None,
+            "pinned": self.pinned,
+        }

@@ -61,13 +61,15 @@ class Kind:
         """LXC must be installed, and able to apply what is asked of it."""
         require_root()
         require_agent()
+        config.check_scheduling()
         check_tools(TOOLS)
         check_limits(config.limits)
 
     def prepare(self, config: Config) -> Probe:
         """Ask LXC for its version."""
         self.check(config)
-        return Probe("none", {"runtime": "lxc", "version": told_version("lxc-start", "lxc")})
+        version = told_version("lxc-start", "lxc")
+        return Probe("none", {"runtime": "lxc", "version": version, **config.facts})
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
@@ -89,7 +91,7 @@ class Kind:
                 undo.callback(remove_veth, plan.host, interface)
                 nic.port.attach(interface, nic.mac)
             directory = plan.scratch / plan.name
-            write_container(directory, namespace, plan.cpus, config.memory_bytes)
+            write_container(directory, namespace, plan.own_cpus, config.memory_bytes)
 
             left = [namespace.name, str(cgroups.ROOT), str(LOCKS), str(directory).lstrip("/")]
             remove = ["sh", "-c", REMOVE, *left]

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from vtax.platforms.contract import PlatformUnusable
 
 DEBIANS_OWN = ("apt", "dpkg")
 """Packages that no other distribution can install."""
+COLON = "%3a"
+"""What apt writes for one in the name of a file; lists of paths are separated by them."""
 
 log = logging.getLogger(__name__)
 
@@ -53,16 +55,17 @@ class Shelf:
         """The versions that are there, oldest first (6.1.0-9 before 6.1.0-10)."""
         shelf = self.root("")
         depth = len(Path(self.proof).parts)
-        found = (path.parents[depth - 1].name for path in shelf.glob(f"*/{self.proof}"))
+        found = (path.parents[depth - 1].name.replace(COLON, ":") for path in shelf.glob(f"*/{self.proof}"))
         return sorted(found, key=_by_version)
 
     def root(self, version: str) -> Path:
         """Where the tree of a version is."""
-        return cache_directory() / self.name / version
+        return cache_directory() / self.name / version.replace(":", COLON)
 
-    def fetch(self, newest: str | None) -> str:
+    def fetch(self, newest: str | None, beside: Sequence[str] = (), options: Sequence[str] = ()) -> str:
         """See that `newest` (as `apt-get download` takes it) is in the cache, else the newest that is.
 
+        The packages `beside` it go into the same tree; `options` are apt's.
         Returns which of them it is; raises PlatformUnusable when there is neither.
         """
         cached = self.cached()
@@ -72,16 +75,16 @@ class Shelf:
             return cached[-1]
         if newest not in cached:
             try:
-                self._unpack(newest)
+                self._unpack(newest, beside, options)
             except PlatformUnusable as unusable:
                 if not cached:
                     raise
-                log.warning("%s; guests boot %s from the cache", unusable.reason, cached[-1])
+                log.warning("%s; %s is used from the cache", unusable.reason, cached[-1])
                 return cached[-1]
         return newest
 
-    def _unpack(self, version: str) -> None:
-        """Download a package and put its tree in place, all at once; raises PlatformUnusable."""
+    def _unpack(self, version: str, beside: Sequence[str], options: Sequence[str]) -> None:
+        """Download packages and put their tree in place, all at once; raises PlatformUnusable."""
         root = self.root(version)
         with filling_cache():
             root.parent.mkdir(parents=True, exist_ok=True)
@@ -89,13 +92,14 @@ class Shelf:
                 work = Path(scratch)
                 work.chmod(0o755)
                 tree = work / "tree"
-                archive = _download(version, work)
+                archives = [_download(each, work, options) for each in (version, *beside)]
                 try:
-                    run_tool("dpkg-deb", "-x", str(archive), str(tree), timeout_s=300)
+                    for archive in archives:
+                        run_tool("dpkg-deb", "-x", str(archive), str(tree), timeout_s=300)
                     self.finish(tree)
                 except (subprocess.SubprocessError, ValueError) as error:
                     raise PlatformUnusable(
-                        f"unpacking {version} failed: {_said(error)}", "df -h; apt-get clean"
+                        f"unpacking {version} failed: {said(error)}", "df -h; apt-get clean"
                     ) from error
                 tree.rename(root)
 
@@ -129,18 +133,19 @@ def _by_version(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _download(version: str, work: Path) -> Path:
+def _download(version: str, work: Path, options: Sequence[str]) -> Path:
+    before = set(work.glob("*.deb"))
     try:
-        run_tool("apt-get", "download", version, timeout_s=600, cwd=work)
-        (archive,) = work.glob("*.deb")
+        run_tool("apt-get", *options, "download", version, timeout_s=600, cwd=work)
+        (archive,) = set(work.glob("*.deb")) - before
     except (subprocess.SubprocessError, ValueError) as error:
         raise PlatformUnusable(
-            f"downloading {version} failed: {_said(error)}", f"apt-get update && apt-get download {version}"
+            f"downloading {version} failed: {said(error)}", f"apt-get update && apt-get download {version}"
         ) from error
     return archive
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
     """The last thing a failed command complained about."""
     lines = (getattr(error, "stderr", None) or "").strip().splitlines()
     return str(lines[-1]) if lines else str(error)

@@ -1,7 +1,7 @@
 """QEMU driven directly: a distribution kernel, the agent as its init, one tap a NIC, control on a virtio port."""
 
+import contextlib
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
-from vtax.machine.remedy import install
 from vtax.platforms.accelerator import find_accelerator
 from vtax.platforms.console import last_words
-from vtax.platforms.container import tail, told_version
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.container import tail
+from vtax.platforms.contract import GuestPlan, Probe
 from vtax.platforms.egress_qdisc import GuestConfig
+from vtax.platforms.emulator import Emulator, check_emulator, find_emulator
 from vtax.platforms.hello import await_hello
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import TOOLS, Kernel, fetch_kernel
@@ -27,8 +27,6 @@ from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
 
-BINARY = "qemu-system-x86_64"
-PACKAGE = "qemu-system-x86"
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
@@ -42,11 +40,19 @@ class Config(GuestConfig):
     nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(
         "virtio-net-pci", description="the NIC's name in QEMU"
     )
+    version: Literal["installed", "backports"] = Field(
+        "installed", description="the installed QEMU, or that of Debian's backports, fetched into the cache"
+    )
     vcpus: int = Field(1, ge=1, le=16)
     memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
     accelerator: Literal["auto", "kvm", "emulated"] = Field(
         "auto", description="auto boots a guest under KVM to find out"
     )
+
+    @property
+    def pinned_vcpus(self) -> int:
+        """All of the guest's."""
+        return self.vcpus if self.pinned else 0
 
     @property
     def driver(self) -> str:
@@ -81,6 +87,14 @@ class QemuGuest:
             for tid, name in threads_of(self.pid).items()
         }
 
+    def pin(self, cpus: Sequence[int]) -> None:
+        """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
+        for tid, (_, component) in self.threads().items():
+            kind, _, number = component.partition(" ")
+            if cpus and kind == "vcpu":
+                with contextlib.suppress(ProcessLookupError):  # the guest has ended: whoever asks it will see
+                    os.sched_setaffinity(tid, [cpus[int(number)]])
+
     def last_words(self) -> str:
         """The console's last lines, after what the emulator itself complained about."""
         return "\n".join(filter(None, (tail(self.errors), last_words(self.console))))
@@ -101,7 +115,8 @@ class Kind:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
         require_root()
         require_agent()
-        _binary()
+        config.check_scheduling()
+        check_emulator(config.version)
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         require_tap()
         check_tools(TOOLS)
@@ -111,14 +126,15 @@ class Kind:
         self.check(config)
         kernel = fetch_kernel()
         image = build_image(kernel, config.modules)
-        version = _version()
+        emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
         if accelerator == "auto":
-            key = f"{version} {kernel.version}"
-            accelerator = find_accelerator(key, lambda limit_s: _boots_under_kvm(kernel, image, limit_s))
-        return Probe(
-            accelerator, {"version": version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
-        )
+            key = f"{emulator.version} {kernel.version}"
+            accelerator = find_accelerator(
+                key, lambda limit_s: _boots_under_kvm(emulator, kernel, image, limit_s)
+            )
+        facts = {"version": emulator.version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
+        return Probe(accelerator, facts | config.facts)
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
@@ -130,7 +146,7 @@ class Kind:
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         probe = self.prepare(config)
-        kernel = fetch_kernel()
+        kernel, emulator = fetch_kernel(), find_emulator(config.version)
         modules = (*config.modules, *plan.protocols)
         taps: list[int] = []
         devices: list[str] = []
@@ -144,8 +160,9 @@ class Kind:
             console = plan.scratch / f"{plan.name}.console"
             command = [
                 *DIES_WITH_US,
+                *plan.admission,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *_command(kernel, build_image(kernel, modules), probe.accelerator, console),
+                *_command(emulator, kernel, build_image(kernel, modules), probe.accelerator, console),
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
                 *devices,
             ]
@@ -166,13 +183,14 @@ class Kind:
         agent = Agent(plan.name, process)
         guest = QemuGuest(agent, 0.0, modules, process.pid, process_start(process.pid), console, errors)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
+        guest.pin(plan.pinned)
         return guest
 
 
-def _command(kernel: Kernel, image: Path, accelerator: str, console: Path) -> list[str]:
+def _command(emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path) -> list[str]:
     model = ["-accel", "kvm", "-cpu", "host"] if accelerator == "kvm" else ["-accel", "tcg", "-cpu", "max"]
     return [
-        _binary(),
+        *emulator.command,
         *("-name", "vtax,debug-threads=on"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", *model),
         *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
@@ -189,9 +207,9 @@ def _command(kernel: Kernel, image: Path, accelerator: str, console: Path) -> li
     ]
 
 
-def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
+def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, limit_s: float) -> bool:
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
-    machine = _command(kernel, image, "kvm", Path(os.devnull))
+    machine = _command(emulator, kernel, image, "kvm", Path(os.devnull))
     command = [*DIES_WITH_US, *machine, "-smp", "1", "-m", "256"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
@@ -205,14 +223,3 @@ def _boots_under_kvm(kernel: Kernel, image: Path, limit_s: float) -> bool:
         stop_process(process.pid, process_start(process.pid))
         agent.close()
     return True
-
-
-def _binary() -> str:
-    path = shutil.which(BINARY)
-    if path is None:
-        raise PlatformUnusable(f"no {BINARY} command found", install(PACKAGE))
-    return path
-
-
-def _version() -> str:
-    return told_version(_binary(), PACKAGE).removeprefix("QEMU emulator version ")

@@ -111,6 +111,7 @@ class Kind:
         require_agent()
         if not REGISTERS.is_file():
             raise PlatformUnusable(f"{REGISTERS} is not built", build_agent())
+        config.check_scheduling()
         check_tools(TOOLS)
         require_tap()
         _require_open_to_nobody(cache_directory() / PACKAGES.name)
@@ -133,7 +134,8 @@ class Kind:
         _image(tree, config.qdisc_modules)
         (modules,) = (tree / "usr/lib/uml/modules").iterdir()
         version = tree.name.removeprefix(f"{PACKAGE}=")
-        return Probe("none", {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"})
+        facts = {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"}
+        return Probe("none", facts | config.facts)
 
     def check_protocols(self, protocols: Sequence[str]) -> None:
         """Its kernel's package must have the modules."""
@@ -163,7 +165,8 @@ class Kind:
             image = _image(tree, modules)
             command = [
                 *DIES_WITH_US,
-                *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
+                *plan.admission,
+                *("taskset", "--cpu-list", ",".join(map(str, plan.own_cpus))),
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,

@@ -24,6 +24,7 @@ from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Port
+from vtax.testbed.scheduling import Scheduling
 
 GUEST_PATIENCE_S = 5.0
 """A guest that says nothing for so long hangs."""
@@ -44,6 +45,7 @@ class Host:
         self._ports: dict[str, Port] = {}
         self._pending: dict[str, PendingReply] = {}
         self._ingress_threads: dict[str, int] = {}
+        self._scheduling = Scheduling(record, cpus)
 
     def create(self) -> None:
         """Make the host's namespace."""
@@ -94,6 +96,12 @@ class Host:
         name = f"ingress {interface}" if cpus == "host" else f"{self.name} {interface}"
         self._ingress_threads[name] = thread_ingress(self.namespace, interface, self._cpus[cpus])
 
+    def weigh(self, host_weight: int) -> None:
+        """Have the host's ingress threads weigh so much against each guest that is started from now on."""
+        named = self._ingress_threads.items()
+        threads = [thread for name, thread in named if name.startswith("ingress ")]
+        self._scheduling.weigh(self.name, host_weight, threads)
+
     def start_guest(
         self,
         name: str,
@@ -107,14 +115,17 @@ class Host:
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
+        chosen = module.Config(**config)
         plan = GuestPlan(
             name=name,
-            config=module.Config(**config),
+            config=chosen,
             nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
             host=self.namespace,
             cpus=self._cpus["guests"],
             record=self._record,
             protocols=protocols,
+            pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
+            admission=self._scheduling.admit(name),
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest
@@ -159,6 +170,7 @@ class Host:
         guest = self._guests.pop(name, None)
         if guest is not None:
             guest.stop()
+        self._scheduling.release(name)
 
     def counters(self, cpus: list[int]) -> dict[str, Any]:
         """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs)."""
@@ -228,6 +240,7 @@ class Host:
             *(partial(self.stop_guest, name) for name in list(self._guests)),
             *(partial(self.stop_agent, name) for name in list(self._agents)),
             *(port.close for port in self._ports.values()),
+            self._scheduling.close,
             self.namespace.remove,
         ]
         self._ports.clear()

@@ -83,7 +83,10 @@ class ForwardingPath(Path):
             "CPU time is counted, not sampled": self.cpu_meter.refused,
             f"frames are counted by {mode}": fallback,
         }
-        notes = tuple(f"{what}: {why}" for what, why in noted.items() if why is not None)
+        notes = (
+            *self.scheduling_notes,
+            *(f"{what}: {why}" for what, why in noted.items() if why is not None),
+        )
         self.facts = ForwardingFacts(hello_s, ready_s, notes, mode, fallback, sink["cost_ns_per_frame"])
         return self.facts
 
