@@ -1,6 +1,8 @@
 """Pacing: whether frames leave at the rate and at the times that were asked for."""
 
+import contextlib
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ from bench.pauses import NOTICED_NS, Pauses, pauses, together
 from vtax.campaign.forwarding.calibrate import AMPLE, PLAIN
 from vtax.campaign.hold import hold_host
 from vtax.machine.cpu import sample_cpus
+from vtax.machine.ownership import OwnershipRecord
 from vtax.statistics import mean_interval
 from vtax.testbed.layout import cpu_layout
 from vtax.units import fps, gap_ns
@@ -64,12 +67,12 @@ def run(directory: Path) -> Section:
     """Every frame size at every rate; once more in the sender's context where nothing explains a miss."""
     cpus = cpu_layout()
     with hold_host("bench pacing") as record:
-        with link_ground(record, cpus, directory, own_context=True) as ground:
-            found = _all_loads(ground)
+        with _open_ground(record, cpus, directory, own_context=True) as ground:
+            found = {load: _trials(ground, load) for load in _loads(ground)}
         figures = {load: figures_of(*load, trials) for load, trials in found.items()}
         missed = [load for load, of_load in figures.items() if any(map(_is_unexplained, of_load))]
         if missed:
-            with link_ground(record, cpus, directory, own_context=False) as ground:
+            with _open_ground(record, cpus, directory, own_context=False) as ground:
                 for load in missed:
                     alike = figures_of(*load, _trials(ground, load))
                     figures[load] = told_of_context(figures[load], alike)
@@ -97,26 +100,29 @@ def _is_unexplained(figure: Figure) -> bool:
     return figure.holds is False and figure.note is None and GAPS in figure.name
 
 
-def _all_loads(ground: Ground) -> dict[Load, list[Trial]]:
-    ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
-    found: dict[Load, list[Trial]] = {}
+@contextlib.contextmanager
+def _open_ground(
+    record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, own_context: bool
+) -> Iterator[Ground]:
+    """A pair of links whose source is open."""
+    with link_ground(record, cpus, directory, own_context=own_context) as ground:
+        ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
+        yield ground
+
+
+def _loads(ground: Ground) -> Iterator[Load]:
+    """Every frame size at every rate, by the mechanism that a campaign would take."""
     for frame_bytes in FRAME_BYTES:
+        asked = {"frame_bytes": frame_bytes, "load": "paced"}
         with ground.counting(frame_bytes):
-            asked = {"frame_bytes": frame_bytes, "load": "paced"}
             ceilings = ground.source.call("source", "source.calibrate", asked, timeout_s=60.0)["ceilings"]
-            for rate_mbps in RATES_MBPS:
-                load = Load(frame_bytes, rate_mbps, _mechanism(ceilings, fps(rate_mbps, frame_bytes)))
-                found[load] = [_trial(ground, *load) for _ in range(TRIALS)]
-    return found
+        for rate_mbps in RATES_MBPS:
+            yield Load(frame_bytes, rate_mbps, _mechanism(ceilings, fps(rate_mbps, frame_bytes)))
 
 
 def _trials(ground: Ground, load: Load) -> list[Trial]:
-    ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
-    try:
-        with ground.counting(load.frame_bytes):
-            return [_trial(ground, *load) for _ in range(TRIALS)]
-    finally:
-        ground.source.call("source", "source.close", {})
+    with ground.counting(load.frame_bytes):
+        return [_trial(ground, *load) for _ in range(TRIALS)]
 
 
 def _mechanism(ceilings: list[dict[str, Any]], needed_fps: float) -> str:

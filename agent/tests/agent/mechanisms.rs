@@ -11,6 +11,14 @@ pub const MECHANISMS: [&str; 3] = ["raw", "gso", "af_xdp"];
 /// Faster than any mechanism: every send is the longest burst.
 const BEYOND_REACH: Option<f64> = Some(1e7);
 
+/// Why a mechanism does not flood: params that are refused.
+fn refusal(link: &mut Link, mechanism: &str) -> String {
+    let params = run(mechanism, None, 1.0, &[("measure", 1.0)]);
+    let (code, message) = link.agent.refusal("source.run", params);
+    assert_eq!(code, -32_602);
+    message
+}
+
 #[test]
 fn every_mechanism_sends_what_it_says() {
     let mut link = Link::without_offloads(1);
@@ -82,13 +90,8 @@ fn what_would_be_no_frame_is_refused_in_words() {
     for mechanism in ["gso", "af_xdp"] {
         let reason = reason(&reply, mechanism).unwrap();
         assert!(reason.contains("the queue `tbf` of src0"), "{reason}");
-        let params = run(mechanism, None, 1.0, &[("measure", 1.0)]);
-        let (code, message) = link.agent.refusal("source.run", params);
-        assert_eq!(code, -32_602);
-        assert_eq!(
-            message,
-            format!("mechanism: {mechanism} is refused: {reason}")
-        );
+        let expected = format!("mechanism: {mechanism} is refused: {reason}");
+        assert_eq!(refusal(&mut link, mechanism), expected);
     }
     assert_eq!(link.received(), 0);
 }
@@ -104,11 +107,9 @@ fn only_what_was_asked_for_is_open() {
         json!({"mechanisms": ["raw", "af_xdp"], "refused": []})
     );
     for mechanism in ["gso", "pktgen"] {
-        let params = run(mechanism, None, 1.0, &[("measure", 1.0)]);
-        let (code, message) = link.agent.refusal("source.run", params);
         let expected =
             format!("mechanism: {mechanism} is not open; name it in the mechanisms of source.open");
-        assert_eq!((code, message), (-32_602, expected));
+        assert_eq!(refusal(&mut link, mechanism), expected);
     }
     assert_eq!(link.received(), 0);
 }

@@ -38,6 +38,11 @@ pub(crate) const STREAM_NUMBERS: u8 = 0x80;
 /// Sequence numbers are below this. Each phase and lane of a stream starts at 0.
 pub(crate) const SEQUENCE_NUMBERS: u64 = 1 << 32;
 
+/// That a phase has none left.
+pub(crate) fn no_sequence_left() -> anyhow::Error {
+    anyhow::anyhow!("all 2^32 sequence numbers are used up; shorten the phase")
+}
+
 /// The part of a trial a frame belongs to, so that none leaks into another's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -16,6 +16,7 @@ use super::load::{Load, Punctuality, Tally, Window};
 use super::probes::ProbeLane;
 use crate::Error;
 use crate::traffic::clock::now_ns;
+use crate::traffic::frame::no_sequence_left;
 
 /// How long a flood may sleep without a look at the abort flag.
 pub(super) const NAP: Duration = Duration::from_millis(10);
@@ -90,10 +91,7 @@ impl Torrent for Vec<Feed<'_>> {
                     return Ok(());
                 }
                 if feed.is_exhausted() {
-                    return Err(anyhow!(
-                        "all 2^32 sequence numbers are used up; shorten the phase"
-                    )
-                    .into());
+                    return Err(no_sequence_left().into());
                 }
                 for slot in 0..feed.slots() {
                     feed.stamp(slot, false, now, now);

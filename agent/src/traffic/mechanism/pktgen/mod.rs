@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, ensure};
 
 use crate::traffic::clock::now_ns;
-use crate::traffic::frame::{Addresses, Endpoints, Phase, SEQUENCE_NUMBERS, telling_ports};
+use crate::traffic::frame::{
+    Addresses, Endpoints, Phase, SEQUENCE_NUMBERS, no_sequence_left, telling_ports,
+};
 use crate::traffic::interface::Interface;
 pub(in crate::traffic) use report::Report;
 
@@ -110,7 +112,7 @@ impl Device {
     /// Why it ended before it was told to, after `sent` frames.
     pub(in crate::traffic) fn early_end(&self, sent: u64) -> anyhow::Error {
         if sent >= SEQUENCE_NUMBERS {
-            return anyhow!("all 2^32 sequence numbers are used up; shorten the phase");
+            return no_sequence_left();
         }
         let said = read(&self.name).unwrap_or_default();
         anyhow!(
