@@ -151,7 +151,7 @@ impl Fuzz {
             };
             check(&reply);
             self.unseen
-                .retain(|member| reply["result"][*member].is_null());
+                .retain(|member| reply["result"].get(*member).is_none());
             let id = reply["id"].to_string();
             let count = due
                 .get_mut(&id)

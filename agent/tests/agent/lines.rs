@@ -81,9 +81,9 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         5 => with("sink.histograms", (0_u8..4).prop_map(|stream| json!({"stream": stream})).boxed()),
         5 => with("sink.capture", capture()),
         10 => with("guest.configure", guest()),
-        2 => with("source.open", source()),
+        3 => with("source.open", source()),
         1 => with("sink.open", sink()),
-        1 => with("ingress.drop", dropped.boxed()),
+        3 => with("ingress.drop", dropped.boxed()),
         20 => with("requester.go", go()),
         10 => bare("requester.collect"),
         3 => with("requester.open", requester()),
@@ -94,8 +94,8 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         1 => bare("source.close"),
         1 => bare("sink.close"),
         1 => bare("ingress.release"),
-        1 => bare("residence.open"),
-        1 => bare("residence.read"),
+        4 => bare("residence.open"),
+        4 => bare("residence.read"),
     ]
     .boxed()
 }
