@@ -55,7 +55,7 @@ def test_either_version_of_cgroups_is_found(tmp_path: Path) -> None:
 def test_a_weight_that_cannot_be_had_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(egress_qdisc, "find_cpu_controller", lambda: None)
     GuestConfig().check_scheduling()
-    assert GuestConfig().facts == {"host_weight": 1, "weighed_by": None}
+    assert GuestConfig().facts == {"host_weight": 1, "weighed_by": None, "pinned": False}
     monkeypatch.setattr(egress_qdisc, "can_be_enabled", lambda: True)
     with pytest.raises(PlatformUnusable, match="host_weight=32, but cgroups cannot") as refused:
         GuestConfig(host_weight=32).check_scheduling()

@@ -8,7 +8,7 @@ from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.guest import PEER
+from vtax.testbed.guest import PEER, SERVER
 from vtax.testbed.host import Host
 from vtax.testbed.shared import SharedTestbed
 
@@ -86,10 +86,17 @@ class EndsPath(Path):
         """The end that a stream's peer is to reach; its agent runs when this returns."""
         raise NotImplementedError
 
-    def make_far_end(
+    def make_server(self, stream: StreamAddresses) -> End:
+        """The end behind a guest that is a router, with an agent of its own."""
+        testbed, number = self.testbed, stream.stream
+        configuration = testbed.server_configuration(stream)
+        return self._make_far_end(
+            testbed.sink, f"{SERVER}{number}", configuration, f"snk{number}", stream.sink_ip
+        )
+
+    def _make_far_end(
         self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
     ) -> End:
-        """An end outside the guests' host, with an agent of its own."""
         host.start_agent(agent, "agents")
         host.call(agent, "guest.configure", configuration)
         return End(host, agent, interface, address, self.testbed.settings.cpus["agents"][0], True)
@@ -97,7 +104,7 @@ class EndsPath(Path):
     def _make_peer(self, stream: StreamAddresses) -> End:
         testbed, number = self.testbed, stream.stream
         configuration = testbed.peer_configuration(stream)
-        return self.make_far_end(
+        return self._make_far_end(
             testbed.source, f"{PEER}{number}", configuration, f"src{number}", stream.source_ip
         )
 

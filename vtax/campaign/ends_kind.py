@@ -17,8 +17,6 @@ class EndsKind:
     """A kind on the shared testbed that knows nothing beforehand: ends find their own rates."""
 
     path_class: ClassVar[type[EndsPath]]
-    forwards: ClassVar[bool]
-    """Whether guests are routers."""
 
     def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
         self._cpus = cpus
@@ -39,7 +37,8 @@ class EndsKind:
         """With as many guests as the plot has."""
         first = plot.cells[0]
         settings = settings_of(first, self._cpus)
-        testbed = SharedTestbed(settings, first.testbed.guests, owned, forwards=self.forwards)
+        forwards = first.workload.guests_forward
+        testbed = SharedTestbed(settings, first.testbed.guests, owned, forwards=forwards)
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
         samples_hz = max(cell.workload.cpu_samples_hz for cell in plot.cells)
         return self.path_class(preset, config, testbed, protocols, samples_hz)

@@ -87,6 +87,7 @@ class Streams:
             "port": PORT,
             "flows": self.work.flows,
             "trial": self.trial,
+            "warmup_s": self.work.warmup_s or None,
             "duration_s": self.work.duration_s,
             "options": {**self.work.options, **self.receiver_options},
         }

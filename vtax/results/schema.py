@@ -66,7 +66,9 @@ TRIALS: Final = Table(
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
         Column("guests", INT32, "guests", "guests on the host"),
         Column("transport", STRING, "", "tcp, udp or sctp; null for plain frames"),
-        Column("direction", STRING, "", "what the guests of bulk streams do: sending or receiving"),
+        Column(
+            "direction", STRING, "", "what the guests of bulk streams do: sending, receiving or forwarding"
+        ),
         Column(
             "message_bytes",
             INT32,

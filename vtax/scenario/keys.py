@@ -34,6 +34,8 @@ SHORT_NAMES = {
 
 ENCAPSULATION_KEYS = ("ip_version", "vlan")
 """Keys of the workload that the interfaces of the testbed and the guest are set up for."""
+ROLE_KEYS = ("direction",)
+"""Keys of the workload that make guests end hosts or routers."""
 
 _WORKLOAD_KEYS = dict.fromkeys(
     name for kind in KINDS.values() for name in kind.model_fields if name != "kind"
@@ -94,4 +96,4 @@ class Key:
     @property
     def whole_plot(self) -> bool:
         """Whether another value needs another testbed or guest."""
-        return self.section != "workload" or self.name in ENCAPSULATION_KEYS
+        return self.section != "workload" or self.name in (*ENCAPSULATION_KEYS, *ROLE_KEYS)

@@ -15,7 +15,7 @@ from vtax.views.provenance import Platform
 from vtax.views.sentences import Clause, Sentence, bracket, group_of, left_out_words, listed, without_trials
 from vtax.views.sharing import Sharing
 
-VERBS = {"sending": "sends", "receiving": "receives"}
+VERBS = {"sending": "sends", "receiving": "receives", "forwarding": "forwards"}
 
 
 class _OfGuests(Protocol):

@@ -1,1 +1,1 @@
-"""Bulk: guests are end hosts that send to, or receive from, a peer of their own outside the host."""
+"""Bulk: streams of data to, from or through guests, each with a peer of its own outside the host."""

@@ -11,7 +11,7 @@ from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Finding, Judgement, Verdict, judged
 
 BUFFER_DROPS_SUSPECT = 0.001
-"""Share of the datagrams that a peer's own socket had no room for: the instrument's loss, not the guest's."""
+"""Share of the datagrams that a far end's own socket had no room for: the instrument's loss, not the guest's."""
 
 
 def judge(measured: Streamed, *, emulated: bool) -> Judgement:
@@ -22,8 +22,8 @@ def judge(measured: Streamed, *, emulated: bool) -> Judgement:
 def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:
     for guest, flows in enumerate(measured.flows):
         yield from stream_findings(guest, flows)
-        if measured.work.direction == "sending":
-            yield from _peer(guest, flows)
+        if measured.work.direction != "receiving":
+            yield from _far_end(guest, flows)
     if not emulated:
         yield from start_findings(measured.start_spread_ms, "guests")
     yield from surroundings_findings(measured)
@@ -31,8 +31,8 @@ def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:
     yield from guest_findings(measured)
 
 
-def _peer(guest: int, flows: Flows) -> Iterator[Finding]:
+def _far_end(guest: int, flows: Flows) -> Iterator[Finding]:
     messages = sum(flow["messages"] for flow in flows.came["flows"])
     dropped = flows.came["buffer_drops"] or 0
     if dropped > BUFFER_DROPS_SUSPECT * max(messages, 1):
-        yield Verdict.SUSPECT, f"the peer of guest {guest} had no room for {dropped} datagrams"
+        yield Verdict.SUSPECT, f"the far end of guest {guest} had no room for {dropped} datagrams"

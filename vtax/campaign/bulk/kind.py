@@ -1,4 +1,4 @@
-"""Kind `bulk` of a campaign: streams between guests that are end hosts and their peers."""
+"""Kind `bulk` of a campaign: streams to, from or through guests, each with a peer of its own."""
 
 from typing import Any
 
@@ -18,7 +18,6 @@ class Kind(EndsKind):
     """See vtax.campaign.kind.Kind."""
 
     path_class = BulkPath
-    forwards = False
 
     def measure(
         self, path: BulkPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe

@@ -54,9 +54,10 @@ def measure(
 def _run(path: BulkPath, measured: Streamed, emulated: bool) -> None:
     work = measured.work
     sending = work.direction == "sending"
-    pairs = [(guest, peer) if sending else (peer, guest) for peer, guest in path.ends]
-    # A peer is the instrument: it shall lose nothing.
-    options = {"receive_buffer_bytes": PEER_BUFFER_BYTES} if sending and work.transport == "udp" else {}
+    pairs = [(other, peer) if sending else (peer, other) for peer, other in path.ends]
+    # A receiver outside the host is the instrument: it shall lose nothing.
+    outside = work.direction != "receiving"
+    options = {"receive_buffer_bytes": PEER_BUFFER_BYTES} if outside and work.transport == "udp" else {}
     streams = Streams(pairs, work, measured.trial, options)
     try:
         streams.connect(path.testbed.settings.mtu)

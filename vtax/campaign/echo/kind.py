@@ -18,7 +18,6 @@ class Kind(EndsKind):
     """See vtax.campaign.kind.Kind."""
 
     path_class = EchoPath
-    forwards = True
 
     def measure(
         self, path: EchoPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe

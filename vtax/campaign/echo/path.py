@@ -2,16 +2,11 @@
 
 from vtax.campaign.ends import End, EndsPath
 from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.guest import SERVER
 
 
 class EchoPath(EndsPath):
-    """A path whose other ends are the hosts behind the guests."""
+    """A path whose other ends are the servers behind the guests."""
 
     def other_end(self, stream: StreamAddresses) -> End:
         """The server."""
-        testbed, number = self.testbed, stream.stream
-        configuration = testbed.server_configuration(stream)
-        return self.make_far_end(
-            testbed.sink, f"{SERVER}{number}", configuration, f"snk{number}", stream.sink_ip
-        )
+        return self.make_server(stream)

@@ -49,6 +49,11 @@ class WorkloadKeys(Keys):
         return self.encapsulation.protocols
 
     @property
+    def guests_forward(self) -> bool:
+        """Whether guests are routers, between their sources and what is behind them."""
+        return True
+
+    @property
     def far_protocols(self) -> tuple[str, ...]:
         """The same of the far ends outside the host: source and sink make their frames themselves."""
         return ()

@@ -1,4 +1,4 @@
-"""Kind `bulk`: each guest is an end host that sends to, or receives from, a peer of its own outside the host."""
+"""Kind `bulk`: streams of data to, from or through guests, each with a peer of its own outside the host."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -16,11 +16,13 @@ DEFAULT = "default"
 
 
 class Bulk(WorkloadKeys):
-    """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B)."""
+    """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B, IV.C.1)."""
 
-    kind: Literal["bulk"] = key("guests are end hosts that send or receive streams of data", "bulk")
-    direction: Literal["sending", "receiving"] = key(
-        "what the guests do; their peers do the other", "sending, receiving", default="sending"
+    kind: Literal["bulk"] = key("guests send, receive or forward streams of data", "bulk")
+    direction: Literal["sending", "receiving", "forwarding"] = key(
+        "what the guests do: send to their peers, receive from them, or forward what these send to servers behind them",
+        "sending, receiving, forwarding",
+        default="sending",
     )
     transport: Literal["tcp", "udp", "sctp"] = key(
         "the protocol that carries the data", "tcp, udp, sctp", default="tcp"
@@ -68,6 +70,11 @@ class Bulk(WorkloadKeys):
     def protocols(self) -> tuple[str, ...]:
         """SCTP is a module."""
         return ("sctp",) if self.transport == "sctp" else ()
+
+    @property
+    def guests_forward(self) -> bool:
+        """End hosts do not."""
+        return self.direction == "forwarding"
 
     @property
     def far_protocols(self) -> tuple[str, ...]:

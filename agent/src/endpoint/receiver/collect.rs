@@ -22,17 +22,16 @@ const STEPS_AT_ONCE: usize = 3000;
 pub(crate) struct CollectReply {
     drain_ms: f64,
     ended: Ended,
-    /// The first arrival of any phase and flow, CLOCK_MONOTONIC: when who sends began, as it is seen here. Null where there was none.
+    /// The first arrival of any phase and flow, CLOCK_MONOTONIC: when who sends began, as it is seen here. The window and the series
+    /// begin a warm-up later. Null where there was none.
     first_arrival_ns: Option<u64>,
-    /// The first measured arrival of any flow, CLOCK_MONOTONIC: where the series begin. Null where there was none.
-    start_ns: Option<u64>,
     refused: Refused,
     /// Datagrams that the kernel had no room for in the receiver's buffer. Null of connections, which make their senders wait.
     buffer_drops: Option<u32>,
     flows: Vec<FlowReply>,
 }
 
-/// `receiver.series`: bytes of one flow's measured window in each step since `start_ns`.
+/// `receiver.series`: bytes of one flow in each step since the window began.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SeriesReply {
     step_ms: u64,
@@ -79,7 +78,6 @@ pub(super) fn collect(
         drain_ms: (now_ns() - begin_ns) as f64 / 1e6,
         ended,
         first_arrival_ns: ledger.first_arrival_ns,
-        start_ns: ledger.start_ns,
         refused: ledger.refused,
         buffer_drops: buffer_drops()?,
         flows: flows.collect(),

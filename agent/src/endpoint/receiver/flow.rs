@@ -14,12 +14,12 @@ pub(super) struct Flow {
     sequences: Option<Sequences>,
     messages: u64,
     bytes: u64,
-    /// Of these, what came within the window.
+    /// What came within the window, of whichever phase.
     window_bytes: u64,
     warmup_bytes: u64,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
-    /// Bytes in each step since the receiver's first measured arrival.
+    /// Bytes in each step since the window began.
     series: Vec<u64>,
     is_connected: bool,
     /// None while it may go on.
@@ -34,14 +34,14 @@ pub(super) enum End {
     Broken(String),
 }
 
-/// `receiver.collect`: one flow's measured window.
+/// `receiver.collect`: what one flow brought.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FlowReply {
     flow: usize,
-    /// Bytes that came within the window's length after the flow's own first, over that length.
+    /// Bytes that came in the window, over its length.
     ///
-    /// Each flow has its own window, since the warm-up ahead of it in the queues is its own; that the window ends by the clock, and
-    /// not with the last arrival, is what shows a flow that stalled.
+    /// The window is one of the clock, the same for flows that began together. By the phase that bytes were sent in, each flow's would
+    /// begin and end as late as it waits in its queues: their sum was above the link's rate by what the last ones had alone.
     goodput_mbps: f64,
     /// Whole ones, duplicates left out.
     messages: u64,
@@ -82,27 +82,31 @@ impl Flow {
         !std::mem::replace(&mut self.is_connected, true)
     }
 
-    /// Counts what came at `now_ns`; `start_ns` is when the first measured piece of any flow did.
+    /// Counts what came at `now_ns`; the window begins at `start_ns`.
     #[inline]
     pub(super) fn count(&mut self, piece: &Piece, now_ns: u64, start_ns: u64, window_ns: u64) {
         let bytes = piece.bytes as u64;
-        if piece.record.phase == Phase::Warmup {
-            self.warmup_bytes += bytes;
-            return;
-        }
-        if let Some(sequences) = &mut self.sequences {
-            if !sequences.count(piece.record.sequence) {
-                return;
+        match piece.record.phase {
+            Phase::Warmup => self.warmup_bytes += bytes,
+            Phase::Measure => {
+                if let Some(sequences) = &mut self.sequences {
+                    if !sequences.count(piece.record.sequence) {
+                        return;
+                    }
+                }
+                self.messages += u64::from(piece.is_last);
+                self.bytes += bytes;
+                self.first_ns.get_or_insert(now_ns);
+                self.last_ns = Some(now_ns);
             }
         }
-        self.messages += u64::from(piece.is_last);
-        self.bytes += bytes;
-        let first_ns = *self.first_ns.get_or_insert(now_ns);
-        self.last_ns = Some(now_ns);
-        if now_ns - first_ns < window_ns {
+        let Some(since_ns) = now_ns.checked_sub(start_ns) else {
+            return;
+        };
+        if since_ns < window_ns {
             self.window_bytes += bytes;
         }
-        let step = ((now_ns - start_ns) / STEP_NS) as usize;
+        let step = (since_ns / STEP_NS) as usize;
         if step >= self.series.len() {
             self.series.resize(step + 1, 0);
         }
@@ -165,24 +169,25 @@ mod tests {
     }
 
     #[test]
-    fn only_the_window_is_goodput_and_all_that_is_measured_in_the_series() {
+    fn goodput_is_what_came_in_the_window_whenever_it_was_sent() {
         let second = 10 * STEP_NS;
         let mut flow = Flow::new(false, 1);
         for (phase, at_ns) in [
+            (Phase::Warmup, 99),
             (Phase::Warmup, 100),
             (Phase::Measure, 150),
-            (Phase::Measure, 149 + second),
-            (Phase::Measure, 150 + second),
+            (Phase::Measure, 99 + second),
+            (Phase::Measure, 100 + second),
         ] {
             flow.count(&piece(phase, 0, 1000), at_ns, 100, second);
         }
         let reply = flow.reply(3, second, None);
-        assert_eq!((reply.flow, reply.goodput_mbps), (3, 0.016));
-        assert_eq!((reply.bytes, reply.warmup_bytes), (3000, 1000));
-        assert_eq!(flow.series(), [1000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2000]);
+        assert_eq!((reply.flow, reply.goodput_mbps), (3, 0.024));
+        assert_eq!((reply.bytes, reply.warmup_bytes), (3000, 2000));
+        assert_eq!(flow.series(), [2000, 0, 0, 0, 0, 0, 0, 0, 0, 1000, 1000]);
         assert_eq!(
             (reply.first_ns, reply.last_ns),
-            (Some(150), Some(150 + second))
+            (Some(150), Some(100 + second))
         );
         assert_eq!((reply.lost, reply.duplicated), (None, None));
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::flow::{End, Flow, STEP_NS};
 use super::params::OpenParams;
-use crate::endpoint::record::{Phase, Piece, Record};
+use crate::endpoint::record::{Piece, Record};
 
 /// What entered no flow's count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -25,12 +25,11 @@ pub(crate) struct Refused {
 #[derive(Debug)]
 pub(super) struct Ledger {
     trial: u32,
+    warmup_ns: u64,
     pub(super) window_ns: u64,
     pub(super) flows: Vec<Flow>,
     pub(super) refused: Refused,
-    /// The first measured arrival of any flow.
-    pub(super) start_ns: Option<u64>,
-    /// The first arrival of any phase.
+    /// The first arrival of any flow and phase: the window begins a warm-up later.
     pub(super) first_arrival_ns: Option<u64>,
     /// The last arrival of any phase.
     pub(super) arrival_ns: Option<u64>,
@@ -45,10 +44,10 @@ impl Ledger {
         let flow = || Flow::new(params.protocol.is_datagram(), steps as usize);
         Self {
             trial: params.trial,
+            warmup_ns: params.warmup_ns(),
             window_ns,
             flows: (0..params.flows).map(|_| flow()).collect(),
             refused: Refused::default(),
-            start_ns: None,
             first_arrival_ns: None,
             arrival_ns: None,
             problem: None,
@@ -84,12 +83,8 @@ impl Ledger {
     /// Counts what came of a record that was admitted.
     #[inline]
     pub(super) fn count(&mut self, piece: &Piece, now_ns: u64) {
-        self.first_arrival_ns.get_or_insert(now_ns);
+        let start_ns = *self.first_arrival_ns.get_or_insert(now_ns) + self.warmup_ns;
         self.arrival_ns = Some(now_ns);
-        let start_ns = match piece.record.phase {
-            Phase::Warmup => now_ns,
-            Phase::Measure => *self.start_ns.get_or_insert(now_ns),
-        };
         let flow = &mut self.flows[usize::from(piece.record.flow)];
         flow.count(piece, now_ns, start_ns, self.window_ns);
     }
@@ -142,12 +137,13 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::record::Phase;
     use serde_json::json;
 
     fn ledger() -> Ledger {
         let params = json!({
             "cpu": 0, "protocol": "tcp", "interface": "snk0", "address": "198.18.0.3", "port": 5000, "flows": 2,
-            "trial": 7, "duration_s": 1.0,
+            "trial": 7, "warmup_s": 1.0, "duration_s": 1.0,
         });
         Ledger::new(&serde_json::from_value(params).unwrap())
     }
@@ -174,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_series_of_all_flows_begin_with_the_first_measured_arrival() {
+    fn the_series_of_all_flows_begin_a_warm_up_after_the_first_arrival() {
         let mut ledger = ledger();
         let came = |flow, phase| Piece {
             record: record(7, flow, phase),
@@ -182,10 +178,11 @@ mod tests {
             is_first: true,
             is_last: true,
         };
+        let second = 10 * STEP_NS;
         ledger.count(&came(0, Phase::Warmup), 5);
-        ledger.count(&came(1, Phase::Measure), 1_000_000_000);
-        ledger.count(&came(0, Phase::Measure), 1_000_000_000 + STEP_NS);
-        assert_eq!(ledger.start_ns, Some(1_000_000_000));
+        ledger.count(&came(1, Phase::Measure), 4 + second);
+        ledger.count(&came(1, Phase::Measure), 5 + second);
+        ledger.count(&came(0, Phase::Measure), 5 + second + STEP_NS);
         assert_eq!(ledger.first_arrival_ns, Some(5));
         assert_eq!(ledger.flows[0].series(), [0, 100]);
         assert_eq!(ledger.flows[1].series(), [100]);

@@ -26,7 +26,9 @@ pub(crate) struct OpenParams {
     pub(super) flows: usize,
     /// What is of another one is refused.
     pub(super) trial: u32,
-    /// Of the measured window, as the sender is told.
+    /// What comes before the window, as the sender is told.
+    warmup_s: Option<f64>,
+    /// Of the window.
     duration_s: f64,
     #[serde(default)]
     pub(super) options: Options,
@@ -39,12 +41,16 @@ impl OpenParams {
             return Err(Error::params("port", "must not be 0"));
         }
         check_flows(self.flows)?;
-        check_phases(None, self.duration_s)?;
+        check_phases(self.warmup_s, self.duration_s)?;
         self.options.check(self.protocol)
     }
 
     pub(super) fn local(&self) -> SocketAddrV4 {
         SocketAddrV4::new(self.address, self.port)
+    }
+
+    pub(super) fn warmup_ns(&self) -> u64 {
+        self.warmup_s.map_or(0, to_ns)
     }
 
     pub(super) fn window_ns(&self) -> u64 {

@@ -99,7 +99,7 @@ pub fn now() -> Value {
 
 /// Returns once measured bytes have come.
 pub fn await_arrivals(ends: &mut Ends) {
-    await_counts(ends, |came| !came["start_ns"].is_null());
+    await_counts(ends, |came| !came["flows"][0]["first_ns"].is_null());
 }
 
 /// Returns once what the receiver tells is as it should be.
