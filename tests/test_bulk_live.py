@@ -47,11 +47,11 @@ def assert_fills_the_link(result: Result, usable: int) -> None:
     for trial in trials:
         share = TCP_SHARE if trial["transport"] == "tcp" else UDP_SHARE
         assert trial["flows"] == trial["guests"]
-        assert trial["mbps"] == pytest.approx(share * LINK_MBPS, rel=0.05), trial
+        assert 0.95 * share * LINK_MBPS < trial["mbps"] < 1.01 * share * LINK_MBPS, trial
         assert trial["least"] > 0.1 * trial["mbps"] / trial["guests"], trial
 
 
-@pytest.mark.parametrize("direction", ["sending", "receiving"])
+@pytest.mark.parametrize("direction", ["sending", "receiving", "forwarding"])
 def test_guests_of_the_hosts_kernel_fill_the_link_they_share(
     direction: str, bulk: Path, tmp_path: Path
 ) -> None:

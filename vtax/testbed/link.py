@@ -20,6 +20,8 @@ LIMIT_BYTES = 300_000
 HOST_LIMIT_BYTES = 1000 * 1538
 """What a host's own queue holds, as Linux has it by default: a thousand full frames (txqueuelen)."""
 
+ETHERNET_BYTES, VLAN_TAG_BYTES = 14, 4
+
 SHAPER = "1:"
 """The handle of a shaped end's token bucket."""
 
@@ -79,20 +81,23 @@ def tag_inside(end: LinkEnd) -> None:
     set_offload(end.namespace, end.interface, TAGS, False)
 
 
-def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes: int = LIMIT_BYTES) -> None:
+def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:
     """Give what `end` sends the link's rate (layer 1; None is unlimited) and its answer to a full far ring.
 
     With flow control a queue holds back what the far ring has no room for, and with it the sender. Without, the
     frame is dropped there and then: loss at the hop "UUT ingress". A shaped veth always holds back.
     """
-    if link_mbps is not None:
-        _run(
-            end.namespace,
-            f"tc qdisc replace dev {end.interface} root handle {SHAPER} tbf rate {round(link_mbps * 1e6)}bit "
-            f"burst {BURST_BYTES} limit {limit_bytes} overhead {OVERHEAD_BYTES}",
-        )
-    elif flow_control:
-        _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")
+    _shape(end, link_mbps, flow_control, f"limit {LIMIT_BYTES}")
+
+
+def shape_host(end: LinkEnd, link_mbps: float | None, flow_control: bool, mtu: int) -> None:
+    """As `shape`, for a host that sends streams of its own: with the queue that hosts have.
+
+    Their kernels hand over many segments at once, to which the bucket adds its overhead once: 1.5% more would pass than
+    the link has. What is longer than its peak rate allows it cuts into frames first; the peak is beyond all rates.
+    """
+    longest = mtu + ETHERNET_BYTES + VLAN_TAG_BYTES + OVERHEAD_BYTES
+    _shape(end, link_mbps, flow_control, f"limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}")
 
 
 def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Sequence[str], mtu: int) -> None:
@@ -113,6 +118,17 @@ def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Seque
             f"filter add {device} parent 2: protocol all u32 match ether src {mac} classid 2:{number}",
         ]
     _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
+def _shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, bucket: str) -> None:
+    if link_mbps is not None:
+        _run(
+            end.namespace,
+            f"tc qdisc replace dev {end.interface} root handle {SHAPER} tbf rate {round(link_mbps * 1e6)}bit "
+            f"burst {BURST_BYTES} overhead {OVERHEAD_BYTES} {bucket}",
+        )
+    elif flow_control:
+        _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")
 
 
 def _run(namespace: Namespace, command: str, words: str = "") -> None:

@@ -23,11 +23,11 @@ from vtax.testbed.guest import (
 )
 from vtax.testbed.host import Host
 from vtax.testbed.link import (
-    HOST_LIMIT_BYTES,
     LinkEnd,
     complete_frames,
     make_link,
     shape,
+    shape_host,
     share,
     tag_inside,
 )
@@ -109,7 +109,7 @@ class SharedTestbed:
         for sender in (trunk, uut):
             tag_inside(sender)
         share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
-        shape(uut, self.settings.link_mbps, self.settings.flow_control, HOST_LIMIT_BYTES)
+        shape_host(uut, self.settings.link_mbps, self.settings.flow_control, mtu)
         self.uut.give_ingress_context(uut.interface, "host")
         if side == "in" or not self._busy_source:
             self.switch.give_ingress_context(trunk.interface, "agents")
