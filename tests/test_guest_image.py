@@ -3,30 +3,58 @@
 import gzip
 import lzma
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vtax.platforms.contract import PlatformUnusable
-from vtax.platforms.image import newc_archive
+from vtax.platforms.image import newc_archive, pack_image
 from vtax.platforms.kernel import extract_vmlinux
 
 ELF = b"\x7fELF" + bytes(range(256)) * 64
 
 
-@pytest.mark.parametrize("compress", [lzma.compress, gzip.compress])
-def test_a_kernel_is_found_inside_its_boot_image(compress) -> None:  # type: ignore[no-untyped-def]
-    decoy = b"\xfd7zXZ\x00 no kernel here \x1f\x8b"
-    assert extract_vmlinux(b"MZ" + decoy + compress(ELF) + b"trailing signature") == ELF
+def boot_image(payload: bytes, setup_sectors: int = 3) -> bytes:
+    """A bzImage by its header, with something before and after its payload."""
+    before, size = b"\xfd7zXZ\x00 no kernel here", len(ELF).to_bytes(4, "little")
+    header = bytearray(512 * (setup_sectors + 1))
+    header[0x1F1] = setup_sectors
+    header[0x202:0x206] = b"HdrS"
+    header[0x248:0x250] = struct.pack("<II", len(before), len(payload + size))
+    return bytes(header) + before + payload + size + b"trailing signature"
 
 
-@given(st.binary(max_size=2000))
+@pytest.mark.parametrize("setup_sectors", [1, 39])
+@pytest.mark.parametrize(
+    "compress", [lzma.compress, gzip.compress, lambda data: pa.compress(data, codec="zstd", asbytes=True)]
+)
+def test_a_kernel_is_found_inside_its_boot_image(compress, setup_sectors: int) -> None:  # type: ignore[no-untyped-def]
+    assert extract_vmlinux(boot_image(compress(ELF), setup_sectors)) == ELF
+
+
+@given(st.binary(max_size=2000).flatmap(lambda data: st.sampled_from([data, boot_image(data)])))
+@example(boot_image(lzma.compress(ELF)[:-40]))
+@example(boot_image(gzip.compress(b"no kernel")))
+@example(boot_image(b"\x28\xb5\x2f\xfd and no more"))
+@example(boot_image(lzma.compress(ELF))[:0x249])
 def test_an_image_without_a_kernel_is_refused(image: bytes) -> None:
     with pytest.raises(PlatformUnusable, match="compressed in an unknown way"):
         extract_vmlinux(image)
+
+
+def test_the_agent_finds_modules_uncompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VTAX_CACHE", str(tmp_path))
+    (tmp_path / "needed.ko").write_bytes(b"plain")
+    (tmp_path / "driver.ko.xz").write_bytes(lzma.compress(b"compressed"))
+    image = pack_image({"driver": [tmp_path / "needed.ko", tmp_path / "driver.ko.xz"]})
+    entries = dict(_entries(image.read_bytes()))
+    assert entries["modules/driver.list"] == b"/modules/needed.ko\n/modules/driver.ko\n"
+    assert (entries["modules/needed.ko"], entries["modules/driver.ko"]) == (b"plain", b"compressed")
 
 
 @given(

@@ -116,7 +116,7 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
             continue
         try:
             kind = platforms.known[cell.platform].platform()
-            kind.check_protocols(cell.workload.protocols)
+            kind.check_protocols(platforms.config(cell), cell.workload.protocols)
             require_far_protocols(cell.workload.far_protocols)
         except PlatformUnusable as lacking:
             platforms.refused[cell.key] = lacking

@@ -77,7 +77,7 @@ class Kind:
         version = told_version(find_runtime(config.runtime), config.runtime)
         return Probe("none", {"runtime": config.runtime, "version": version, **config.facts})
 
-    def check_protocols(self, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
         require_protocols(protocols)
 

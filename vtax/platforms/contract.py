@@ -140,7 +140,7 @@ class Platform(Protocol):
     def prepare(self, config: Any) -> Probe:
         """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""
 
-    def check_protocols(self, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: Any, protocols: Sequence[str]) -> None:
         """Look whether the kernel that forwards has what these modules bring; raises PlatformUnusable."""
 
     def start(self, plan: GuestPlan) -> Guest:

@@ -5,6 +5,7 @@ Cached by the hash of everything in it. `/modules/control.list` names what the c
 """
 
 import hashlib
+import lzma
 import os
 from collections.abc import Sequence
 from functools import cache
@@ -33,13 +34,21 @@ def pack_image(lists: dict[str, list[Path]]) -> Path:
     """The initramfs whose module lists are `lists`: name to files in their order; raises PlatformUnusable."""
     files: dict[str, tuple[int, bytes]] = {"init": (0o100755, agent_binary().read_bytes())}
     for name, paths in lists.items():
+        listing = ""
         for path in paths:
-            files[f"modules/{path.name}"] = (0o100644, path.read_bytes())
-        listing = "".join(f"/modules/{path.name}\n" for path in paths)
+            module, content = _uncompressed(path)
+            files[f"modules/{module}"] = (0o100644, content)
+            listing += f"/modules/{module}\n"
         files[f"modules/{name}.list"] = (0o100644, listing.encode())
 
     with filling_cache():
         return _keep(newc_archive(DIRECTORIES, files))
+
+
+def _uncompressed(path: Path) -> tuple[str, bytes]:
+    """A module as the agent inserts it, and its name there: newer kernels have them compressed."""
+    content = path.read_bytes()
+    return (path.stem, lzma.decompress(content)) if path.suffix == ".xz" else (path.name, content)
 
 
 def _keep(archive: bytes) -> Path:

@@ -1,19 +1,26 @@
-"""A distribution kernel for guests of a hypervisor, out of its package."""
+"""A kernel for guests of a hypervisor, out of its package: the distribution's, or a newer one of its backports."""
 
 import lzma
+import struct
 import subprocess
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+
+from vtax.platforms.backports import check_backports, fetch_backport
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.package import Shelf, check_tools, run_tool, told_by_lists
 
+DISTRIBUTION = "distribution"
 META_PACKAGE = "linux-image-amd64"
 """The full flavour: the cloud flavour lacks e1000 and its kin."""
 TOOLS = {"apt-get": "apt", "dpkg-deb": "dpkg", "modprobe": "kmod", "depmod": "kmod"}
+NEWEST = r"Depends: (linux-image-\S+)"
+"""What the lists say of the meta package."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +47,35 @@ class Kernel:
         return [Path(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("insmod ")]
 
 
+def check_kernel(origin: str) -> None:
+    """Look whether a kernel can be fetched; raises PlatformUnusable."""
+    check_tools(TOOLS)
+    if origin != DISTRIBUTION:
+        check_backports()
+
+
 @cache
-def fetch_kernel() -> Kernel:
-    """The newest kernel package that can be had; looked up once a run.
+def fetch_kernel(origin: str = DISTRIBUTION) -> Kernel:
+    """The newest kernel package of the distribution, or of its backports, that can be had; looked up once a run.
 
     That is the package archive's, else the newest in the cache; raises PlatformUnusable when there is neither.
     """
-    check_tools(TOOLS)
-    newest = told_by_lists("depends", META_PACKAGE, pattern=r"Depends: (linux-image-\S+)")
-    package = KERNELS.fetch(newest)
-    root = KERNELS.root(package)
+    check_kernel(origin)
+    if origin == DISTRIBUTION:
+        shelf, package = KERNELS, KERNELS.fetch(told_by_lists("depends", META_PACKAGE, pattern=NEWEST))
+    else:
+        shelf, package = BACKPORTED, fetch_backport(BACKPORTED, _newest)
+    root = shelf.root(package)
     (modules,) = (root / "lib/modules").iterdir()
     return Kernel(modules.name, package, root)
+
+
+def _newest(suite: str, options: Sequence[str]) -> list[str]:
+    """The newest kernel of a suite; raises LookupError where it has none."""
+    newest = told_by_lists(*options, "--target-release", suite, "depends", META_PACKAGE, pattern=NEWEST)
+    if newest is None:
+        raise LookupError("its package lists name no kernel")
+    return [newest]
 
 
 def _finish(tree: Path) -> None:
@@ -62,34 +86,53 @@ def _finish(tree: Path) -> None:
 
 
 KERNELS = Shelf("kernel", META_PACKAGE, "vmlinux", _finish)
+BACKPORTED = Shelf("kernel-backports", META_PACKAGE, "vmlinux", _finish)
+"""Apart from the distribution's, which the newest of its own shelf stands in for."""
 
 
 def extract_vmlinux(image: bytes) -> bytes:
-    """The ELF kernel inside a bzImage (Linux Documentation/arch/x86/boot.rst); raises PlatformUnusable."""
-    for magic, decompress in DECOMPRESSORS:
-        at = image.find(magic)
-        while at != -1:
+    """The ELF kernel inside a bzImage; raises PlatformUnusable."""
+    payload = _payload(image)
+    for magic, decompress in DECOMPRESSORS.items():
+        if payload.startswith(magic):
             try:
-                kernel = decompress(image[at:])
-            except (lzma.LZMAError, zlib.error):
-                kernel = b""
+                kernel = decompress(payload)
+            except (lzma.LZMAError, zlib.error, pa.ArrowException, OSError):
+                break
             if kernel.startswith(b"\x7fELF"):
                 return kernel
-            at = image.find(magic, at + 1)
     raise PlatformUnusable(
-        "the kernel image is compressed in an unknown way", "needs a kernel compressed with xz or gzip"
+        "the kernel image is compressed in an unknown way", "needs a kernel compressed with xz, zstd or gzip"
     )
+
+
+def _payload(image: bytes) -> bytes:
+    """The compressed kernel, as the header of its image points to it (Linux Documentation/arch/x86/boot.rst)."""
+    if len(image) < HEADER_BYTES or not image.startswith(b"HdrS", 0x202):
+        return b""
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = 512 * (1 + (image[0x1F1] or 4)) + offset
+    return image[start : start + length]
 
 
 def _unxz(data: bytes) -> bytes:
     return lzma.LZMADecompressor(format=lzma.FORMAT_XZ).decompress(data)
 
 
+def _unzstd(data: bytes) -> bytes:
+    size = int.from_bytes(data[-4:], "little")
+    kernel: bytes = pa.decompress(data[:-4], size, codec="zstd", asbytes=True)
+    return kernel
+
+
 def _gunzip(data: bytes) -> bytes:
     return zlib.decompressobj(wbits=31).decompress(data)
 
 
-DECOMPRESSORS: list[tuple[bytes, Callable[[bytes], bytes]]] = [
-    (b"\xfd7zXZ\x00", _unxz),
-    (b"\x1f\x8b\x08", _gunzip),
-]
+HEADER_BYTES = 0x250
+DECOMPRESSORS: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\xfd7zXZ\x00": _unxz,
+    b"\x28\xb5\x2f\xfd": _unzstd,
+    b"\x1f\x8b\x08": _gunzip,
+}
+"""By what a payload begins with. The kernel's build has every payload end in its unpacked size."""

@@ -71,7 +71,7 @@ class Kind:
         version = told_version("lxc-start", "lxc")
         return Probe("none", {"runtime": "lxc", "version": version, **config.facts})
 
-    def check_protocols(self, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
         require_protocols(protocols)
 

@@ -22,7 +22,7 @@ from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.emulator import Emulator, check_emulator, find_emulator
 from vtax.platforms.hello import await_hello
 from vtax.platforms.image import build_image
-from vtax.platforms.kernel import TOOLS, Kernel, fetch_kernel
+from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
@@ -42,6 +42,9 @@ class Config(GuestConfig):
     )
     version: Literal["installed", "backports"] = Field(
         "installed", description="the installed QEMU, or that of Debian's backports, fetched into the cache"
+    )
+    kernel: Literal["distribution", "backports"] = Field(
+        "distribution", description="the guest's: Debian's, or that of its backports, fetched into the cache"
     )
     vcpus: int = Field(1, ge=1, le=16)
     memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
@@ -119,12 +122,12 @@ class Kind:
         check_emulator(config.version)
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         require_tap()
-        check_tools(TOOLS)
+        check_kernel(config.kernel)
 
     def prepare(self, config: Config) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
         self.check(config)
-        kernel = fetch_kernel()
+        kernel = fetch_kernel(config.kernel)
         image = build_image(kernel, config.modules)
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
@@ -136,17 +139,17 @@ class Kind:
         facts = {"version": emulator.version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
         return Probe(accelerator, facts | config.facts)
 
-    def check_protocols(self, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
         for module in protocols:
-            fetch_kernel().load_order(module)
+            fetch_kernel(config.kernel).load_order(module)
 
     def start(self, plan: GuestPlan) -> QemuGuest:
         """Open the taps, attach them to their ports, start the emulator and wait for hello."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         probe = self.prepare(config)
-        kernel, emulator = fetch_kernel(), find_emulator(config.version)
+        kernel, emulator = fetch_kernel(config.kernel), find_emulator(config.version)
         modules = (*config.modules, *plan.protocols)
         taps: list[int] = []
         devices: list[str] = []

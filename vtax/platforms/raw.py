@@ -60,7 +60,7 @@ class Kind:
         self.check(config)
         return Probe("none", {"kernel": os.uname().release})
 
-    def check_protocols(self, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
         require_protocols(protocols)
 

@@ -137,7 +137,7 @@ class Kind:
         facts = {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"}
         return Probe("none", facts | config.facts)
 
-    def check_protocols(self, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """Its kernel's package must have the modules."""
         for module in protocols:
             _load_order(fetch_uml(), module)
