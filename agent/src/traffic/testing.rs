@@ -68,6 +68,15 @@ pub(crate) fn ip(arguments: &[&str]) -> String {
     run("ip", arguments)
 }
 
+/// Frames to an interface of this thread's namespace that the kernel had no room for in the backlog of a CPU.
+pub(crate) fn backlog_drops(interface: &str) -> u64 {
+    let told = ip(&["-json", "-statistics", "link", "show", "dev", interface]);
+    let links: serde_json::Value = serde_json::from_str(&told).expect("ip prints JSON");
+    links[0]["stats64"]["rx"]["dropped"]
+        .as_u64()
+        .expect("ip tells what was dropped")
+}
+
 /// Runs tc(8) in this thread's namespace and gives its output.
 pub(crate) fn tc(arguments: &[&str]) -> String {
     run("tc", arguments)
