@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.disturb import Act
+from tests.guest_fault import with_fault
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import qemu
+from vtax.platforms.emulator import Emulator
+from vtax.platforms.kernel import Kernel
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -94,6 +98,26 @@ def test_a_guest_that_ends_makes_the_trial_invalid_and_is_named(
     trials = Result.open(out).query("SELECT verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
     assert trials[0]["verdict"] == "invalid"
     assert "guest1" in trials[0]["reasons"][0]
+
+
+def test_a_guest_that_does_not_start_is_named_and_no_mean_is_over_the_others(
+    bulk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = qemu._command
+
+    def of_second_guest_at_fault(
+        emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path
+    ) -> list[str]:
+        if console.name == "guest1.console":
+            image = with_fault(image, "boot", tmp_path)
+        return command(emulator, kernel, image, accelerator, console)
+
+    monkeypatch.setattr(qemu, "_command", of_second_guest_at_fault)
+    monkeypatch.setattr(qemu, "HELLO_TIMEOUT_S", 8.0)
+    options = ["--set", "guests=2", "--set", "platform.accelerator=emulated", "--out", str(tmp_path / "out")]
+    assert main(["run", str(bulk), "--platform", "qemu-virtio", *options]) == 3
+    assert "no usable trial: guest1: no hello within 8 s" in capsys.readouterr().err
+    assert Result.open(tmp_path / "out").query("SELECT * FROM trials").num_rows == 0
 
 
 def test_a_kernel_without_sctp_is_refused_before_anything_starts(

@@ -125,8 +125,8 @@ fn a_paced_sender_keeps_its_rate() {
             let messages = sent["messages"].as_u64().unwrap();
             assert!((300..=400).contains(&messages), "{sent}");
             let goodput = came["goodput_mbps"].as_f64().unwrap();
-            // One message more may fall into a window that begins with one.
-            assert!((6.0..=8.03).contains(&goodput), "{came}");
+            // What a sender that was held up makes up for may fall into the window.
+            assert!((6.0..=9.0).contains(&goodput), "{came}");
         }
         if protocol == "udp" {
             for member in ["lost", "duplicated", "reordered"] {
