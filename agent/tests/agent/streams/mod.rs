@@ -97,9 +97,12 @@ pub fn now() -> Value {
     json!({"quiet_ms": 0, "limit_ms": 0})
 }
 
-/// Returns once measured bytes have come.
+/// Returns once measured bytes of every flow have come.
 pub fn await_arrivals(ends: &mut Ends) {
-    await_counts(ends, |came| !came["flows"][0]["first_ns"].is_null());
+    await_counts(ends, |came| {
+        let mut flows = came["flows"].as_array().unwrap().iter();
+        flows.all(|flow| !flow["first_ns"].is_null())
+    });
 }
 
 /// Returns once what the receiver tells is as it should be.
