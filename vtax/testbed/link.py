@@ -79,17 +79,24 @@ def tag_inside(end: LinkEnd) -> None:
     set_offload(end.namespace, end.interface, TAGS, False)
 
 
-def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, limit_bytes: int = LIMIT_BYTES) -> None:
+def shape(
+    end: LinkEnd,
+    link_mbps: float | None,
+    flow_control: bool,
+    limit_bytes: int = LIMIT_BYTES,
+    burst_bytes: int = BURST_BYTES,
+) -> None:
     """Give what `end` sends the link's rate (layer 1; None is unlimited) and its answer to a full far ring.
 
     With flow control a queue holds back what the far ring has no room for, and with it the sender. Without, the
-    frame is dropped there and then: loss at the hop "UUT ingress". A shaped veth always holds back.
+    frame is dropped there and then: loss at the hop "UUT ingress". A shaped veth always holds back. A burst of
+    `burst_bytes` takes no time on it.
     """
     if link_mbps is not None:
         _run(
             end.namespace,
             f"tc qdisc replace dev {end.interface} root handle {SHAPER} tbf rate {round(link_mbps * 1e6)}bit "
-            f"burst {BURST_BYTES} limit {limit_bytes} overhead {OVERHEAD_BYTES}",
+            f"burst {burst_bytes} limit {limit_bytes} overhead {OVERHEAD_BYTES}",
         )
     elif flow_control:
         _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")

@@ -3,10 +3,13 @@
 from vtax.campaign.ends import End, EndsPath
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import SERVER
+from vtax.testbed.shared import SharedTestbed
 
 
 class EchoPath(EndsPath):
     """A path whose other ends are the hosts behind the guests."""
+
+    testbed: SharedTestbed
 
     def other_end(self, stream: StreamAddresses) -> End:
         """The server."""
