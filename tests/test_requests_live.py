@@ -86,5 +86,5 @@ def test_idle_cpus_stay_out_of_deep_sleep_whoever_asks(
 
 
 def test_guests_with_kernels_of_their_own_answer_each_other(tmp_path: Path) -> None:
-    result = measured(tmp_path, "qemu-virtio", "placement=inter-host", "transport=tcp,sctp")
-    assert_answered(result, cells=2)
+    result = measured(tmp_path, "uml,qemu-virtio", "placement=inter-host", "transport=tcp,sctp")
+    assert_answered(result, cells=4)
