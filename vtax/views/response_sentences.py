@@ -30,9 +30,8 @@ def _sentence(platform: Platform, responses: Sequence[Responses], added: Sequenc
     ends = list({row.message_bytes: row for row in (here[0], here[-1])}.values())
     share = max(row.left_out for row in ends)
     told = listed([_clause(row, added) for row in ends])
-    return Sentence(
-        platform.name, group_of(platform), f"with {first.label} answers {told}; {left_out_words(share)}."
-    )
+    text = f"answers {told}, with {first.label}; {left_out_words(share)}."
+    return Sentence(platform.name, group_of(platform), text)
 
 
 def _clause(row: Responses, added: Sequence[AddedTime]) -> str:
@@ -48,7 +47,7 @@ def _clause(row: Responses, added: Sequence[AddedTime]) -> str:
 def _added(row: AddedTime) -> str:
     found, form = row.added_ns, numbers.microseconds
     if found.has_interval and found.includes(0.0):
-        return f"no different from {row.reference} {bracket(found, numbers.signed(form))}"
+        return f"with no difference found from {row.reference} {bracket(found, numbers.signed(form))}"
     change = f"{form(abs(found.value))} µs {'more' if found.value > 0 else 'less'}"
     return f"{change} than {row.reference} {bracket(found, numbers.signed(form))}"
 

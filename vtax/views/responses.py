@@ -73,7 +73,7 @@ class ResponseSetting:
     @property
     def label(self) -> str:
         """As a table's caption and a panel's title say it."""
-        answers = f"{self.response_bytes}-byte answers" if self.response_bytes else "answers as long"
+        answers = f"{self.response_bytes}-byte answers" if self.response_bytes else "answers of equal length"
         rate = [f"{self.requests_per_s:g} a second"] if self.requests_per_s else []
         levels = [f"{name} = {value}" for name, value in self.further]
         return ", ".join([f"{self.transport.upper()} {self.placement}", answers, *rate, *levels])

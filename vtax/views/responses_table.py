@@ -39,7 +39,6 @@ def responses_table(summary: Summary) -> Table:
             Column("mean", "µs", numeric=True),
             Column("s.d.", "µs", numeric=True),
             Column("failed", "%", numeric=True),
-            Column("answered", "1/s", numeric=True),
             N,
             LEFT_OUT,
         ),
@@ -53,12 +52,11 @@ def responses_table(summary: Summary) -> Table:
                     mean_number(row.mean_ns, numbers.microseconds),
                     Number(UNKNOWN if row.deviation_ns is None else numbers.microseconds(row.deviation_ns)),
                     mean_number(row.failed_ratio, numbers.ratio_as_percent),
-                    mean_number(row.per_s, numbers.whole),
                     count(row.failed_ratio),
                     left_out(row.left_out),
                 ),
             ),
-            *_published(summary, RESPONSE_TIME, columns=8),
+            *_published(summary, RESPONSE_TIME, [Number("")] * 4),
         ),
     )
 
@@ -115,21 +113,22 @@ def added_times_table(summary: Summary, emulated: bool = False) -> Table:
         ),
         sections=(
             *sections(rows, lambda row: heading(summary, row), _added),
-            *(() if emulated or not rows else _published(summary, ADDED, columns=6)),
+            *(() if emulated or not rows else _published(summary, ADDED, [Number(""), Number(""), ""])),
         ),
     )
 
 
 def response_cpu_table(summary: Summary) -> Table:
-    """What it takes of the guest's host, and what TCP sent again."""
+    """How many are answered, what it takes of the guest's host, and what TCP sent again."""
     return Table(
         name="response-cpu",
-        title="CPU and retransmissions of requests",
+        title="Rate, CPU and retransmissions of requests",
         note="CPU is all but idle time of the CPUs of the answering guest and its host, as the kernel counts it; 100 = "
         "one CPU. Retransmissions are the asking end's in a trial.",
         columns=(
             Column("platform"),
             REQUEST,
+            Column("answered", "1/s", numeric=True),
             Column("CPU", "%", numeric=True),
             Column("retransmissions", "segments", numeric=True),
             N,
@@ -141,6 +140,7 @@ def response_cpu_table(summary: Summary) -> Table:
             lambda row: (
                 row.platform,
                 str(row.message_bytes),
+                mean_number(row.per_s, numbers.whole),
                 mean_number(row.host_percent, numbers.percent),
                 mean_number(row.retransmissions, numbers.mbps),
                 count(row.failed_ratio),
@@ -167,17 +167,16 @@ def _sources(summary: Summary, quantity: str) -> str:
     return f" Published numbers are of other hardware: no ratio is formed. {sources}." if sources else ""
 
 
-def _published(summary: Summary, quantity: str, columns: int) -> tuple[Section, ...]:
-    """The paper's rows, a section a figure; the columns behind the time stay empty."""
+def _published(summary: Summary, quantity: str, rest: Sequence[Cell]) -> tuple[Section, ...]:
+    """The paper's rows, a section a figure; `rest` are the columns behind the time."""
 
     def cells(row: PublishedTime) -> Sequence[Cell]:
         time = " ".join(filter(None, (row.relation, numbers.microseconds(float(row.value_ms) * 1e6))))
-        known: tuple[Cell, ...] = (row.setup, row.messages, Number(time))
-        return (*known, *([Number("")] * (columns - len(known))))
+        return (row.setup, row.messages, Number(time), *rest)
 
     rows = [row for row in summary.published_times if row.quantity == quantity]
     return sections(
         rows,
-        lambda row: f"{row.transport} {row.placement}, published ({row.section}): {row.hardware}",
+        lambda row: f"{row.placement}, {row.transport}, published ({row.section}): {row.hardware}",
         cells,
     )
