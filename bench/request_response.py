@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.ends import End, Ends, made_ends
 from bench.figure import Figure, Section, sample_text
+from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.machine.ownership import process_start, stop_process
 from vtax.statistics.paired import paired_ratio
 
@@ -32,7 +33,6 @@ One message under way at a time, answered by as many bytes, over a veth pair bet
 Both tools block in their sockets and leave {WARMUP_S:g} s of warm-up out; {ROUNDS} rounds of {SECONDS} s by turns, each
 tool first in every other round. Compared are means of the round trip.
 """
-CPU_LATENCY = Path("/dev/cpu_dma_latency")
 
 
 class PeerFailed(Exception):  # noqa: N818 - it states what the peer did
@@ -49,6 +49,7 @@ class RoundTrip:
 
 def run(directory: Path) -> Section:
     """Measure every protocol and message size; logs go to `directory`."""
+    # For both tools, as the requester does for itself.
     with made_ends(directory) as ends, cpu_latency_held():
         figures = tuple(
             compare(ends, protocol, message_bytes, directory)
@@ -92,17 +93,6 @@ def compare(ends: Ends, protocol: str, message_bytes: int, directory: Path, roun
         ratio.high,
         ratio.high <= GREATEST_RATIO,
     )
-
-
-@contextlib.contextmanager
-def cpu_latency_held() -> Iterator[None]:
-    """Keep idle CPUs out of deep sleep for both tools, as the requester does for itself; where the kernel can."""
-    if not CPU_LATENCY.exists():
-        yield
-        return
-    with CPU_LATENCY.open("wb", buffering=0) as request:
-        request.write(bytes(4))
-        yield
 
 
 @contextlib.contextmanager

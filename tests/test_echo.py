@@ -77,7 +77,7 @@ def test_what_the_others_do_needs_no_other_testbed(tmp_path: Path) -> None:
         (
             "repetitions: 1",
             "repetitions: 5\nprecision: {relative_width: 0.1}",
-            "precision: precision is of what is carried, and echoes carry nothing; leave it out",
+            "precision: precision is of what is carried, and echo workloads are timed; leave it out",
         ),
     ],
 )

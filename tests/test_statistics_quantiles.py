@@ -39,6 +39,15 @@ def test_a_quantile_is_the_samples_to_three_digits(delays: list[int], q: float) 
         assert true <= found <= true * 1.001 + 1
 
 
+@given(DELAYS)
+def test_a_deviation_is_the_samples_to_three_digits(delays: list[int]) -> None:
+    found = decode(encode(np.array(delays))).deviation
+    if len(delays) < 2:
+        assert found is None
+    else:
+        assert found == pytest.approx(np.std(delays, ddof=1), abs=1.5 * (1 + 0.001 * max(delays)))
+
+
 @given(st.lists(DELAYS, max_size=4))
 def test_merging_is_counting_all_samples_together(parts: list[list[int]]) -> None:
     merged = merge([decode(encode(np.array(part))) for part in parts])

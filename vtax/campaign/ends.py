@@ -8,8 +8,9 @@ from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.guest import PEER, SERVER
+from vtax.testbed.guest import PEER, SERVER, GuestSpec
 from vtax.testbed.host import Host
+from vtax.testbed.pair import PairTestbed
 from vtax.testbed.shared import SharedTestbed
 
 READY_REPLIES = 200
@@ -17,6 +18,8 @@ READY_PER_S = 1000
 READY_LIMIT_S = 10.0
 READY_TRIAL = 0xFFFFFFFF
 """Trial number of what shows that a path is ready; trials count from 1."""
+
+EndsTestbed = SharedTestbed | PairTestbed
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,13 @@ class End:
 class EndsPath(Path):
     """A path with a pair of ends for each guest: its peer, and the other end of what the peer is asked for."""
 
-    testbed: SharedTestbed
+    testbed: EndsTestbed
 
     def __init__(
         self,
         preset: Preset,
         config: PlatformConfig,
-        testbed: SharedTestbed,
+        testbed: EndsTestbed,
         protocols: Sequence[str],
         samples_hz: int,
     ) -> None:
@@ -69,8 +72,8 @@ class EndsPath(Path):
         begun = self.testbed.uut.counters([])["at_s"]
         try:
             hello_s = self.start_guests()
-            self.ends = [(self._make_peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
-            self.cpu_meter.open(self.testbed.source, self.ends[0][0].agent)
+            self.ends = [(self.peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
+            self.cpu_meter.open(self.testbed.source, self.meter)
             for peer, other in self.ends:
                 self._wait_ready(peer, other)
             self.set_egress()
@@ -86,27 +89,40 @@ class EndsPath(Path):
         """The end that a stream's peer is to reach; its agent runs when this returns."""
         raise NotImplementedError
 
-    def make_server(self, stream: StreamAddresses) -> End:
-        """The end behind a guest that is a router, with an agent of its own."""
+    def peer(self, stream: StreamAddresses) -> End:
+        """A stream's peer: outside the guests' host, with an agent of its own."""
         testbed, number = self.testbed, stream.stream
-        configuration = testbed.server_configuration(stream)
-        return self._make_far_end(
-            testbed.sink, f"{SERVER}{number}", configuration, f"snk{number}", stream.sink_ip
+        configuration = testbed.peer_configuration(stream)
+        return self.make_far_end(
+            testbed.source, f"{PEER}{number}", configuration, f"src{number}", stream.source_ip
         )
 
-    def _make_far_end(
+    @property
+    def meter(self) -> str:
+        """The agent on the source's host that samples the CPUs."""
+        return self.ends[0][0].agent
+
+    def guest_end(self, guest: GuestSpec, address: str) -> End:
+        """An end that is a guest itself, at its first NIC."""
+        state = guest.host.guest_state(guest.name)
+        nics = {nic["mac"]: nic["interface"] for nic in state["interfaces"]}
+        own_kernel = self.preset.platform().own_kernel
+        return End(
+            guest.host,
+            guest.name,
+            nics[guest.interfaces[0]["mac"]],
+            address,
+            0 if own_kernel else guest.host.cpus["guests"][0],
+            not own_kernel,
+        )
+
+    def make_far_end(
         self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
     ) -> End:
+        """An end with an agent of its own, on a host that has the agents' CPUs."""
         host.start_agent(agent, "agents")
         host.call(agent, "guest.configure", configuration)
         return End(host, agent, interface, address, self.testbed.settings.cpus["agents"][0], True)
-
-    def _make_peer(self, stream: StreamAddresses) -> End:
-        testbed, number = self.testbed, stream.stream
-        configuration = testbed.peer_configuration(stream)
-        return self._make_far_end(
-            testbed.source, f"{PEER}{number}", configuration, f"src{number}", stream.source_ip
-        )
 
     def _wait_ready(self, peer: End, other: End) -> None:
         """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
@@ -130,3 +146,17 @@ class EndsPath(Path):
                     f"({told['lost']} lost)\n{self.last_words()}"
                 )
         peer.call("echo.close", {})
+
+
+class SharedEndsPath(EndsPath):
+    """A path behind one link that all guests share; a server is behind each guest that is a router."""
+
+    testbed: SharedTestbed
+
+    def make_server(self, stream: StreamAddresses) -> End:
+        """The end behind a guest that is a router, with an agent of its own."""
+        testbed, number = self.testbed, stream.stream
+        configuration = testbed.server_configuration(stream)
+        return self.make_far_end(
+            testbed.sink, f"{SERVER}{number}", configuration, f"snk{number}", stream.sink_ip
+        )

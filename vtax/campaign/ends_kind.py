@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from vtax.campaign.ends import EndsPath
+from vtax.campaign.ends import EndsPath, EndsTestbed
 from vtax.campaign.kind import settings_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
@@ -14,17 +14,17 @@ from vtax.testbed.shared import SharedTestbed
 
 
 class EndsKind:
-    """A kind on the shared testbed that knows nothing beforehand: ends find their own rates."""
+    """A kind that knows nothing beforehand: ends find their own rates. On the shared testbed unless it says so."""
 
     path_class: ClassVar[type[EndsPath]]
 
     def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
-        self._cpus = cpus
+        self.cpus = cpus
 
     def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
         """Links of veth pairs."""
         for cell in cells:
-            if problem := settings_of(cell, self._cpus).problem():
+            if problem := settings_of(cell, self.cpus).problem():
                 raise scenario.error("flow_control", cell.testbed.flow_control, problem)
 
     def prepare(
@@ -34,11 +34,13 @@ class EndsKind:
         return []
 
     def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> EndsPath:
-        """With as many guests as the plot has."""
-        first = plot.cells[0]
-        settings = settings_of(first, self._cpus)
-        forwards = first.workload.guests_forward
-        testbed = SharedTestbed(settings, first.testbed.guests, owned, forwards=forwards)
+        """As the cells of the plot have it."""
+        testbed = self.testbed(plot.cells[0], owned)
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
         samples_hz = max(cell.workload.cpu_samples_hz for cell in plot.cells)
         return self.path_class(preset, config, testbed, protocols, samples_hz)
+
+    def testbed(self, cell: Cell, owned: OwnershipRecord) -> EndsTestbed:
+        """With as many guests as a cell has, all behind one link."""
+        settings = settings_of(cell, self.cpus)
+        return SharedTestbed(settings, cell.testbed.guests, owned, forwards=cell.workload.guests_forward)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from vtax.campaign.sampling import CpuMeter
 from vtax.platforms import PlatformConfig, Preset
-from vtax.testbed.local import LocalTestbed
+from vtax.testbed.guest import GuestSpec
+from vtax.testbed.host import Host
+from vtax.testbed.settings import LocalSettings
 
 
 class PathFailed(Exception):  # noqa: N818 - it states what the path did
@@ -24,6 +26,24 @@ class PathFacts:
     """What is not as one might expect, a sentence each."""
 
 
+class Testbed(Protocol):
+    """What every path wants of its testbed."""
+
+    settings: LocalSettings
+    uut: Host
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """All hosts."""
+
+    @property
+    def guests(self) -> list[GuestSpec]:
+        """The guests, on whichever host."""
+
+    def close(self) -> None:
+        """Take everything down."""
+
+
 class Path:
     """Built by `open`, measured by trials, taken down by `close`; `open` again after a guest has died."""
 
@@ -31,7 +51,7 @@ class Path:
         self,
         preset: Preset,
         config: PlatformConfig,
-        testbed: LocalTestbed,
+        testbed: Testbed,
         protocols: Sequence[str],
         samples_hz: int,
     ) -> None:
@@ -59,17 +79,16 @@ class Path:
 
     def start_guests(self) -> float:
         """Start and configure every guest; returns the longest time to a hello, in seconds."""
-        uut = self.testbed.uut
         if (host_weight := self._config.weight_of_host) is not None:
-            uut.weigh(host_weight)
+            self.testbed.uut.weigh(host_weight)
         hellos = []
         for guest in self.testbed.guests:
-            started = uut.start_guest(
+            started = guest.host.start_guest(
                 guest.name, self.preset.kind, self._config.model_dump(), guest.nics, self._protocols
             )
             hellos.append(started["hello_s"])
             configuration = guest.configuration(started["modules"])
-            uut.call(guest.name, "guest.configure", configuration, timeout_s=30.0)
+            guest.host.call(guest.name, "guest.configure", configuration, timeout_s=30.0)
         return float(max(hellos))
 
     def set_egress(self) -> None:
@@ -77,11 +96,11 @@ class Path:
         if (qdisc := self._config.egress) is not None:
             for guest in self.testbed.guests:
                 parameters = {"macs": guest.egress_macs, "qdisc": qdisc}
-                self.testbed.uut.call(guest.name, "guest.set_egress_qdisc", parameters)
+                guest.host.call(guest.name, "guest.set_egress_qdisc", parameters)
 
     def guest_states(self) -> dict[str, dict[str, Any]]:
         """How the guests stand, by name; see Host.guest_state."""
-        return {name: self.testbed.uut.guest_state(name) for name in self.guests}
+        return {guest.name: guest.host.guest_state(guest.name) for guest in self.testbed.guests}
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on on the UUT's host; see Host.surroundings."""
@@ -120,7 +139,7 @@ class Path:
 
     def last_words(self) -> str:
         """The last lines of the guests' consoles."""
-        words = (self.testbed.uut.last_words(name) for name in self.guests)
+        words = (guest.host.last_words(guest.name) for guest in self.testbed.guests)
         return "\n".join(said for said in words if said)
 
     def interface_counters(self) -> dict[str, dict[str, Any]]:

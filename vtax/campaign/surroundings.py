@@ -1,6 +1,6 @@
 """What the machine and others on it did to a trial: stolen and taken CPU time, a stepped clock."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict, graded
@@ -10,7 +10,7 @@ STOLEN = "CPU time stolen from the UUT by the machine below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took for certain."""
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
-"""Share of the UUT's CPU time that other processes took."""
+"""Share of the UUT's CPU time, or of the far end's, that other processes took."""
 CLOCK_STEP_NS = 100_000_000
 """Time of day that moved this far against the monotonic clock was stepped."""
 
@@ -18,7 +18,7 @@ CLOCK_STEP_NS = 100_000_000
 def surroundings_findings(measured: Observed) -> Iterator[Finding]:
     """Findings on what was around a complete trial."""
     yield from _stolen(measured)
-    yield from _taken(measured)
+    yield from taken_findings(measured, measured.cpu[1]["idle_s"] if measured.cpu else (), "the UUT")
     yield from _clock(measured)
 
 
@@ -48,21 +48,21 @@ def _stolen(measured: Observed) -> Iterator[Finding]:
     yield from graded(share, STEAL_SUSPECT, STEAL_INVALID, STOLEN)
 
 
-def _taken(measured: Observed) -> Iterator[Finding]:
-    if measured.surroundings is None or measured.cpu is None:
+def taken_findings(measured: Observed, cpus: Collection[int], whose: str) -> Iterator[Finding]:
+    """What other processes took of the CPUs that are somebody's."""
+    if measured.surroundings is None:
         return
     before, after = measured.surroundings
-    uut_cpus = measured.cpu[1]["idle_s"]
     taken_s = {
         process: used["cpu_s"] - before["others"].get(process, {"cpu_s": 0.0})["cpu_s"]
         for process, used in after["others"].items()
-        if used["cpu"] in uut_cpus
+        if used["cpu"] in cpus
     }
     if not taken_s:
         return
-    available_s = (after["at_s"] - before["at_s"]) * len(uut_cpus)
+    available_s = (after["at_s"] - before["at_s"]) * len(cpus)
     most = after["others"][max(taken_s, key=lambda process: taken_s[process])]
-    what = f"CPU time taken from the UUT by other processes, most by {most['name']} (process {most['pid']})"
+    what = f"CPU time taken from {whose} by other processes, most by {most['name']} (process {most['pid']})"
     yield from graded(sum(taken_s.values()) / available_s, TAKEN_SUSPECT, TAKEN_INVALID, what)
 
 

@@ -140,7 +140,7 @@ class Kind:
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """Its kernel's package must have the modules."""
         for module in protocols:
-            _load_order(fetch_uml(), module)
+            _files(fetch_uml(), module)
 
     def start(self, plan: GuestPlan) -> UmlGuest:
         """Open the taps, attach them to their ports, start the kernel and wait for hello."""
@@ -193,6 +193,10 @@ class Kind:
         return guest
 
 
+USES = {"sctp": ("hmac",)}
+"""What a module has its kernel ask modprobe for when it is used: guests have none."""
+
+
 @cache
 def fetch_uml() -> Path:
     """The unpacked tree of the newest package that can be had; looked up once a run. Raises PlatformUnusable."""
@@ -210,12 +214,20 @@ PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
 
 def _image(tree: Path, modules: Sequence[str]) -> Path:
     """The guest's initramfs. The drivers are built in; queueing disciplines and protocols are not."""
-    return pack_image({"control": [], **{module: _load_order(tree, module) for module in modules}})
+    return pack_image({"control": [], **{module: _files(tree, module) for module in modules}})
+
+
+def _files(tree: Path, name: str) -> list[Path]:
+    """Files to insert so that a module can be used."""
+    return [path for module in (*USES.get(name, ()), name) for path in _load_order(tree, module)]
 
 
 def _load_order(tree: Path, name: str) -> list[Path]:
-    """Files to insert for a module, what it needs first (modules.dep of depmod(8))."""
+    """Files to insert for a module, what it needs first (modules.dep of depmod(8)); none for one that is built in."""
     (modules,) = (tree / "usr/lib/uml/modules").iterdir()
+    built_in = (modules / "modules.builtin").read_text().splitlines()
+    if any(Path(line).name == f"{name}.ko" for line in built_in):
+        return []
     for line in (modules / "modules.dep").read_text().splitlines():
         module, _, needed = line.partition(":")
         if Path(module).name == f"{name}.ko":

@@ -73,8 +73,23 @@ TRIALS: Final = Table(
             "message_bytes",
             INT32,
             "byte",
-            "what is handed to the kernel at once; null for plain frames and for the transport's default",
+            "what is handed to the kernel at once, or a request's length; null for plain frames and for the "
+            "transport's default",
         ),
+        Column(
+            "response_bytes",
+            INT32,
+            "byte",
+            "length of the answer to a request; null for as long as the request, and for all else",
+        ),
+        Column(
+            "placement",
+            STRING,
+            "",
+            "who asks a guest: guest-to-peer, inter-host or intra-host; of raw, the hosts themselves",
+        ),
+        Column("loop", STRING, "", "of requests: closed or open"),
+        Column("requests_per_s", DOUBLE, "requests/s", "rate of an open loop; null for all else"),
         Column("payload_bytes", INT32, "byte", "payload of an echo; null for all else"),
         Column("interval_ms", DOUBLE, "ms", "from one echo to the next; null for all else"),
         Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
@@ -187,7 +202,12 @@ FLOWS: Final = Table(
             "blocked", INT64, "times", "the source's socket had no room: its link or the far ring was full"
         ),
         Column("burst_frames", INT64, "frames", "most frames that the source sent at once"),
-        Column("retransmissions", INT64, "segments", "sent again by the transport; null for plain frames"),
+        Column(
+            "retransmissions",
+            INT64,
+            "segments",
+            "sent again by the transport, of requests by who asks; null for plain frames",
+        ),
         Column("rtt_ns", DOUBLE, "ns", "TCP's smoothed round trip at the end; null for all else"),
         Column(
             "transactions",
@@ -198,17 +218,33 @@ FLOWS: Final = Table(
         Column(
             "failed", INT64, "transactions", "request-response pairs not completed; null for one-way traffic"
         ),
-        Column("probes_sent", INT64, "probes", "frames or echoes whose delay was to be taken"),
+        Column("probes_sent", INT64, "probes", "frames, echoes or requests whose delay was to be taken"),
         Column(
-            "latency_count", INT64, "samples", "samples of delay: one way of frames, round trip of echoes"
+            "latency_count",
+            INT64,
+            "samples",
+            "samples of delay: one way of frames, round trip of echoes and requests",
         ),
         Column("latency_min_ns", DOUBLE, "ns", "least delay"),
-        Column("latency_mean_ns", DOUBLE, "ns", "mean delay; of echoes, of those that were answered"),
+        Column(
+            "latency_mean_ns", DOUBLE, "ns", "mean delay; of echoes and requests, of those that were answered"
+        ),
+        Column(
+            "latency_deviation_ns",
+            DOUBLE,
+            "ns",
+            "standard deviation of the delay of requests that were answered; null for all else",
+        ),
         Column("latency_p50_ns", DOUBLE, "ns", "median delay; null below 20 samples"),
         Column("latency_p90_ns", DOUBLE, "ns", "90% quantile of delay; null below 100 samples"),
         Column("latency_p99_ns", DOUBLE, "ns", "99% quantile of delay; null below 1,000 samples"),
         Column("latency_p999_ns", DOUBLE, "ns", "99.9% quantile of delay; null below 10,000 samples"),
-        Column("latency_max_ns", DOUBLE, "ns", "greatest delay; of echoes, of those that were answered"),
+        Column(
+            "latency_max_ns",
+            DOUBLE,
+            "ns",
+            "greatest delay; of echoes and requests, of those that were answered",
+        ),
         Column("pdv_p99_ns", DOUBLE, "ns", "99% quantile of delay beyond the least; null as latency_p99_ns"),
         Column(
             "pdv_p999_ns", DOUBLE, "ns", "99.9% quantile of delay beyond the least; null as latency_p999_ns"

@@ -13,7 +13,7 @@ from vtax.scenario.fields import Scalar
 from vtax.scenario.keys import Key, Section
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
-from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, WorkloadKeys
+from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Requests, WorkloadKeys
 
 MAX_CELLS = 100_000
 
@@ -71,6 +71,13 @@ class Cell:
         """The same of echoes."""
         if not isinstance(self.workload, Echo):
             raise TypeError(f"{self.key} is {self.workload.kind}, not echo")
+        return self.workload
+
+    @property
+    def requests(self) -> Requests:
+        """The same of requests."""
+        if not isinstance(self.workload, Requests):
+            raise TypeError(f"{self.key} is {self.workload.kind}, not requests")
         return self.workload
 
     @property

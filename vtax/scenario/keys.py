@@ -19,6 +19,10 @@ SHORT_NAMES = {
     "direction": "workload.direction",
     "transport": "workload.transport",
     "message_bytes": "workload.message_bytes",
+    "response_bytes": "workload.response_bytes",
+    "placement": "workload.placement",
+    "loop": "workload.loop",
+    "requests_per_s": "workload.requests_per_s",
     "payload_bytes": "workload.payload_bytes",
     "interval_ms": "workload.interval_ms",
     "others": "workload.others",
@@ -32,10 +36,8 @@ SHORT_NAMES = {
     "host_weight": "platform.host_weight",
 }
 
-ENCAPSULATION_KEYS = ("ip_version", "vlan")
-"""Keys of the workload that the interfaces of the testbed and the guest are set up for."""
-ROLE_KEYS = ("direction",)
-"""Keys of the workload that make guests end hosts or routers."""
+BUILT_FOR_KEYS = ("ip_version", "vlan", "direction", "placement")
+"""Keys of the workload that testbed and guests are set up for."""
 
 _WORKLOAD_KEYS = dict.fromkeys(
     name for kind in KINDS.values() for name in kind.model_fields if name != "kind"
@@ -96,4 +98,4 @@ class Key:
     @property
     def whole_plot(self) -> bool:
         """Whether another value needs another testbed or guest."""
-        return self.section != "workload" or self.name in (*ENCAPSULATION_KEYS, *ROLE_KEYS)
+        return self.section != "workload" or self.name in BUILT_FOR_KEYS

@@ -10,6 +10,8 @@ from vtax.scenario.workloads.forwarding import MAX_FPS
 from vtax.units import fps
 
 LOAD = Key("workload", "intended_mbps")
+TIMED = ("echo", "requests")
+"""Kinds that carry nothing worth a rate."""
 
 
 def check_modes(
@@ -21,8 +23,10 @@ def check_modes(
     if file.precision and file.precision.least > file.repetitions:
         problem = f"{file.precision.least} is too large; allowed: at most repetitions, {file.repetitions}"
         raise document.error(("precision", "least"), problem)
-    if file.precision and file.workload.kind == "echo":
-        problem = "precision is of what is carried, and echoes carry nothing; leave it out"
+    if file.precision and file.workload.kind in TIMED:
+        problem = (
+            f"precision is of what is carried, and {file.workload.kind} workloads are timed; leave it out"
+        )
         raise document.error(("precision",), problem)
     loads = next((factor.values for factor in factors if factor.key == LOAD), ())
     if file.precision and file.precision.of == "maximum" and len(loads) < 2:

@@ -49,6 +49,14 @@ class Distribution:
         """Samples and lost packets together."""
         return self.samples + self.lost
 
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of the samples, to the width of their buckets; None of fewer than two."""
+        if self.samples < 2:
+            return None
+        mean = np.average(self.values, weights=self.counts)
+        return math.sqrt(float(self.counts @ (self.values - mean) ** 2) / (self.samples - 1))
+
     def lies_in_the_lost(self, q: float) -> bool:
         """Whether quantile q is beyond every sample: a share of 1 - q or more was lost."""
         return self.lost > 0 and self.samples <= _share(q, self.sent)

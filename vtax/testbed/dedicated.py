@@ -45,7 +45,8 @@ class DedicatedTestbed:
                 interface_towards_source(self.settings, stream, stream.uut_in_mac),
                 interface_towards_sink(self.settings, stream, stream.uut_out_mac),
             ]
-        return [GuestSpec(GUEST, nics, interfaces, True, [stream.uut_out_mac for stream in self.streams])]
+        leaves_by = [stream.uut_out_mac for stream in self.streams]
+        return [GuestSpec(GUEST, self.uut, nics, interfaces, True, leaves_by)]
 
     def build(self, port_kind: str) -> None:
         """Make hosts, agents, links and ports; the UUT's ingress gets a context of its own."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.host import Host
 from vtax.testbed.settings import LocalSettings
 
 GUEST = "guest"
@@ -27,6 +28,7 @@ class GuestSpec:
     """A guest before it is started."""
 
     name: str
+    host: Host
     nics: list[dict[str, Any]]
     """As Host.start_guest takes them."""
     interfaces: list[dict[str, Any]]

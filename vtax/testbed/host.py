@@ -39,7 +39,8 @@ class Host:
         self.name = name
         self.namespace = Namespace(f"{record.run}-{name}")
         self._record = record
-        self._cpus = cpus
+        self.cpus = cpus
+        """By role."""
         self._agents: dict[str, Agent] = {}
         self._guests: dict[str, Guest] = {}
         self._ports: dict[str, Port] = {}
@@ -55,7 +56,7 @@ class Host:
     def start_agent(self, name: str, cpus: str) -> dict[str, Any]:
         """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`); returns its hello."""
         log = self._record.scratch / f"{name}.log"
-        agent = start_agent(name, netns=self.namespace.path, cpus=self._cpus[cpus], log=log)
+        agent = start_agent(name, netns=self.namespace.path, cpus=self.cpus[cpus], log=log)
         self._record.add_process(agent.process.pid, name)
         self._agents[name] = agent
         return agent.wait_hello(5.0)
@@ -94,7 +95,7 @@ class Host:
     def give_ingress_context(self, interface: str, cpus: str = "host") -> None:
         """Poll a link's end by a kernel thread of its own on the CPUs of a role."""
         name = f"ingress {interface}" if cpus == "host" else f"{self.name} {interface}"
-        self._ingress_threads[name] = thread_ingress(self.namespace, interface, self._cpus[cpus])
+        self._ingress_threads[name] = thread_ingress(self.namespace, interface, self.cpus[cpus])
 
     def weigh(self, host_weight: int) -> None:
         """Have the host's ingress threads weigh so much against each guest that is started from now on."""
@@ -121,7 +122,7 @@ class Host:
             config=chosen,
             nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
             host=self.namespace,
-            cpus=self._cpus["guests"],
+            cpus=self.cpus["guests"],
             record=self._record,
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),

@@ -87,17 +87,23 @@ def shape(end: LinkEnd, link_mbps: float | None, flow_control: bool) -> None:
     With flow control a queue holds back what the far ring has no room for, and with it the sender. Without, the
     frame is dropped there and then: loss at the hop "UUT ingress". A shaped veth always holds back.
     """
-    _shape(end, link_mbps, flow_control, f"limit {LIMIT_BYTES}")
+    _shape(end, link_mbps, flow_control, f"burst {BURST_BYTES} limit {LIMIT_BYTES}")
 
 
-def shape_host(end: LinkEnd, link_mbps: float | None, flow_control: bool, mtu: int) -> None:
+def shape_host(
+    end: LinkEnd, link_mbps: float | None, flow_control: bool, mtu: int, burst_frames: int | None = None
+) -> None:
     """As `shape`, for a host that sends streams of its own: with the queue that hosts have.
+
+    So many frames take no time on it, as many as of `shape` unless `burst_frames` says how many.
 
     Their kernels hand over many segments at once, to which the bucket adds its overhead once: 1.5% more would pass than
     the link has. What is longer than its peak rate allows it cuts into frames first; the peak is beyond all rates.
     """
     longest = mtu + ETHERNET_BYTES + VLAN_TAG_BYTES + OVERHEAD_BYTES
-    _shape(end, link_mbps, flow_control, f"limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}")
+    burst_bytes = BURST_BYTES if burst_frames is None else burst_frames * longest
+    bucket = f"burst {burst_bytes} limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}"
+    _shape(end, link_mbps, flow_control, bucket)
 
 
 def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Sequence[str], mtu: int) -> None:
@@ -125,7 +131,7 @@ def _shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, bucket: st
         _run(
             end.namespace,
             f"tc qdisc replace dev {end.interface} root handle {SHAPER} tbf rate {round(link_mbps * 1e6)}bit "
-            f"burst {BURST_BYTES} overhead {OVERHEAD_BYTES} {bucket}",
+            f"overhead {OVERHEAD_BYTES} {bucket}",
         )
     elif flow_control:
         _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")

@@ -128,7 +128,7 @@ class SharedTestbed:
             interfaces.append(interface_towards_sink(self.settings, stream, own.uut_out_mac))
         leaves_by = own.uut_out_mac if self.forwards else own.uut_in_mac
         name = guest_name(stream.stream, len(self.streams))
-        return GuestSpec(name, nics, interfaces, self.forwards, [leaves_by])
+        return GuestSpec(name, self.uut, nics, interfaces, self.forwards, [leaves_by])
 
     def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """Parameters of `guest.configure` of the agent that answers for a stream's far end."""

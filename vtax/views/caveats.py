@@ -12,6 +12,7 @@ from vtax.views.echoes import Echoes
 from vtax.views.estimate import Estimate
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
+from vtax.views.responses import Responses
 from vtax.views.sharing import Sharing
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Maximum, Throughput
@@ -43,18 +44,18 @@ def caveats(
     cells: Sequence[CellVerdict],
     reached: Sequence[Reached],
     sharing: Sharing,
-    echoes: Sequence[Echoes],
+    timed: Sequence[Echoes | Responses],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
     rates = [
         *(row.received_mbps for row in throughput),
         *(row.aggregate_mbps for row in sharing.goodput),
-        *(row.mean_ns for row in echoes if row.mean_ns is not None),
+        *(row.mean_ns for row in timed if row.mean_ns is not None),
     ]
     measured = {
         *(row.platform for row in throughput),
         *(row.platform for row in sharing.goodput),
-        *(row.platform for row in echoes if row.is_usable),
+        *(row.platform for row in timed if row.is_usable),
     }
     return [
         *_incomplete(provenance),

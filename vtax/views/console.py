@@ -13,6 +13,12 @@ from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.echoes_table import echoes_table
 from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.published_table import published_table
+from vtax.views.responses_table import (
+    added_times_table,
+    response_cpu_table,
+    response_quantiles_table,
+    responses_table,
+)
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
@@ -41,12 +47,17 @@ def print_summary(summary: Summary, console: Console) -> None:
         published_table(summary),
         routers_table(summary),
         echoes_table(summary),
+        responses_table(summary),
+        response_quantiles_table(summary),
+        response_cpu_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
         tax_tables.tax_by_load(summary),
+        added_times_table(summary),
         tax_tables.tax_of_maximum(summary, emulated=True),
         tax_tables.tax_by_load(summary, emulated=True),
+        added_times_table(summary, emulated=True),
     ):
         _print_table(table, page)
     caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]

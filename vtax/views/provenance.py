@@ -9,7 +9,7 @@ from typing import Any
 from vtax.results import Result
 
 SHARED_CORE = "shared-core"
-FORWARDING, BULK, ECHO = "forwarding", "bulk", "echo"
+FORWARDING, BULK, ECHO, REQUESTS = "forwarding", "bulk", "echo", "requests"
 
 _ENVIRONMENTS = """
     SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials

@@ -22,6 +22,12 @@ from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
 from vtax.views.palette import styles
 from vtax.views.published_table import published_table
+from vtax.views.responses_table import (
+    added_times_table,
+    response_cpu_table,
+    response_quantiles_table,
+    responses_table,
+)
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
@@ -64,11 +70,13 @@ def render(summary: Summary) -> str:
         tax=_filled(
             tax_tables.tax_of_maximum(summary),
             tax_tables.tax_by_load(summary),
+            added_times_table(summary),
         ),
         asked=_filled(mode_tables.search_table(summary), mode_tables.precision_table(summary)),
         emulated_tax=_filled(
             tax_tables.tax_of_maximum(summary, emulated=True),
             tax_tables.tax_by_load(summary, emulated=True),
+            added_times_table(summary, emulated=True),
         ),
         shared=_filled(
             sharing_tables.goodput_table(summary),
@@ -78,10 +86,12 @@ def render(summary: Summary) -> str:
             published_table(summary),
             echoes_table(summary),
         ),
+        timed=_filled(responses_table(summary), response_quantiles_table(summary)),
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),
             routers_table(summary),
+            response_cpu_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
             tables.ledger_table(summary),

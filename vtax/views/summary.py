@@ -15,7 +15,16 @@ from vtax.views.echo_sentences import echo_sentences
 from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.losses import Loss, losses
 from vtax.views.precision import Reached, precision_reached
-from vtax.views.provenance import BULK, ECHO, FORWARDING, Platform, Provenance, read_provenance
+from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, Platform, Provenance, read_provenance
+from vtax.views.response_sentences import response_sentences
+from vtax.views.responses import (
+    AddedTime,
+    PublishedTime,
+    Responses,
+    added_times,
+    published_times,
+    read_responses,
+)
 from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
@@ -28,6 +37,7 @@ from vtax.views.verdicts import (
     VerdictCount,
     cell_verdicts,
     guests_verdicts,
+    request_verdicts,
     verdict_counts,
     verdict_totals,
 )
@@ -55,6 +65,9 @@ class Summary:
     published_routers: list[PublishedRate]
     echoes: list[Echoes]
     published_round_trips: list[PublishedRoundTrip]
+    responses: list[Responses]
+    added_times: list[AddedTime]
+    published_times: list[PublishedTime]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -64,7 +77,8 @@ class Summary:
     @property
     def has_usable(self) -> bool:
         """Whether any trial can be shown."""
-        return bool(self.throughput or self.sharing.goodput or any(row.is_usable for row in self.echoes))
+        timed: list[Echoes | Responses] = [*self.echoes, *self.responses]
+        return bool(self.throughput or self.sharing.goodput or any(row.is_usable for row in timed))
 
     @property
     def platforms(self) -> tuple[Platform, ...]:
@@ -84,6 +98,7 @@ def summarise(result: Result) -> Summary:
     cells = read_cells(result, names) if provenance.kind == FORWARDING else []
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
     echoes = read_echoes(result, names) if provenance.kind == ECHO else []
+    responses = read_responses(result, names) if provenance.kind == REQUESTS else []
     shared = sharing(result, bulk_cells, platforms)
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
@@ -96,12 +111,19 @@ def summarise(result: Result) -> Summary:
     changes = maximum_changes(found, platforms)
     costs = load_costs(compared, delays, platforms)
     verdicts = verdict_counts(result)
-    by_cell = [*cell_verdicts(cells), *guests_verdicts([*bulk_cells, *echoes])]
+    by_cell = [
+        *cell_verdicts(cells),
+        *guests_verdicts([*bulk_cells, *echoes]),
+        *request_verdicts(responses),
+    ]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
     routers = router_rates(result, cells)
+    added = added_times(responses, platforms)
+    timed: list[Echoes | Responses] = [*echoes, *responses]
     answers = {
         BULK: lambda: sharing_sentences(platforms, shared),
         ECHO: lambda: echo_sentences(platforms, echoes),
+        REQUESTS: lambda: response_sentences(platforms, responses, added),
         FORWARDING: lambda: sentences(found_of_frames),
     }
     return Summary(
@@ -123,9 +145,12 @@ def summarise(result: Result) -> Summary:
         published_routers=published_rates(result, routers),
         echoes=echoes,
         published_round_trips=published_round_trips(result, echoes),
+        responses=responses,
+        added_times=added,
+        published_times=published_times(result, responses),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=answers[provenance.kind](),
-        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached, shared, echoes),
+        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached, shared, timed),
     )

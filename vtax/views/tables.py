@@ -12,7 +12,7 @@ from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
-from vtax.views.provenance import FORWARDING
+from vtax.views.provenance import FORWARDING, REQUESTS
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
@@ -30,6 +30,7 @@ N = Column("n", numeric=True)
 LEFT_OUT = Column("left out", numeric=True)
 LOAD = Column("load", "Mbit/s")
 GUESTS = Column("guests")
+REQUEST = Column("request", "byte")
 
 
 class _Setting(Protocol):
@@ -61,7 +62,7 @@ def heading(summary: Summary, row: _Measured) -> str:
 
 def level_column(summary: Summary) -> Column:
     """The head of what cells of a setting differ by."""
-    return LOAD if summary.provenance.kind == FORWARDING else GUESTS
+    return {FORWARDING: LOAD, REQUESTS: REQUEST}.get(summary.provenance.kind, GUESTS)
 
 
 def maximum_table(summary: Summary) -> Table:

@@ -20,13 +20,17 @@ _PALE = "rgba(255,255,255,0.55)"
 
 @dataclass(frozen=True)
 class Point:
-    """An estimate at a place on the x axis; the hover text calls it `where`, and what it is of, `part`."""
+    """An estimate at a place on the x axis; the hover text calls it `where`, and what it is of, `part`.
+
+    Bars are its interval, or one standard `deviation` of what it is the mean of.
+    """
 
     x: float | str
     estimate: Estimate
     where: str
     hollow: bool = False
     part: str = ""
+    deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ MBPS_GOODPUT = Quantity(numbers.mbps, "Mbit/s of goodput")
 PERCENT_OF_A_CPU = Quantity(numbers.percent, "% of a CPU")
 MBPS_RECEIVED = Quantity(numbers.mbps, "Mbit/s received")
 PERCENT_LOST = Quantity(numbers.ratio_as_percent, "% lost", 100)
+RESPONSE_TIME = Quantity(numbers.microseconds, "µs in the mean", 1e-3)
 
 
 def delay_quantity(label: str) -> Quantity:
@@ -165,7 +170,7 @@ def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trac
     up, down = [], []
     for point in points:
         value = point.estimate.value
-        low, high = numbers.bounds(point.estimate) or (value, value)
+        low, high = _reach(point)
         drawn = math.isfinite(high)
         up.append((high - value) * quantity.scale if drawn else 0.0)
         down.append((value - low) * quantity.scale if drawn else 0.0)
@@ -180,6 +185,14 @@ def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trac
     }
 
 
+def _reach(point: Point) -> tuple[float, float]:
+    """From where to where a point's bar goes."""
+    value = point.estimate.value
+    if point.deviation is not None:
+        return value - point.deviation, value + point.deviation
+    return numbers.bounds(point.estimate) or (value, value)
+
+
 def _hover(platform: str, point: Point, quantity: Quantity) -> str:
     found = point.estimate
     part = f", {point.part}" if point.part else ""
@@ -192,6 +205,8 @@ def _hover(platform: str, point: Point, quantity: Quantity) -> str:
         interval,
         f"n = {found.n}, left out {numbers.share(found.left_out)}",
     ]
+    if point.deviation is not None:
+        lines.append(f"standard deviation {quantity.form(point.deviation)}")
     if point.hollow:
         lines.append("generator-limited")
     return "<br>".join(lines)

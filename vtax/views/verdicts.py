@@ -9,6 +9,7 @@ from vtax.results import Result
 from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
 from vtax.views.cells import Cell, Setting, load_phrase
 from vtax.views.echoes import Echoes, EchoSetting
+from vtax.views.responses import Responses, ResponseSetting
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -32,13 +33,15 @@ class VerdictCount:
 class CellVerdict:
     """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1.
 
-    Cells of frames differ by `intended_mbps` as well, which is None for the flood; all others by `guests`.
+    Cells of frames differ by `intended_mbps` as well, which is None for the flood; those of requests by
+    `message_bytes`, all others by `guests`.
     """
 
     platform: str
-    setting: Setting | BulkSetting | EchoSetting
+    setting: Setting | BulkSetting | EchoSetting | ResponseSetting
     intended_mbps: float | None
     guests: int | None
+    message_bytes: int | None
     recorded: int
     suspect: int
     invalid: int
@@ -47,13 +50,18 @@ class CellVerdict:
 
     @property
     def level(self) -> str:
-        """Its load, or number of guests, in a table."""
+        """Its load, number of guests or length of requests, in a table."""
+        if self.message_bytes is not None:
+            return str(self.message_bytes)
         return level_label(self.intended_mbps, self.guests)
 
     @property
     def name(self) -> str:
         """In a sentence."""
-        level = load_phrase(self.intended_mbps) if self.guests is None else guests_phrase(self.guests)
+        if self.message_bytes is not None:
+            level = f"{self.message_bytes}-byte requests"
+        else:
+            level = load_phrase(self.intended_mbps) if self.guests is None else guests_phrase(self.guests)
         return f"{self.platform}, {self.setting.label}, {level}"
 
 
@@ -88,6 +96,7 @@ def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,
             guests=None,
+            message_bytes=None,
             recorded=cell.recorded,
             suspect=cell.suspect,
             invalid=cell.invalid,
@@ -105,6 +114,26 @@ def guests_verdicts(cells: Iterable[BulkCell | Echoes]) -> list[CellVerdict]:
             setting=cell.setting,
             intended_mbps=None,
             guests=cell.guests,
+            message_bytes=None,
+            recorded=cell.recorded,
+            suspect=cell.suspect,
+            invalid=cell.invalid,
+            left_out=cell.left_out,
+            usable=cell.is_usable,
+        )
+        for cell in cells
+    ]
+
+
+def request_verdicts(cells: Iterable[Responses]) -> list[CellVerdict]:
+    """The same of cells that differ by the length of their requests."""
+    return [
+        CellVerdict(
+            platform=cell.platform,
+            setting=cell.setting,
+            intended_mbps=None,
+            guests=None,
+            message_bytes=cell.message_bytes,
             recorded=cell.recorded,
             suspect=cell.suspect,
             invalid=cell.invalid,

@@ -1,12 +1,12 @@
 //! # Messages
 //!
-//! A request begins with its id, so that an answer, which begins with the request's own bytes, carries as much of the id as it
-//! has room for: sequence (8 bytes, least first), trial (4), what it is (4), and of a request its length (4).
+//! A request begins with its id, so that an answer, which begins with the request's own bytes, carries as much of the id as both
+//! have room for: sequence (8 bytes, least first), trial (4), what it is (4), and of a request its length (4).
 
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(super) const LEAST_BYTES: usize = 64;
+pub(super) const LEAST_BYTES: usize = 1;
 pub(super) const GREATEST_BYTES: usize = 65_536;
 /// What one UDP datagram carries.
 pub(super) const GREATEST_DATAGRAM_BYTES: usize = 65_507;
@@ -58,16 +58,18 @@ pub(super) struct Id {
 }
 
 impl Id {
-    /// Makes `message` this request; its length is the request's.
+    /// Makes `message` this request, as far as it has room to tell; its length is the request's.
     pub(super) fn write_request(self, message: &mut [u8]) {
-        let message_bytes = message.len() as u32;
-        message[..ID_BYTES].copy_from_slice(&self.bytes(REQUEST));
-        message[ID_BYTES..HEADER_BYTES].copy_from_slice(&message_bytes.to_le_bytes());
+        let mut header = [0; HEADER_BYTES];
+        header[..ID_BYTES].copy_from_slice(&self.bytes(REQUEST));
+        header[ID_BYTES..].copy_from_slice(&(message.len() as u32).to_le_bytes());
+        let told = message.len().min(HEADER_BYTES);
+        message[..told].copy_from_slice(&header[..told]);
     }
 
-    /// Whether this is the answer, as far as it has room to tell.
-    pub(super) fn is_answered_by(self, response: &[u8]) -> bool {
-        let told = response.len().min(ID_BYTES);
+    /// Whether this is the answer to the request of so many bytes, as far as both have room to tell.
+    pub(super) fn is_answered_by(self, response: &[u8], message_bytes: usize) -> bool {
+        let told = response.len().min(message_bytes).min(ID_BYTES);
         response[..told] == self.bytes(RESPONSE)[..told]
     }
 
@@ -85,7 +87,7 @@ pub(super) fn request_bytes(start: &[u8]) -> Option<usize> {
     let length = start[ID_BYTES..HEADER_BYTES].try_into().ok()?;
     let length = u32::from_le_bytes(length) as usize;
     let is_request =
-        start[12..ID_BYTES] == REQUEST && (LEAST_BYTES..=GREATEST_BYTES).contains(&length);
+        start[12..ID_BYTES] == REQUEST && (HEADER_BYTES..=GREATEST_BYTES).contains(&length);
     is_request.then_some(length)
 }
 
@@ -107,7 +109,9 @@ mod tests {
     fn answered(id: Id, message_bytes: usize, response_bytes: usize) -> Vec<u8> {
         let mut buffer = vec![0xee; GREATEST_BYTES];
         id.write_request(&mut buffer[..message_bytes]);
-        assert_eq!(request_bytes(&buffer), Some(message_bytes));
+        if message_bytes >= HEADER_BYTES {
+            assert_eq!(request_bytes(&buffer), Some(message_bytes));
+        }
         answer(&mut buffer, message_bytes, response_bytes).to_vec()
     }
 
@@ -150,11 +154,27 @@ mod tests {
             let id = Id { trial, sequence };
             let response = answered(id, message_bytes, response_bytes);
             prop_assert_eq!(response.len(), response_bytes);
-            prop_assert!(id.is_answered_by(&response));
+            prop_assert!(id.is_answered_by(&response, message_bytes));
             let next = Id { sequence: sequence.wrapping_add(later), ..id };
-            prop_assert!(!next.is_answered_by(&response));
+            prop_assert!(!next.is_answered_by(&response, message_bytes));
             let other = Id { trial: trial.wrapping_add(1), ..id };
-            prop_assert_eq!(other.is_answered_by(&response), response_bytes <= 8);
+            let told = response_bytes.min(message_bytes);
+            prop_assert_eq!(other.is_answered_by(&response, message_bytes), told <= 8);
+        }
+
+        #[test]
+        fn a_short_request_is_answered_by_its_answer_only(
+            sequence in any::<u64>(),
+            later in 1_u64..256,
+            message_bytes in LEAST_BYTES..HEADER_BYTES,
+            response_bytes in 1..=200_usize,
+        ) {
+            let id = Id { trial: 1, sequence };
+            let response = answered(id, message_bytes, response_bytes);
+            prop_assert!(id.is_answered_by(&response, message_bytes));
+            prop_assert!(response.iter().skip(message_bytes).all(|&byte| byte == 0));
+            let next = Id { sequence: sequence.wrapping_add(later), ..id };
+            prop_assert!(!next.is_answered_by(&response, message_bytes));
         }
 
         #[test]
@@ -163,18 +183,18 @@ mod tests {
         }
 
         #[test]
-        fn an_answer_is_no_request(sequence in any::<u64>(), message_bytes in LEAST_BYTES..2000) {
+        fn an_answer_is_no_request(sequence in any::<u64>(), message_bytes in HEADER_BYTES..2000) {
             let response = answered(Id { trial: 0, sequence }, message_bytes, message_bytes);
             prop_assert_eq!(request_bytes(&response), None);
         }
 
         #[test]
         fn lengths_beyond_the_bounds_are_no_requests(length in any::<u32>()) {
-            let mut start = [0; LEAST_BYTES];
+            let mut start = [0; HEADER_BYTES];
             Id { trial: 0, sequence: 0 }.write_request(&mut start);
             start[ID_BYTES..HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
             let length = length as usize;
-            let within = (LEAST_BYTES..=GREATEST_BYTES).contains(&length);
+            let within = (HEADER_BYTES..=GREATEST_BYTES).contains(&length);
             prop_assert_eq!(request_bytes(&start), within.then_some(length));
         }
     }

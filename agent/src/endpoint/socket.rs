@@ -34,15 +34,6 @@ impl Protocol {
         self == Self::Udp
     }
 
-    /// Whether requests may be asked and answered over it. Not over SCTP, whose listeners do not wake when they are shut down.
-    pub(super) fn check_answers(self) -> Result<(), Error> {
-        if self == Self::Sctp {
-            let problem = "sctp is for senders and receivers; take tcp or udp";
-            return Err(Error::params("protocol", problem));
-        }
-        Ok(())
-    }
-
     /// Whether one message may be so long.
     pub(super) fn check_bytes(self, field: &str, bytes: usize) -> Result<(), Error> {
         let greatest = match self {

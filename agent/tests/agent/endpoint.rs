@@ -49,8 +49,9 @@ impl Ends {
         response_bytes: &Value,
         changes: Value,
     ) {
-        self.responder
-            .call("responder.open", responder(protocol, response_bytes));
+        let mut answering = responder(protocol, response_bytes);
+        answering["short_message_bytes"] = json!(Some(message_bytes).filter(|&bytes| bytes < 20));
+        self.responder.call("responder.open", answering);
         let mut way = requester(protocol, message_bytes, response_bytes);
         way.as_object_mut()
             .unwrap()
@@ -112,10 +113,13 @@ fn response(mut request: Vec<u8>, response_bytes: usize) -> Vec<u8> {
 #[test]
 fn every_request_gets_its_answer_whatever_their_lengths() {
     let mut ends = Ends::make();
-    for protocol in ["tcp", "udp"] {
-        let greatest = if protocol == "tcp" { 65_536 } else { 65_507 };
+    let with_sctp = has_sctp().then_some("sctp");
+    for protocol in ["tcp", "udp"].into_iter().chain(with_sctp) {
+        let greatest = if protocol == "udp" { 65_507 } else { 65_536 };
         for (message_bytes, response_bytes) in [
-            (64, json!(1)),
+            (1, json!(1)),
+            (19, json!(300)),
+            (20, json!(1)),
             (64, json!("equal")),
             (1400, json!(9000)),
             (greatest, json!("equal")),
@@ -127,6 +131,7 @@ fn every_request_gets_its_answer_whatever_their_lengths() {
                 "{protocol} {message_bytes}: {found}"
             );
             assert_eq!((&found["failed"], &found["strays"]), (&json!(0), &json!(0)));
+            assert_eq!(found["retransmissions"].is_u64(), protocol == "tcp");
             let latency = &found["latency"];
             assert_eq!(latency["count"], 200);
             let of = |name: &str| latency[name].as_f64().unwrap();
@@ -141,7 +146,7 @@ fn every_request_gets_its_answer_whatever_their_lengths() {
                 (&counts["refused"], &counts["unsent"]),
                 (&json!(0), &json!(0))
             );
-            assert_eq!(counts["connections"], u64::from(protocol == "tcp"));
+            assert_eq!(counts["connections"], u64::from(protocol != "udp"));
         }
     }
 }
@@ -310,6 +315,17 @@ fn nothing_is_answered_after_the_end() {
     );
 }
 
+#[test]
+fn what_tcp_sends_again_is_told() {
+    let mut ends = Ends::make();
+    ends.near
+        .tc("qdisc add dev src0 root tbf rate 20mbit burst 5k limit 8k");
+    ends.open("tcp", 60_000, &json!(1), json!({}));
+    let found = ends.go(20.0, Some(3));
+    assert_eq!(found["transactions"], 3, "{found}");
+    assert!(found["retransmissions"].as_u64().unwrap() > 0, "{found}");
+}
+
 /// Whether the kernel has it, built in or loaded.
 pub fn has_sctp() -> bool {
     let protocols = std::fs::read_to_string("/proc/net/protocols").unwrap();
@@ -369,7 +385,11 @@ fn only_a_measured_address_is_listened_on() {
             "interface: no interface `absent0`",
         ),
         ("port", json!(0), "port: must not be 0"),
-        ("protocol", json!("sctp"), "protocol: sctp is for senders"),
+        (
+            "short_message_bytes",
+            json!(20),
+            "short_message_bytes: 20 is not between 1 and 19",
+        ),
         ("cpu", json!(1000), "cannot stay on CPU 1000"),
         ("response_bytes", json!(65_508), "response_bytes: 65508"),
     ] {

@@ -173,18 +173,19 @@ fn collect() -> BoxedStrategy<Value> {
 }
 
 fn responder() -> BoxedStrategy<Value> {
-    (protocol(), 0..2, interface(), select(vec![json!(1), json!("equal"), json!(2000)]))
-        .prop_map(|(protocol, cpu, interface, response_bytes)| {
+    let response_bytes = select(vec![json!(1), json!("equal"), json!(2000)]);
+    (protocol(), 0..2, interface(), response_bytes, option::weighted(0.05, 0..25))
+        .prop_map(|(protocol, cpu, interface, response_bytes, short_message_bytes)| {
             json!({
                 "cpu": cpu, "protocol": protocol, "interface": interface, "address": FAR, "port": 5000,
-                "response_bytes": response_bytes,
+                "response_bytes": response_bytes, "short_message_bytes": short_message_bytes,
             })
         })
         .boxed()
 }
 
 fn requester() -> BoxedStrategy<Value> {
-    (protocol(), 0..2, 64..3000, option::of(1.0..100_000.0), 1..10, 0..1000)
+    (protocol(), 0..2, 0..3000, option::of(1.0..100_000.0), 1..10, 0..1000)
         .prop_map(|(protocol, cpu, message_bytes, rps, timeout_ms, busy_poll_us)| {
             json!({
                 "cpu": cpu, "protocol": protocol, "interface": "src0", "local_address": NEAR, "remote_address": FAR,

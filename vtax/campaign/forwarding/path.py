@@ -34,6 +34,7 @@ class ForwardingFacts(PathFacts):
 class ForwardingPath(Path):
     """A path that frames take from a source through the guests to a sink."""
 
+    testbed: LocalTestbed
     facts: ForwardingFacts | None
 
     def __init__(

@@ -4,10 +4,16 @@ from vtax.scenario.workloads.base import Refusal, WorkloadKeys
 from vtax.scenario.workloads.bulk import Bulk
 from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
+from vtax.scenario.workloads.requests import Requests
 
-__all__ = ["KINDS", "Bulk", "Echo", "Forwarding", "Refusal", "Workload", "WorkloadKeys"]
+__all__ = ["KINDS", "Bulk", "Echo", "Forwarding", "Refusal", "Requests", "Workload", "WorkloadKeys"]
 
-Workload = Forwarding | Bulk | Echo
+Workload = Forwarding | Bulk | Echo | Requests
 """Told apart by their key `kind`."""
 
-KINDS: dict[str, type[WorkloadKeys]] = {"forwarding": Forwarding, "bulk": Bulk, "echo": Echo}
+KINDS: dict[str, type[WorkloadKeys]] = {
+    "forwarding": Forwarding,
+    "bulk": Bulk,
+    "echo": Echo,
+    "requests": Requests,
+}

@@ -42,6 +42,8 @@ pub(super) struct Exchange<'a> {
     abort: &'a AtomicBool,
     /// None after a failure: a late answer must find nobody who may take it for the next one's.
     wire: Option<Wire<'a>>,
+    /// What was sent again on wires that are gone.
+    retransmissions: u64,
     request: Vec<u8>,
     response: Vec<u8>,
 }
@@ -65,6 +67,7 @@ impl<'a> Exchange<'a> {
             interface,
             abort,
             wire: Some(wire),
+            retransmissions: 0,
             request: vec![0; params.message_bytes],
             // Room to tell a datagram that is too long.
             response: vec![0; params.response_bytes() + 1],
@@ -79,13 +82,20 @@ impl<'a> Exchange<'a> {
         Outcome {
             strays,
             result: result.map_err(|error| {
-                self.wire = None;
+                self.retransmissions += self.wire.take().map_or(0, |wire| wire.retransmissions());
                 Failure {
                     until_ns,
                     problem: error.to_string(),
                 }
             }),
         }
+    }
+
+    /// Segments that TCP has sent again so far. None of other protocols.
+    pub(super) fn retransmissions(&self) -> Option<u64> {
+        let under_way = self.wire.as_ref().map_or(0, Wire::retransmissions);
+        let is_tcp = self.params.protocol == Protocol::Tcp;
+        is_tcp.then_some(self.retransmissions + under_way)
     }
 
     #[inline]
@@ -117,7 +127,8 @@ impl<'a> Exchange<'a> {
                 Protocol::Udp => filled = wire.receive(&mut self.response, patience)?,
             }
             let received_ns = now_ns();
-            if filled == expected && id.is_answered_by(&self.response[..expected]) {
+            let response = &self.response[..expected];
+            if filled == expected && id.is_answered_by(response, self.request.len()) {
                 return Ok(RoundTrip {
                     sent_ns,
                     received_ns,

@@ -77,6 +77,7 @@ impl Requester {
         let thread = ThreadTime::of_this_thread().ok();
         let mut exchange = Exchange::open(&self.params, &self.interface, abort)?;
         let mut tally = Tally::new(self.params.rps.is_some());
+        let mut retransmissions_before = None;
 
         let begin_ns = now_ns();
         let start_ns = begin_ns + params.warmup_ns();
@@ -94,6 +95,10 @@ impl Requester {
             if abort.load(Ordering::Relaxed) {
                 break;
             }
+            if due_ns >= start_ns {
+                retransmissions_before =
+                    retransmissions_before.or_else(|| exchange.retransmissions());
+            }
             let trial = params.trial;
             let outcome = exchange.perform(Id { trial, sequence });
             if let Err(failure) = &outcome.result {
@@ -106,6 +111,10 @@ impl Requester {
                 tally.count(due_ns, &outcome);
             }
         }
+        tally.retransmissions = exchange
+            .retransmissions()
+            .zip(retransmissions_before)
+            .map(|(after, before)| after - before);
         self.tally = Some(tally);
         Ok(GoReply {
             start_ns,

@@ -13,6 +13,7 @@ pub(super) struct Tally {
     failed: u64,
     strays: u64,
     last_problem: Option<String>,
+    pub(super) retransmissions: Option<u64>,
     latency: RoundTrips,
     /// Of a paced run: what counts from when each request was due.
     corrected: Option<RoundTrips>,
@@ -29,6 +30,8 @@ pub(crate) struct TallyReply {
     strays: u64,
     /// Why the last failed one did.
     last_problem: Option<String>,
+    /// Segments of requests that TCP sent again; null of other protocols, and where nothing was measured.
+    retransmissions: Option<u64>,
     /// From when each request was sent.
     latency: Durations,
     /// From when each request was due, which a late answer may have delayed; null where none was due at a time.
@@ -41,6 +44,7 @@ impl Tally {
             failed: 0,
             strays: 0,
             last_problem: None,
+            retransmissions: None,
             latency: RoundTrips::new(),
             corrected: is_paced.then(RoundTrips::new),
         }
@@ -78,6 +82,7 @@ impl Tally {
             failed: self.failed,
             strays: self.strays,
             last_problem: self.last_problem.clone(),
+            retransmissions: self.retransmissions,
             latency: self.latency.summary()?,
             corrected: self
                 .corrected

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, SockaddrIn, connect, recv, send};
@@ -12,6 +13,7 @@ use super::LOOK_UP;
 use super::params::OpenParams;
 use crate::Error;
 use crate::endpoint::socket::{self, limit_waits};
+use crate::endpoint::sockopt::tcp_info;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
 
@@ -59,10 +61,19 @@ impl<'a> Wire<'a> {
     pub(super) fn connect(&self, patience: Patience<'_>) -> io::Result<()> {
         limit_waits(&self.socket, LOOK_UP)?;
         let remote = SockaddrIn::from(self.params.remote());
-        while let Err(errno) = connect(self.socket.as_raw_fd(), &remote) {
-            patience.outlasts(errno)?;
+        loop {
+            match connect(self.socket.as_raw_fd(), &remote) {
+                // SCTP tells so who asks again.
+                Ok(()) | Err(Errno::EISCONN) => return Ok(()),
+                Err(errno) => patience.outlasts(errno)?,
+            }
+            thread::yield_now();
         }
-        Ok(())
+    }
+
+    /// Segments that TCP has sent again; 0 of other protocols.
+    pub(super) fn retransmissions(&self) -> u64 {
+        tcp_info(&self.socket).map_or(0, |told| told.tcpi_total_retrans.into())
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! # The responder: it answers requests until it is closed
 //!
-//! Its threads sleep in their sockets, without a time limit; closing shuts the sockets down, which wakes them. Whatever is no
-//! request gets no answer.
+//! Its threads sleep in their sockets, without a time limit; closing shuts the sockets down, which wakes them. Those of SCTP it
+//! does not wake: they look up now and then. Whatever is no request gets no answer.
 
 mod tcp;
 mod udp;
@@ -19,7 +19,7 @@ use nix::sys::socket::{Backlog, listen};
 use serde::{Deserialize, Serialize};
 
 use self::waiters::Waiters;
-use super::message::{LEAST_BYTES, ResponseBytes};
+use super::message::{HEADER_BYTES, LEAST_BYTES, ResponseBytes, request_bytes};
 use super::options::Options;
 use super::socket::{self, Protocol};
 use crate::Error;
@@ -36,13 +36,15 @@ pub(crate) struct OpenParams {
     address: Ipv4Addr,
     port: u16,
     response_bytes: ResponseBytes,
+    /// Of requests that are too short to tell their length. Null where they do tell it.
+    #[serde(default)]
+    short_message_bytes: Option<usize>,
     #[serde(default)]
     options: Options,
 }
 
 impl OpenParams {
     fn check(&self) -> Result<(), Error> {
-        self.protocol.check_answers()?;
         socket::check_address("address", self.address)?;
         if self.port == 0 {
             return Err(Error::params("port", "must not be 0"));
@@ -50,8 +52,35 @@ impl OpenParams {
         let response_bytes = self.response_bytes.to_request(LEAST_BYTES);
         self.protocol
             .check_bytes("response_bytes", response_bytes)?;
+        let short = LEAST_BYTES..HEADER_BYTES;
+        if let Some(bytes) = self.short_message_bytes.filter(|it| !short.contains(it)) {
+            let (least, most) = (short.start, short.end - 1);
+            let problem = format!("{bytes} is not between {least} and {most}");
+            return Err(Error::params("short_message_bytes", problem));
+        }
         self.options.check(self.protocol)
     }
+
+    /// The length of the request that `start` begins.
+    #[inline]
+    fn request(&self, start: &[u8]) -> Request {
+        match self.short_message_bytes {
+            Some(bytes) => Request::Of(bytes),
+            None if start.len() < HEADER_BYTES => Request::Unknown,
+            None => request_bytes(start).map_or(Request::Foreign, Request::Of),
+        }
+    }
+}
+
+/// What begins with what has come.
+#[derive(Debug)]
+enum Request {
+    /// A request of so many bytes.
+    Of(usize),
+    /// Too little has come to tell.
+    Unknown,
+    /// No request.
+    Foreign,
 }
 
 /// `responder.close`: what came since `responder.open`.
@@ -62,7 +91,7 @@ pub(crate) struct Counts {
     refused: u64,
     /// Answers that the kernel did not take.
     unsent: u64,
-    /// Accepted, of TCP.
+    /// Accepted, of TCP and SCTP.
     connections: u64,
 }
 
@@ -89,7 +118,8 @@ impl Responder {
         let local = SocketAddrV4::new(params.address, params.port);
         let socket = socket::open(params.protocol, &interface, local, &params.options)?;
         if !params.protocol.is_datagram() {
-            listen(&socket, Backlog::MAXALLOWABLE)
+            tcp::limit_waits(&socket, params.protocol)
+                .and_then(|()| listen(&socket, Backlog::MAXALLOWABLE))
                 .with_context(|| format!("cannot listen at {local}"))?;
         }
         let waiters = Arc::new(Waiters::default());

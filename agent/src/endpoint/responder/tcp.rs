@@ -9,12 +9,30 @@ use std::os::fd::AsFd;
 use std::sync::Mutex;
 use std::thread::{self, Scope};
 
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeVal;
+
 use super::waiters::Waiters;
-use super::{Counts, OpenParams};
-use crate::endpoint::message::{GREATEST_BYTES, HEADER_BYTES, answer, request_bytes};
+use super::{Counts, OpenParams, Request};
+use crate::endpoint::message::{GREATEST_BYTES, answer};
+use crate::endpoint::socket::Protocol;
 
 /// Further ones are broken off at once.
 const MOST_CONNECTIONS: usize = 64;
+/// Longest wait in a socket of SCTP without a look at whether to end: rarely, since it wakes a CPU that is measured.
+const LOOK_UP_US: libc::suseconds_t = 200_000;
+
+/// Has waits for input end where being shut down would not end them.
+pub(super) fn limit_waits(socket: &impl AsFd, protocol: Protocol) -> nix::Result<()> {
+    match protocol {
+        Protocol::Sctp => setsockopt(
+            socket,
+            sockopt::ReceiveTimeout,
+            &TimeVal::new(0, LOOK_UP_US),
+        ),
+        Protocol::Tcp | Protocol::Udp => Ok(()),
+    }
+}
 
 /// Serves all who connect, until the waiters are closed.
 pub(super) fn serve(
@@ -51,6 +69,7 @@ fn accept_all<'scope>(
             Ok((stream, _)) => stream,
             Err(_) if waiters.is_closed() => return Ok(()),
             Err(error) if is_of_the_peer(&error) => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
             Err(error) => return Err(error),
         };
         count(Counts {
@@ -61,11 +80,12 @@ fn accept_all<'scope>(
         if waiters.len() > MOST_CONNECTIONS {
             continue;
         }
+        limit_waits(&stream, params.protocol)?;
         let Some(waiter) = waiters.enter(stream.as_fd())? else {
             return Ok(());
         };
         thread::Builder::new().spawn_scoped(scope, move || {
-            count(serve_connection(&stream, params));
+            count(serve_connection(&stream, params, waiters));
             drop(waiter);
         })?;
     }
@@ -80,11 +100,11 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Answers until the peer is gone or breaks the protocol.
-fn serve_connection(mut stream: &TcpStream, params: &OpenParams) -> Counts {
+fn serve_connection(mut stream: &TcpStream, params: &OpenParams, waiters: &Waiters) -> Counts {
     let mut buffer = vec![0; GREATEST_BYTES];
     let mut counts = Counts::default();
     loop {
-        let message_bytes = match read_request(stream, params, &mut buffer) {
+        let message_bytes = match read_request(stream, params, waiters, &mut buffer) {
             Ok(Some(message_bytes)) => message_bytes,
             Ok(None) => return counts,
             Err(_) => {
@@ -108,6 +128,7 @@ fn serve_connection(mut stream: &TcpStream, params: &OpenParams) -> Counts {
 fn read_request(
     mut stream: &TcpStream,
     params: &OpenParams,
+    waiters: &Waiters,
     buffer: &mut [u8],
 ) -> io::Result<Option<usize>> {
     let mut filled = 0;
@@ -118,16 +139,15 @@ fn read_request(
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(more) => filled += more,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock && !waiters.is_closed() => continue,
             Err(_) if filled == 0 => return Ok(None),
             Err(error) => return Err(error),
         }
-        if filled < HEADER_BYTES {
-            continue;
-        }
-        match request_bytes(&buffer[..filled]) {
-            Some(message_bytes) if message_bytes == filled => return Ok(Some(filled)),
-            Some(message_bytes) if message_bytes > filled => {}
-            _ => return Err(ErrorKind::InvalidData.into()),
+        match params.request(&buffer[..filled]) {
+            Request::Of(message_bytes) if message_bytes == filled => return Ok(Some(filled)),
+            Request::Of(message_bytes) if message_bytes > filled => {}
+            Request::Unknown => {}
+            Request::Of(_) | Request::Foreign => return Err(ErrorKind::InvalidData.into()),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, SockaddrIn, recvfrom, sendto};
 
-use super::{Counts, OpenParams};
-use crate::endpoint::message::{GREATEST_BYTES, HEADER_BYTES, answer, request_bytes};
+use super::{Counts, OpenParams, Request};
+use crate::endpoint::message::{GREATEST_BYTES, answer};
 
 /// Answers whoever asks, until the socket is shut down.
 pub(super) fn serve(socket: &OwnedFd, params: &OpenParams) -> io::Result<Counts> {
@@ -22,9 +22,12 @@ pub(super) fn serve(socket: &OwnedFd, params: &OpenParams) -> io::Result<Counts>
             Err(Errno::EINTR) => continue,
             Err(errno) => return Err(errno.into()),
         };
-        if length < HEADER_BYTES || request_bytes(&buffer) != Some(length) {
-            counts.refused += 1;
-            continue;
+        match params.request(&buffer[..length]) {
+            Request::Of(bytes) if bytes == length => {}
+            _ => {
+                counts.refused += 1;
+                continue;
+            }
         }
         let response_bytes = params.response_bytes.to_request(length);
         let response = answer(&mut buffer, length, response_bytes);

@@ -1,0 +1,194 @@
+"""Response times as the views show them, what guests add to the bare hosts', beside what the paper prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.handmade import make
+from vtax.results import Result, TrialRecord
+from vtax.views import as_json, write_report
+from vtax.views.figures import draw_figures
+from vtax.views.layout import text_of
+from vtax.views.responses_table import (
+    added_times_table,
+    response_cpu_table,
+    response_quantiles_table,
+    responses_table,
+)
+from vtax.views.summary import summarise
+
+PAPER = {"source": {"paper": "oljira2016", "section": "III.B"}}
+
+
+@dataclass(frozen=True)
+class MadeResponses:
+    """One trial of one cell."""
+
+    block: int
+    mean_us: float | None
+    platform: str = "raw"
+    message_bytes: int = 64
+    transport: str = "tcp"
+    placement: str = "inter-host"
+    emulated: bool = False
+    verdict: str = "valid"
+    further: tuple[tuple[str, str], ...] = ()
+
+    def record(self, trial_id: int) -> TrialRecord:
+        mean_ns = None if self.mean_us is None else self.mean_us * 1000
+        flow = {
+            "role": "victim",
+            "guest": 0,
+            "transactions": 0 if mean_ns is None else 5000,
+            "latency_mean_ns": mean_ns,
+            "latency_deviation_ns": 7000.0,
+            "latency_p50_ns": mean_ns,
+            "loss_ratio": 1.0 - (mean_ns is not None),
+            "retransmissions": 2,
+            "duration_s": 10.0,
+        }
+        trial = {
+            "trial_id": trial_id,
+            "cell": f"platform={self.platform} transport={self.transport} message_bytes={self.message_bytes}",
+            "block": self.block,
+            "repetition": self.block,
+            "platform": self.platform,
+            "transport": self.transport,
+            "placement": self.placement,
+            "message_bytes": self.message_bytes,
+            "loop": "closed",
+            "emulated": self.emulated,
+            "verdict": self.verdict,
+            "marks": [],
+            "reasons": [],
+            "started_at": datetime(2025, 1, 1, tzinfo=UTC),
+        }
+        host = {"host": "uut", "domain": "host", "component": "total", "percent": 40.0}
+        return TrialRecord(trial, [flow], cpu=[host])
+
+
+def responses(directory: Path, trials: Sequence[MadeResponses], **scenario: Any) -> Result:
+    figures = ["response-time-by-message"]
+    return make(
+        directory, trials, scenario={"workload": {"kind": "requests"}, "figures": figures, **scenario}
+    )
+
+
+def both(*raw_us: float, **fixed: Any) -> list[MadeResponses]:
+    """Raw in these times, and a container in 20 µs more."""
+    return [
+        MadeResponses(block, mean_us + more_us, platform, **fixed)
+        for block, mean_us in enumerate(raw_us)
+        for platform, more_us in (("raw", 0), ("container", 20))
+    ]
+
+
+def rows_of(table: Any) -> list[list[str]]:
+    return [[text_of(cell) for cell in row] for section in table.sections for row in section.rows]
+
+
+def test_a_mean_has_its_interval_and_the_repetitions_their_deviation(tmp_path: Path) -> None:
+    trials = [MadeResponses(0, 90), MadeResponses(1, 110), MadeResponses(2, 5000, verdict="invalid")]
+    (row,) = summarise(responses(tmp_path / "r", trials)).responses
+    assert row.mean_ns is not None
+    assert row.per_s is not None
+    assert (row.mean_ns.value, row.mean_ns.n, row.left_out) == (100_000, 2, pytest.approx(1 / 3))
+    assert row.mean_ns.has_interval
+    assert row.deviation_ns == pytest.approx(14_142, rel=1e-3)
+    assert row.per_s.value == 500
+    assert row.setting.label == "TCP inter-host, answers of equal length"
+
+
+def test_what_guests_add_is_paired_within_blocks(tmp_path: Path) -> None:
+    summary = summarise(responses(tmp_path / "r", [*both(40, 80), *both(500, 600, message_bytes=65536)]))
+    assert [(row.platform, row.message_bytes) for row in summary.added_times] == [
+        ("container", 64),
+        ("container", 65536),
+    ]
+    for row in summary.added_times:
+        assert (row.added_ns.value, row.added_ns.low, row.added_ns.high, row.added_ns.n) == (
+            20_000,
+            20_000,
+            20_000,
+            2,
+        )
+    assert rows_of(added_times_table(summary))[0] == ["container", "64", "+20.0", "2", "0%", "raw"]
+
+
+def test_emulated_guests_are_compared_with_each_other_only(tmp_path: Path) -> None:
+    trials = [
+        *both(40, 50),
+        *(MadeResponses(block, 900, "uml", emulated=True) for block in range(2)),
+        *(MadeResponses(block, 1000, "qemu-virtio", emulated=True) for block in range(2)),
+    ]
+    summary = summarise(responses(tmp_path / "r", trials))
+    assert [row[0] for row in rows_of(added_times_table(summary))] == ["container"]
+    (row,) = rows_of(added_times_table(summary, emulated=True))
+    assert (row[0], row[2], row[-1]) == ("qemu-virtio", "+100", "uml")
+    titles = [section.title for section in responses_table(summary).sections]
+    assert titles == [
+        "TCP inter-host, answers of equal length",
+        "TCP inter-host, answers of equal length: emulated CPU",
+    ]
+
+
+def test_published_times_stand_apart_as_other_hardware(tmp_path: Path) -> None:
+    summary = summarise(responses(tmp_path / "r", both(40, 50), **PAPER))
+    printed = responses_table(summary)
+    assert [text_of(cell) for cell in printed.sections[-1].rows[0]][:3] == [
+        "VMware ESXi 6.0",
+        "small",
+        "less than 500",
+    ]
+    assert "published (III.B, Fig. 2): Dell OptiPlex 9010" in printed.sections[-1].title
+    assert "no ratio" in printed.note
+    assert rows_of(added_times_table(summary))[-1] == ["VMware ESXi 6.0", "not said", "140", "", "", ""]
+    shown = write_report(summary).read_text()
+    assert "Number(" not in shown
+    inside = [MadeResponses(0, 40, "container", placement="intra-host")]
+    (only,) = summarise(responses(tmp_path / "i", inside, **PAPER)).published_times
+    assert (only.placement, only.value_ms) == ("intra-host", "0.1")
+    assert summarise(responses(tmp_path / "own", both(40, 50))).published_times == []
+
+
+def test_the_figure_has_a_line_a_platform_with_deviations_for_bars(tmp_path: Path) -> None:
+    trials = [*both(40, 80), *both(500, 600, message_bytes=65536)]
+    drawn = draw_figures(summarise(responses(tmp_path / "r", trials)))
+    (panel,) = next(figure for figure in drawn if figure.name == "response-time-by-message").panels
+    assert panel.plot.layout.xaxis.type == "log"
+    raw, container = panel.plot.data
+    assert (list(raw.x), list(raw.y)) == ([64, 65536], [60, 550])
+    assert list(container.error_y.array) == pytest.approx([28.28, 70.71], rel=1e-3)
+    assert "standard deviation 28.3" in container.text[0]
+
+
+def test_what_nobody_answered_has_no_time(tmp_path: Path) -> None:
+    summary = summarise(responses(tmp_path / "r", [MadeResponses(block, None) for block in range(2)]))
+    assert rows_of(responses_table(summary)) == [["raw", "64", "–", "–", "100.00", "2", "0%"]]
+    assert summary.sentences[0].text == (
+        "answers no 64-byte requests, with TCP inter-host, answers of equal length; no trial left out."
+    )
+
+
+def test_every_view_shows_responses_and_nothing_of_frames(tmp_path: Path) -> None:
+    trials = [*both(40, 80), *both(500, 600, message_bytes=65536)]
+    broken = [MadeResponses(block, 1, "lxc", verdict="invalid") for block in range(2)]
+    summary = summarise(responses(tmp_path / "r", [*trials, *broken], **PAPER))
+    assert as_json(summary)["responses"][0]["mean_ns"]["value"] == 60_000
+    told = {sentence.platform: sentence.text for sentence in summary.sentences}
+    assert told["container"].startswith("answers 64-byte requests in 80.0 µs")
+    assert "20.0 µs more than raw" in told["container"]
+    assert [cell.name for cell in summary.cell_verdicts if not cell.usable] == [
+        "lxc, TCP inter-host, answers of equal length, 64-byte requests"
+    ]
+    assert rows_of(response_quantiles_table(summary))[0][2] == "60.0"
+    assert rows_of(response_cpu_table(summary))[0][2:5] == ["500", "40.0", "2.0"]
+    page = write_report(summary).read_text()
+    for title in ("Response times", "Response time added", "Response time by length of the request"):
+        assert title in page
+    assert "nothing to show" not in page
+    assert summary.throughput == []

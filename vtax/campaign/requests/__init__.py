@@ -1,0 +1,1 @@
+"""Requests: one end asks, a guest answers, and response times are taken."""

@@ -1,0 +1,100 @@
+"""Kind `requests`: one end asks and the other answers, a request at a time."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from vtax.scenario.fields import key, named, written
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+
+GREATEST_DATAGRAM_BYTES = 65507
+"""What one UDP datagram carries."""
+EQUAL = "equal"
+
+
+class Requests(WorkloadKeys):
+    """Response times over message size, between hosts and inside one (oljira2016, III.B)."""
+
+    kind: Literal["requests"] = key("one end asks, the other answers; response times are taken", "requests")
+    transport: Literal["tcp", "udp", "sctp"] = key(
+        "the protocol that carries requests and answers", "tcp, udp, sctp", default="tcp"
+    )
+    message_bytes: int = key(
+        "length of a request",
+        f"1 to 65536, of udp at most {GREATEST_DATAGRAM_BYTES}",
+        default=64,
+        ge=1,
+        le=65536,
+    )
+    response_bytes: Annotated[int | None, named(EQUAL, "bytes"), written(EQUAL)] = key(
+        "length of its answer",
+        f"1 to 65536, of udp at most {GREATEST_DATAGRAM_BYTES}; or {EQUAL} (as long as the request)",
+        default=None,
+        ge=1,
+        le=65536,
+    )
+    placement: Literal["guest-to-peer", "inter-host", "intra-host"] = key(
+        "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
+        "of its own host",
+        "guest-to-peer, inter-host, intra-host",
+        default="guest-to-peer",
+    )
+    loop: Literal["closed", "open"] = key(
+        "whether a request leaves as soon as the one before is answered, or when its time has come",
+        "closed, open",
+        default="closed",
+    )
+    requests_per_s: float = key(
+        "how often its time comes in an open loop",
+        "more than 0, at most 1000000",
+        default=1000.0,
+        gt=0,
+        le=1_000_000,
+    )
+    no_delay: bool = key("whether small messages go at once (tcp, sctp)", "true, false", default=False)
+    cpu_samples_hz: int = key(
+        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
+        "0 to 997",
+        default=499,
+        ge=0,
+        le=997,
+    )
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """SCTP is a module."""
+        return ("sctp",) if self.transport == "sctp" else ()
+
+    @property
+    def far_protocols(self) -> tuple[str, ...]:
+        """A bare peer has its kernel's sockets as well; guests are looked at as such."""
+        return self.protocols if self.placement == "guest-to-peer" else ()
+
+    @property
+    def guests_forward(self) -> bool:
+        """Both ends are end hosts."""
+        return False
+
+    @property
+    def answer_bytes(self) -> int:
+        """Length of an answer."""
+        return self.message_bytes if self.response_bytes is None else self.response_bytes
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sockets' options, as the agent's endpoints take them."""
+        return {} if self.transport == "udp" else {"no_delay": self.no_delay}
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """Links that others share, and messages that their transport cannot take."""
+        if testbed.is_shared:
+            problem = "the ends of requests workloads have a link of their own; allowed: dedicated"
+            yield Refusal("testbed", "uplink", testbed.uplink, problem)
+        if self.transport != "udp":
+            return
+        for name, length in (("message_bytes", self.message_bytes), ("response_bytes", self.answer_bytes)):
+            if length > GREATEST_DATAGRAM_BYTES:
+                problem = f"{length} is more than a datagram holds; allowed with udp: 1 to {GREATEST_DATAGRAM_BYTES}"
+                yield Refusal("workload", name, length, problem)
+        if self.no_delay:
+            yield Refusal("workload", "no_delay", self.no_delay, "udp never waits; allowed: false")
