@@ -132,7 +132,6 @@ def test_a_remedy_stands_whole_on_a_line_of_its_own_however_narrow_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
     remedy = "apt-get update && " + "apt-get install --yes something " * 3
     checks = [
         Check("machine", "tc", False, "missing " * 20, remedy.strip()),
