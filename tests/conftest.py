@@ -98,6 +98,12 @@ def _command(process: Path) -> str:
         return ""
 
 
+@pytest.fixture(autouse=True)
+def _a_terminal_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever runs the tests: what is drawn depends on this name of a terminal."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_left_by_the_dead() -> None:
     """Removes what runs that were killed have left, so that no test finds it and no test's footprint has it."""

@@ -175,7 +175,7 @@ def test_every_published_number_has_a_form_a_place_and_a_source() -> None:
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 assert row["quantity"] in FORMS
-                assert row["direction"] in ("sending", "receiving")
+                assert row["direction"] in ("sending", "receiving", "forwarding")
                 assert all(int(number) >= 1 for number in row["guests"].split(" to "))
                 assert float(row["value"]) <= float(row["value_high"] or "inf")
                 assert row["section"]
