@@ -148,7 +148,7 @@ def test_published_times_stand_apart_as_other_hardware(tmp_path: Path) -> None:
     assert "no ratio" in printed.note
     assert rows_of(added_times_table(summary))[-1] == ["VMware ESXi 6.0", "not said", "140", "", "", ""]
     shown = write_report(summary).read_text()
-    assert "Number(" not in shown
+    assert "Number(text=" not in shown
     inside = [MadeResponses(0, 40, "container", placement="intra-host")]
     (only,) = summarise(responses(tmp_path / "i", inside, **PAPER)).published_times
     assert (only.placement, only.value_ms) == ("intra-host", "0.1")
