@@ -11,6 +11,7 @@ mod tcp;
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use anyhow::{Context, anyhow};
 use nix::poll::{PollFd, PollFlags};
@@ -114,7 +115,7 @@ impl Sender {
     /// Sends until the window's end, until all flows are broken, or until aborted.
     fn send(&mut self, plan: &Plan, abort: &AtomicBool) -> nix::Result<()> {
         let times = plan.times;
-        let mut is_started = false;
+        let (mut is_begun, mut is_started) = (false, false);
         let mut blocked = Vec::with_capacity(self.flows.len());
         loop {
             let now = now_ns();
@@ -141,6 +142,11 @@ impl Sender {
             }
             if self.flows.iter().all(Flow::is_broken) {
                 return Ok(());
+            }
+            if !is_begun {
+                // Others that are to begin now may share this CPU: behind a whole slice of each, the last is late by all.
+                thread::yield_now();
+                is_begun = true;
             }
             if may_wait {
                 self.await_room(&blocked, until_ns)?;
