@@ -74,7 +74,11 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
             "kind: bulk, placement: inter-host",
             "testbed.uplink: inter-host ends have a link of their own; allowed: dedicated",
         ),
-        ("kind: bulk", "kind: bulk, placement: host-to-host", '"host-to-host" is not allowed; allowed: guest'),
+        (
+            "kind: bulk",
+            "kind: bulk, placement: host-to-host",
+            '"host-to-host" is not allowed; allowed: guest',
+        ),
         ("kind: bulk", "kind: bulk, buffer_bytes: 4095", "workload.buffer_bytes: 4095 is too small"),
         ("guests: [1, 2]", "frame_bytes: [64]", "factors.frame_bytes: bulk workloads have no such key"),
         ("guests: [1, 2]", "guests: [9]", "factors.guests: 9 is too large"),
@@ -118,7 +122,7 @@ def test_two_ends_are_no_routers_and_the_bare_host_is_no_two_guests(tmp_path: Pa
     with pytest.raises(InputError, match="inter-host guests are end hosts; allowed: sending, receiving"):
         between(tmp_path, ", direction: forwarding")
     inside = between(tmp_path).override(sets=["placement=intra-host"])
-    with pytest.raises(InputError, match="workload.placement: raw is the host itself"):
+    with pytest.raises(InputError, match=r"workload.placement: raw is the host itself"):
         kind_of(inside, CPUS).check(inside, inside.cells())
     guests = inside.override(platforms=["container"])
     kind_of(guests, CPUS).check(guests, guests.cells())

@@ -36,8 +36,8 @@ class EndsKind:
                     "allowed with it: guest-to-peer, inter-host"
                 )
                 raise scenario.error("placement", placement, problem)
-            if problem := settings_of(cell, self.cpus).problem():
-                raise scenario.error("flow_control", cell.testbed.flow_control, problem)
+            if (unfit := settings_of(cell, self.cpus).problem()) is not None:
+                raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
 
     def prepare(
         self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress

@@ -73,9 +73,7 @@ class BulkSetting:
         messages = [f"{self.message_bytes}-byte messages"] if self.message_bytes else []
         buffers = [f"{self.buffer_bytes}-byte buffers"] if self.buffer_bytes else []
         levels = [f"{name} = {value}" for name, value in self.further]
-        return ", ".join(
-            [f"{self.direction} {self.transport.upper()}{place}", *messages, *buffers, *levels]
-        )
+        return ", ".join([f"{self.direction} {self.transport.upper()}{place}", *messages, *buffers, *levels])
 
     @property
     def shares_link(self) -> bool:

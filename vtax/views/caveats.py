@@ -181,8 +181,8 @@ def _link_full(streamed: Sequence[Goodput]) -> list[Caveat]:
     return [
         Caveat(
             f"{_cells(len(full))} with a full link",
-            f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. A ratio of 1 to another's "
-            "shows no cost at this rate; a faster link might show one.",
+            f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. A ratio of 1 to "
+            "another's shows no cost at this rate; a faster link might show one.",
         )
     ]
 

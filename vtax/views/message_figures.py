@@ -25,9 +25,9 @@ def goodput_by_message(summary: Summary) -> Figure:
     return Figure(
         name="goodput-by-message",
         title="Goodput by length of the message",
-        caption="Mean over the repetitions; bars at the points are their standard deviation, as the paper has them. The "
-        "length is on a logarithmic axis. Dashed: emulated CPU. Dotted: what a full link carries, layer-1 rate × (mtu − 52) "
-        "/ (mtu + 38) of TCP with timestamps.",
+        caption="Mean over the repetitions; bars at the points are their standard deviation, as the paper has them. "
+        "The length is on a logarithmic axis. Dashed: emulated CPU. Dotted: what a full link carries, of TCP with "
+        "timestamps layer-1 rate × (mtu − 52) / (mtu + 38).",
         panels=tuple(Panel(title, _plot(summary, here, reach)) for title, here in grouped.items()),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=messages_table(summary),

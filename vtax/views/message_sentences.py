@@ -28,7 +28,9 @@ def _sentence(platform: Platform, rows: Sequence[MessageGoodput]) -> Sentence:
     clauses = [clause for row in ends for clause in _clauses(row)]
     share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
     told = listed([clause.text for clause in clauses])
-    return Sentence(platform.name, group_of(platform), f"carries {told}, {first.label}; {left_out_words(share)}.")
+    return Sentence(
+        platform.name, group_of(platform), f"carries {told}, {first.label}; {left_out_words(share)}."
+    )
 
 
 def _clauses(row: MessageGoodput) -> list[Clause]:

@@ -32,9 +32,9 @@ def messages_table(summary: Summary) -> Table:
     return Table(
         name="messages",
         title="Goodput by message",
-        note="Layer-4 payload of one stream, in the mean over repetitions with its 95% interval; s.d. is their standard "
-        "deviation. Of link: the share of what a full link carries. Ratio: to the goodput of raw, the bare hosts, or of emulated platforms "
-        f"to that of the first one, paired within blocks.{_sources(summary)}",
+        note="Layer-4 payload of one stream, in the mean over repetitions with its 95% interval; s.d. is their "
+        "standard deviation. Of link: the share of what a full link carries. Ratio: to the goodput of raw, the bare "
+        f"hosts, or of emulated platforms to that of the first one, paired within blocks.{_sources(summary)}",
         columns=(
             Column("platform"),
             MESSAGE,
@@ -71,7 +71,8 @@ def message_sockets_table(summary: Summary) -> Table:
         name="message-sockets",
         title="Buffers, retransmissions and CPU by message",
         note="Buffers are those in force at a trial's end, the kernel's bookkeeping included: twice what is asked for. "
-        "Sent again are segments of TCP, or chunks of SCTP, in a trial. CPU is all but idle time of the CPUs of the guest and its host; 100 = one CPU.",
+        "Sent again are segments of TCP, or chunks of SCTP, in a trial. CPU is all but idle time of the CPUs of the "
+        "guest and its host; 100 = one CPU.",
         columns=(
             Column("platform"),
             MESSAGE,
@@ -106,7 +107,9 @@ def length_label(row: MessageGoodput) -> str:
 
 def _sources(summary: Summary) -> str:
     sources = "; ".join(dict.fromkeys(row.source for row in summary.published_goodput))
-    return f" What is published is of other hardware: no ratio is formed with it. {sources}." if sources else ""
+    return (
+        f" What is published is of other hardware: no ratio is formed with it. {sources}." if sources else ""
+    )
 
 
 def _published(summary: Summary) -> tuple[Section, ...]:

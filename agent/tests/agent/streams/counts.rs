@@ -139,7 +139,11 @@ fn a_paced_sender_keeps_its_rate() {
             for member in ["lost", "duplicated", "reordered"] {
                 assert_eq!(each(&came, member), [0, 0], "{came}");
             }
-            assert!(each(&came, "receive_buffer_bytes").iter().all(|&bytes| bytes > 0));
+            assert!(
+                each(&came, "receive_buffer_bytes")
+                    .iter()
+                    .all(|&bytes| bytes > 0)
+            );
             assert_eq!(came["buffer_drops"], 0);
         }
     }
