@@ -142,7 +142,7 @@ def test_the_papers_figure_is_its_scenario() -> None:
     assert (scenario.repetitions, {work.duration_s for work in works}) == (10, {60.0})
     assert {work.placement for work in works} == {"inter-host"}
     assert {work.transport for work in works} == {"tcp", "sctp"}
-    assert {work.buffer_bytes for work in works} == {None, 4 << 20}
+    assert {work.buffer_bytes for work in works} == {None, 8 * 65536}
     assert {32768, 65536} <= {work.message_bytes for work in works}
     assert "raw" in scenario.platforms
     kind_of(scenario, CPUS).check(scenario, scenario.cells())
