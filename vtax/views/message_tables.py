@@ -72,7 +72,8 @@ def message_sockets_table(summary: Summary) -> Table:
         title="Buffers, retransmissions and CPU by message",
         note="Buffers are those in force at a trial's end, the kernel's bookkeeping included: twice what is asked for. "
         "Sent again are segments of TCP, or chunks of SCTP, in a trial. CPU is all but idle time of the CPUs of the "
-        "guest and its host; 100 = one CPU.",
+        "guest and its host, 100 = one CPU; a soft interrupt counts where the kernel has it run, for a sender of raw "
+        "mostly at the far host.",
         columns=(
             Column("platform"),
             MESSAGE,
