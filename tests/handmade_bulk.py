@@ -32,6 +32,9 @@ class MadeBulk:
     reasons: tuple[str, ...] = ()
     emulated: bool = False
     further: tuple[tuple[str, str], ...] = ()
+    placement: str | None = None
+    buffer_bytes: int | None = None
+    retransmissions: int | None = None
 
     @property
     def guests(self) -> int:
@@ -41,7 +44,8 @@ class MadeBulk:
     def cell(self) -> str:
         own = f"platform={self.platform} guests={self.guests} transport={self.transport} direction={self.direction}"
         message = [] if self.message_bytes is None else [f"message_bytes={self.message_bytes}"]
-        return " ".join([own, *message, *(f"{name}={value}" for name, value in self.further)])
+        buffer = [] if self.buffer_bytes is None else [f"buffer_bytes={self.buffer_bytes}"]
+        return " ".join([own, *message, *buffer, *(f"{name}={value}" for name, value in self.further)])
 
     def record(self, trial_id: int) -> TrialRecord:
         trial = {
@@ -56,6 +60,8 @@ class MadeBulk:
             "transport": self.transport,
             "direction": self.direction,
             "message_bytes": self.message_bytes,
+            "placement": self.placement,
+            "buffer_bytes": self.buffer_bytes,
             "accelerator": "emulated" if self.emulated else "none",
             "emulated": self.emulated,
             "verdict": self.verdict,
@@ -72,6 +78,9 @@ class MadeBulk:
                 "goodput_mbps": goodput,
                 "offered_goodput_mbps": goodput,
                 "rtt_ns": self.rtt_ns,
+                "retransmissions": self.retransmissions,
+                "send_buffer_bytes": 2 * (self.buffer_bytes or 8192),
+                "receive_buffer_bytes": 2 * (self.buffer_bytes or 65536),
                 "duration_s": 10.0,
             }
             for guest, goodput in enumerate(self.goodput_mbps)

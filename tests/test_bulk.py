@@ -9,11 +9,12 @@ import pytest
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.rows import headline, record
 from vtax.campaign.bulk.trial import Streamed
+from vtax.campaign.kind import kind_of
 from vtax.campaign.standing import Trial
 from vtax.campaign.streams import Flows
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
-from vtax.scenario import Bulk, Cell, TestbedSettings, load_scenario
+from vtax.scenario import Bulk, Cell, Scenario, TestbedSettings, load_scenario
 
 SCENARIO = """
 name: own/bulk
@@ -27,6 +28,7 @@ factors:
 repetitions: 1
 """
 SECOND_NS = 1_000_000_000
+CPUS = {"agents": [0], "host": [1], "guests": [1], "controller": [0]}
 
 
 def written(directory: Path, old: str = "", new: str = "") -> str:
@@ -67,6 +69,17 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
             "kind: bulk, transport: udp, congestion: cubic",
             "workload.congestion: udp leaves no such choice; allowed: default",
         ),
+        (
+            "kind: bulk",
+            "kind: bulk, placement: inter-host",
+            "testbed.uplink: inter-host ends have a link of their own; allowed: dedicated",
+        ),
+        (
+            "kind: bulk",
+            "kind: bulk, placement: host-to-host",
+            '"host-to-host" is not allowed; allowed: guest',
+        ),
+        ("kind: bulk", "kind: bulk, buffer_bytes: 4095", "workload.buffer_bytes: 4095 is too small"),
         ("guests: [1, 2]", "frame_bytes: [64]", "factors.frame_bytes: bulk workloads have no such key"),
         ("guests: [1, 2]", "guests: [9]", "factors.guests: 9 is too large"),
         (
@@ -87,6 +100,52 @@ def test_one_guest_of_dedicated_links_is_no_end_host(tmp_path: Path) -> None:
     path.write_text(SCENARIO.replace(", uplink: shared", "").replace("[1, 2]", "[1]"))
     with pytest.raises(InputError, match=r"testbed.uplink: the guests of bulk workloads are behind one link"):
         load_scenario(str(path))
+
+
+def between(directory: Path, work: str = "") -> Scenario:
+    """Two ends with a link of their own."""
+    path = directory / "own.yaml"
+    placed = SCENARIO.replace("kind: bulk", f"kind: bulk, placement: inter-host{work}")
+    path.write_text(placed.replace(", uplink: shared", "").replace("  guests: [1, 2]\n", ""))
+    return load_scenario(str(path))
+
+
+def test_two_ends_have_a_link_of_their_own_and_all_lengths_and_buffers_one_testbed(tmp_path: Path) -> None:
+    sets = ["placement=inter-host,intra-host", "message_bytes=64,65536", "buffer_bytes=default,4194304"]
+    cells = between(tmp_path).override(sets=sets).cells()
+    assert len({cell.plot for cell in cells}) == 2
+    assert [cell.bulk.buffer_bytes for cell in cells] == [None, 4194304] * 4
+    assert cells[0].factors["buffer_bytes"] == "default"
+
+
+def test_two_ends_are_no_routers_and_the_bare_host_is_no_two_guests(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="inter-host guests are end hosts; allowed: sending, receiving"):
+        between(tmp_path, ", direction: forwarding")
+    inside = between(tmp_path).override(sets=["placement=intra-host"])
+    with pytest.raises(InputError, match=r"workload.placement: raw is the host itself"):
+        kind_of(inside, CPUS).check(inside, inside.cells())
+    guests = inside.override(platforms=["container"])
+    kind_of(guests, CPUS).check(guests, guests.cells())
+
+
+def test_only_bare_peers_need_the_protocols_of_this_machine() -> None:
+    asked = {"kind": "bulk", "transport": "sctp"}
+    assert Bulk.model_validate(asked).far_protocols == ("sctp",)
+    placed = Bulk.model_validate({**asked, "placement": "inter-host"})
+    assert (placed.protocols, placed.far_protocols) == (("sctp",), ())
+
+
+def test_the_papers_figure_is_its_scenario() -> None:
+    """Figure 5: one minute, ten repetitions, TCP and SCTP up to 64 KiB, the kernels' buffers and larger ones."""
+    scenario = load_scenario("oljira2016/throughput")
+    works = [cell.bulk for cell in scenario.cells()]
+    assert (scenario.repetitions, {work.duration_s for work in works}) == (10, {60.0})
+    assert {work.placement for work in works} == {"inter-host"}
+    assert {work.transport for work in works} == {"tcp", "sctp"}
+    assert {work.buffer_bytes for work in works} == {None, 8 * 65536}
+    assert {32768, 65536} <= {work.message_bytes for work in works}
+    assert "raw" in scenario.platforms
+    kind_of(scenario, CPUS).check(scenario, scenario.cells())
 
 
 def test_pieces_are_what_costs_the_sender_little() -> None:
@@ -138,8 +197,17 @@ def make_flows(start_ns: int) -> Flows:
         "send_errors": {},
         "problem": None,
         "tcp": tcp,
+        "sctp": None,
+        "send_buffer_bytes": 87_040,
     }
-    came = {"flow": 0, "goodput_mbps": 100.0, "messages": 190, "lost": None, "problem": None}
+    came = {
+        "flow": 0,
+        "goodput_mbps": 100.0,
+        "messages": 190,
+        "lost": None,
+        "problem": None,
+        "receive_buffer_bytes": 131_072,
+    }
     return Flows(
         {"start_ns": start_ns, "end_ns": start_ns + SECOND_NS, "aborted": False},
         [sent],
@@ -166,6 +234,12 @@ def test_rows_are_what_the_endpoints_told() -> None:
     ]
     assert rows.flows[0]["offered_goodput_mbps"] == pytest.approx(100.0)
     assert (rows.flows[0]["retransmissions"], rows.flows[0]["rtt_ns"]) == (3, 1_500_000)
+    held = rows.flows[0]["send_buffer_bytes"], rows.flows[0]["receive_buffer_bytes"]
+    assert (rows.trial["placement"], rows.trial["buffer_bytes"], held) == (
+        "guest-to-peer",
+        None,
+        (87_040, 131_072),
+    )
     assert len(rows.series) == 20
     assert {row["goodput_mbps"] for row in rows.series} == {100.0}
     place = {"attempt": 0, "search": None, "step": None}
@@ -207,6 +281,45 @@ def test_a_peer_without_room_is_the_instruments_fault_and_a_guest_without_is_a_r
         measured = streamed(direction=direction, transport="udp")
         measured.flows[0].came["buffer_drops"] = 5
         assert judge(measured, emulated=False).verdict is verdict
+
+
+def test_a_far_guest_without_room_is_a_result() -> None:
+    measured = streamed(1, direction="sending", transport="udp", placement="inter-host")
+    measured.flows[0].came["buffer_drops"] = 5
+    assert judge(measured, emulated=False).verdict is Verdict.VALID
+
+
+def test_a_socket_with_less_than_it_asked_for_is_never_silent() -> None:
+    measured = streamed(1, buffer_bytes=100_000)
+    assert judge(measured, emulated=False).reasons == (
+        "the send buffer of flow 0 of guest 0 has 87040 of the 100000 byte that were asked for",
+    )
+    assert judge(measured, emulated=False).verdict is Verdict.INVALID
+    measured.flows[0].sent[0]["send_buffer_bytes"] = 200_000
+    assert judge(measured, emulated=False).verdict is Verdict.VALID
+
+
+def test_cpu_time_taken_from_the_far_guest_counts_against_the_trial() -> None:
+    measured = streamed(1, placement="inter-host")
+    idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}}
+    other = {"name": "rustc", "pid": 7, "cpu": 0, "cpu_s": 0.08}
+    measured.surroundings = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
+    assert judge(measured, emulated=False).verdict is Verdict.VALID
+    measured.far_cpus = {0}
+    assert judge(measured, emulated=False).reasons == (
+        "CPU time taken from the far guest by other processes, most by rustc (process 7): 8.0%",
+    )
+
+
+def test_two_guests_of_one_host_are_counted() -> None:
+    measured = streamed(1, placement="intra-host", message_bytes=64, buffer_bytes=4096)
+    trial = record(measured, judge(measured, emulated=False), {}, {}).trial
+    assert (trial["guests"], trial["placement"], trial["message_bytes"], trial["buffer_bytes"]) == (
+        2,
+        "intra-host",
+        64,
+        4096,
+    )
 
 
 def test_what_did_not_end_is_said() -> None:

@@ -4,17 +4,20 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.disturb import Act
 from tests.guest_fault import with_fault
+from tests.test_campaign import DISTURBED
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import qemu
 from vtax.platforms.emulator import Emulator
 from vtax.platforms.kernel import Kernel
 from vtax.results import Result
+from vtax.views.summary import summarise
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -91,6 +94,71 @@ def test_guests_with_a_kernel_of_their_own_fill_the_link_they_share(
     assert_fills_the_link(Result.open(out), usable=1)
 
 
+BETWEEN = SCENARIO.replace("kind: bulk", "kind: bulk, placement: inter-host").replace(", uplink: shared", "")
+
+
+@pytest.fixture
+def between(tmp_path: Path) -> Path:
+    path = tmp_path / "between.yaml"
+    path.write_text(BETWEEN.replace("  guests: [1, 2]\n", "").lstrip())
+    return path
+
+
+def assert_undisturbed_is_usable(row: dict[str, Any]) -> None:
+    """A trial that others kept from its CPUs may be invalid, and no other."""
+    disturbed = (*DISTURBED, "taken from the far guest")
+    assert row["verdict"] != "invalid" or any(words in row["reasons"][0] for words in disturbed), row
+
+
+def test_two_ends_fill_the_link_that_is_theirs_with_the_buffers_they_ask_for(
+    between: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    sets = ["--set", "buffer_bytes=default,262144", "--set", "message_bytes=64"]
+    main(["run", str(between), "--platform", "raw,container", *sets, "--out", str(out)])
+    result = Result.open(out)
+    assert_fills_the_link(result, usable=0)
+    rows = result.query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
+    assert len({row["cell"] for row in rows}) == 4
+    assert {row["placement"] for row in rows} == {"inter-host"}
+    usable = {row["cell"] for row in rows if row["verdict"] != "invalid"}
+    assert len(summarise(result).messages) == len(usable)
+    for row in rows:
+        assert_undisturbed_is_usable(row)
+        held = row["send_buffer_bytes"], row["receive_buffer_bytes"]
+        if row["buffer_bytes"] is None:
+            assert min(held) >= 4096, row
+        else:
+            assert held == (2 * 262144, 2 * 262144), row
+
+
+def test_two_guests_of_one_host_stream_past_the_link(between: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    main(["run", str(between), "--platform", "container", "--set", "placement=intra-host", "--out", str(out)])
+    rows = Result.open(out).query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
+    assert rows
+    for row in rows:
+        assert row["guests"] == 2
+        assert row["goodput_mbps"] > 2 * LINK_MBPS, row
+
+
+def test_two_guests_with_a_kernel_of_their_own_stream_over_sctp(between: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sets = ["--set", "transport=sctp", "--set", "message_bytes=1024", "--set", "buffer_bytes=default,1048576"]
+    main(["run", str(between), "--platform", "uml", *sets, "--out", str(out)])
+    rows = Result.open(out).query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
+    assert len({row["cell"] for row in rows}) == 2
+    for row in rows:
+        assert_undisturbed_is_usable(row)
+        assert row["retransmissions"] is not None, row
+        # One message a packet: its header 16, SCTP's 12, IPv4's 20, and what Ethernet takes.
+        full = LINK_MBPS * 1024 / (1024 + 16 + 12 + 20 + 38)
+        least = 0 if row["verdict"] == "invalid" else 0.5 * full
+        assert least < row["goodput_mbps"] < 1.01 * full, row
+        asked = row["buffer_bytes"]
+        assert row["send_buffer_bytes"] == 2 * asked if asked else row["send_buffer_bytes"] > 0
+
+
 def kill_second_guest(run: str) -> None:
     owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
     (guest,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
@@ -129,12 +197,14 @@ def test_a_guest_that_does_not_start_is_named_and_no_mean_is_over_the_others(
     assert Result.open(tmp_path / "out").query("SELECT * FROM trials").num_rows == 0
 
 
+@pytest.mark.parametrize("scenario", ["bulk", "between"])
 def test_a_kernel_without_sctp_is_refused_before_anything_starts(
-    bulk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scenario: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if Path("/proc/sys/net/sctp").exists():
         pytest.skip("this kernel has SCTP")
-    status = main(["run", str(bulk), "--set", "transport=sctp", "--out", str(tmp_path / "out")])
+    path = str(request.getfixturevalue(scenario))
+    status = main(["run", path, "--set", "transport=sctp", "--out", str(tmp_path / "out")])
     said = capsys.readouterr().err
     assert status == 3
     assert "is refused: this kernel has no sctp" in said

@@ -10,7 +10,7 @@ from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import PEER, SERVER, GuestSpec
 from vtax.testbed.host import Host
-from vtax.testbed.pair import PairTestbed
+from vtax.testbed.pair import METER, PairTestbed
 from vtax.testbed.shared import SharedTestbed
 
 READY_REPLIES = 200
@@ -102,6 +102,11 @@ class EndsPath(Path):
         """The agent on the source's host that samples the CPUs."""
         return self.ends[0][0].agent
 
+    @property
+    def far_cpus(self) -> set[int]:
+        """Where far guests run, as far as that is not where the UUT does."""
+        return {cpu for peer, _ in self.ends for cpu in peer.host.cpus["guests"]} - {*self.uut_cpus}
+
     def guest_end(self, guest: GuestSpec, address: str) -> End:
         """An end that is a guest itself, at its first NIC."""
         state = guest.host.guest_state(guest.name)
@@ -160,3 +165,23 @@ class SharedEndsPath(EndsPath):
         return self.make_far_end(
             testbed.sink, f"{SERVER}{number}", configuration, f"snk{number}", stream.sink_ip
         )
+
+
+class PairEndsPath(EndsPath):
+    """A path of one pair of ends: a bare peer or a second guest, and the guest that is asked, or sends and receives."""
+
+    testbed: PairTestbed
+
+    def peer(self, stream: StreamAddresses) -> End:
+        """The second guest where there is one."""
+        _, *second = self.testbed.guests
+        return self.guest_end(second[0], stream.source_ip) if second else super().peer(stream)
+
+    def other_end(self, stream: StreamAddresses) -> End:
+        """The guest."""
+        return self.guest_end(self.testbed.guests[0], stream.uut_in_ip)
+
+    @property
+    def meter(self) -> str:
+        """The far host's own: the far end may have another kernel."""
+        return METER

@@ -3,29 +3,41 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from vtax.campaign.ends import EndsPath, EndsTestbed
+from vtax.campaign.ends import EndsPath, EndsTestbed, PairEndsPath, SharedEndsPath
 from vtax.campaign.kind import settings_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import PlatformConfig, Preset
+from vtax.platforms import PlatformConfig, Preset, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.pair import PairTestbed, Placement
 from vtax.testbed.shared import SharedTestbed
 
 
 class EndsKind:
-    """A kind that knows nothing beforehand: ends find their own rates. On the shared testbed unless it says so."""
+    """A kind that knows nothing beforehand: ends find their own rates. Guests share a link, or two ends are placed."""
 
-    path_class: ClassVar[type[EndsPath]]
+    shared_path: ClassVar[type[SharedEndsPath]]
+    """Of guests behind one link."""
+    burst_frames: ClassVar[int | None] = None
+    """What the link of two placed ends lets pass at once; None: as much as any host's."""
 
     def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
         self.cpus = cpus
 
     def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
-        """Links of veth pairs."""
+        """Links of veth pairs; two guests of one host only where that has guests."""
+        known = presets()
         for cell in cells:
-            if problem := settings_of(cell, self.cpus).problem():
-                raise scenario.error("flow_control", cell.testbed.flow_control, problem)
+            placement = self.placement(cell)
+            if placement == "intra-host" and known[cell.platform].platform().port == "wire":
+                problem = (
+                    f"{cell.platform} is the host itself and has no two guests; "
+                    "allowed with it: guest-to-peer, inter-host"
+                )
+                raise scenario.error("placement", placement, problem)
+            if (unfit := settings_of(cell, self.cpus).problem()) is not None:
+                raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
 
     def prepare(
         self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
@@ -36,11 +48,18 @@ class EndsKind:
     def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> EndsPath:
         """As the cells of the plot have it."""
         testbed = self.testbed(plot.cells[0], owned)
+        path_class = PairEndsPath if isinstance(testbed, PairTestbed) else self.shared_path
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
         samples_hz = max(cell.workload.cpu_samples_hz for cell in plot.cells)
-        return self.path_class(preset, config, testbed, protocols, samples_hz)
+        return path_class(preset, config, testbed, protocols, samples_hz)
 
     def testbed(self, cell: Cell, owned: OwnershipRecord) -> EndsTestbed:
-        """With as many guests as a cell has, all behind one link."""
+        """Of two ends, placed as the cell says, or of as many guests as it has, all behind one link."""
         settings = settings_of(cell, self.cpus)
+        if placement := self.placement(cell):
+            return PairTestbed(settings, placement, owned, self.burst_frames)
         return SharedTestbed(settings, cell.testbed.guests, owned, forwards=cell.workload.guests_forward)
+
+    def placement(self, cell: Cell) -> Placement | None:
+        """How two ends are placed that have a link of their own; None where guests share one."""
+        return None

@@ -27,6 +27,19 @@ def stream_findings(guest: int, flows: Flows) -> Iterator[Finding]:
         yield Verdict.SUSPECT, f"data of guest {guest} still came when the drain was over"
 
 
+def buffer_findings(guest: int, flows: Flows, asked_bytes: int | None) -> Iterator[Finding]:
+    """Sockets whose kernels gave them less than they asked for; what is not told is null in the rows."""
+    sides = (("send", flows.sent), ("receive", flows.came["flows"]))
+    for side, flow in ((side, flow) for side, told in sides for flow in told):
+        held_bytes = flow[f"{side}_buffer_bytes"]
+        if asked_bytes is not None and held_bytes is not None and held_bytes < asked_bytes:
+            yield (
+                Verdict.INVALID,
+                f"the {side} buffer of flow {flow['flow']} of guest {guest} has {held_bytes} of the {asked_bytes} byte "
+                "that were asked for",
+            )
+
+
 def start_findings(spread_ms: float | None, who: str) -> Iterator[Finding]:
     """What did not start together."""
     if spread_ms is not None and spread_ms > START_SPREAD_SUSPECT_MS:

@@ -27,8 +27,10 @@ def flow_rows(trial: int, role: Role, guest: int, flows: Flows, window_s: float)
                 "messages_received": came["messages"],
                 "loss_ratio": lost / sent["messages"] if lost is not None and sent["messages"] else None,
                 "send_errors": sum(sent["send_errors"].values()),
-                "retransmissions": tcp.get("retransmissions"),
+                "retransmissions": (tcp or sent["sctp"] or {}).get("retransmissions"),
                 "rtt_ns": tcp["rtt_us"] * 1000 if tcp else None,
+                "send_buffer_bytes": sent["send_buffer_bytes"],
+                "receive_buffer_bytes": came["receive_buffer_bytes"],
                 "duration_s": window_s,
             }
         )

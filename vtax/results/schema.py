@@ -77,6 +77,13 @@ TRIALS: Final = Table(
             "transport's default",
         ),
         Column(
+            "buffer_bytes",
+            INT32,
+            "byte",
+            "what sockets of bulk streams ask for as send and receive buffer; null for the kernels' choice, and for "
+            "all else",
+        ),
+        Column(
             "response_bytes",
             INT32,
             "byte",
@@ -86,7 +93,8 @@ TRIALS: Final = Table(
             "placement",
             STRING,
             "",
-            "who asks a guest: guest-to-peer, inter-host or intra-host; of raw, the hosts themselves",
+            "who asks a guest, or sends to it or receives from it: guest-to-peer, inter-host or intra-host; of raw, "
+            "the hosts themselves",
         ),
         Column("loop", STRING, "", "of requests: closed or open"),
         Column("requests_per_s", DOUBLE, "requests/s", "rate of an open loop; null for all else"),
@@ -206,9 +214,22 @@ FLOWS: Final = Table(
             "retransmissions",
             INT64,
             "segments",
-            "sent again by the transport, of requests by who asks; null for plain frames",
+            "sent again by TCP, or chunks by SCTP, of requests by who asks; null for all else",
         ),
         Column("rtt_ns", DOUBLE, "ns", "TCP's smoothed round trip at the end; null for all else"),
+        Column(
+            "send_buffer_bytes",
+            INT64,
+            "byte",
+            "what the sending socket of a bulk stream may hold at the end, with the kernel's own bookkeeping: twice "
+            "what was asked for; null for all else",
+        ),
+        Column(
+            "receive_buffer_bytes",
+            INT64,
+            "byte",
+            "the same of the receiving socket; null also where its connection did not end",
+        ),
         Column(
             "transactions",
             INT64,

@@ -19,6 +19,7 @@ SHORT_NAMES = {
     "direction": "workload.direction",
     "transport": "workload.transport",
     "message_bytes": "workload.message_bytes",
+    "buffer_bytes": "workload.buffer_bytes",
     "response_bytes": "workload.response_bytes",
     "placement": "workload.placement",
     "loop": "workload.loop",

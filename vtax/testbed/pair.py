@@ -20,7 +20,7 @@ from vtax.testbed.settings import LocalSettings
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
 NEAR_PORT, FAR_PORT = "port-in", "port-src"
 BURST_FRAMES = 4
-"""What a shaped link lets pass at once: few, so that a message of many takes its time on the wire.
+"""What a shaped link lets pass at once where single messages are timed: few, so that one of many takes its time on it.
 
 Still fewer lose the link's rate to late timers: at 1000 Mbit/s 64 KiB there and back took 1.5 ms with two, and 1.12
 with four. A wire takes 1.11.
@@ -30,11 +30,21 @@ METER = "source"
 
 
 class PairTestbed:
-    """The UUT's host with a guest, and the far end that asks it: a bare peer, or a second guest."""
+    """The UUT's host with a guest, and its far end: a bare peer, or a second guest.
 
-    def __init__(self, settings: LocalSettings, placement: Placement, record: OwnershipRecord) -> None:
+    A shaped link lets `burst_frames` pass at once; without, as many as those of streams do (link.shape).
+    """
+
+    def __init__(
+        self,
+        settings: LocalSettings,
+        placement: Placement,
+        record: OwnershipRecord,
+        burst_frames: int | None = None,
+    ) -> None:
         self.settings = settings
         self.placement = placement
+        self._burst_frames = burst_frames
         self.streams = [StreamAddresses(0, settings.encapsulation.ip_version)]
         agents = settings.cpus["agents"]
         self.uut = Host("uut", record, settings.cpus)
@@ -84,7 +94,7 @@ class PairTestbed:
         settings = self.settings
         make_link(far, near, settings.mtu)
         for end in (near, far):
-            shape_host(end, settings.link_mbps, settings.flow_control, settings.mtu, BURST_FRAMES)
+            shape_host(end, settings.link_mbps, settings.flow_control, settings.mtu, self._burst_frames)
         self.uut.give_ingress_context(near.interface, "host")
         self.source.give_ingress_context(far.interface, "agents")
         behind = [] if self.placement == "intra-host" else [stream.source_mac]

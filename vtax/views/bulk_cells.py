@@ -1,9 +1,9 @@
-"""Usable trials of bulk streams, a cell a row: what every table and figure of sharing guests is computed from."""
+"""Usable trials of bulk streams, a cell a row: what every table and figure of them is computed from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -15,10 +15,13 @@ from vtax.views.estimate import Estimate, mean_estimate
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
 IDLE: Account = ("idle", None)
+GUEST_TO_PEER = "guest-to-peer"
+"""The placement of guests that share a link; trials of an earlier vtax tell none."""
 
 _RECORDED = """
 SELECT cell, any_value(platform) AS platform, any_value(direction) AS direction,
        any_value(transport) AS transport, any_value(message_bytes) AS message_bytes,
+       any_value(placement) AS placement, any_value(buffer_bytes) AS buffer_bytes,
        any_value(guests) AS guests, count(*) AS recorded,
        count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
        {further}
@@ -28,7 +31,9 @@ FROM trials GROUP BY cell
 _USABLE = "SELECT trial_id, cell, block FROM trials WHERE verdict <> 'invalid' ORDER BY block, trial_id"
 
 _FLOWS = """
-SELECT trial_id, guest, coalesce(sum(goodput_mbps), 0) AS goodput_mbps, avg(rtt_ns) AS rtt_ns
+SELECT trial_id, guest, coalesce(sum(goodput_mbps), 0) AS goodput_mbps, avg(rtt_ns) AS rtt_ns,
+       sum(retransmissions) AS retransmissions, avg(send_buffer_bytes) AS send_buffer_bytes,
+       avg(receive_buffer_bytes) AS receive_buffer_bytes
 FROM flows WHERE role = 'victim' GROUP BY ALL
 """
 
@@ -45,27 +50,46 @@ WHERE samples IS NOT NULL GROUP BY ALL ORDER BY domain, guest
 
 @dataclass(frozen=True)
 class BulkSetting:
-    """What is held fixed while platforms and numbers of guests are compared."""
+    """What is held fixed while platforms and numbers of guests, or lengths of messages, are compared.
+
+    `buffer_bytes` is None for what the kernels choose.
+    """
 
     direction: str
     transport: str
     message_bytes: int | None = None
     further: tuple[tuple[str, str], ...] = ()
+    placement: str = GUEST_TO_PEER
+    buffer_bytes: int | None = None
 
     def __lt__(self, other: BulkSetting) -> bool:
-        """Shorter messages come first, the transport's default last."""
+        """Shorter messages come first, the transport's default last; the kernels' buffers come first."""
         return self._rank < other._rank
 
     @property
     def label(self) -> str:
         """As a table's caption and a panel's title say it."""
+        place = "" if self.shares_link else f" {self.placement}"
         messages = [f"{self.message_bytes}-byte messages"] if self.message_bytes else []
+        buffers = [f"{self.buffer_bytes}-byte buffers"] if self.buffer_bytes else []
         levels = [f"{name} = {value}" for name, value in self.further]
-        return ", ".join([f"{self.direction} {self.transport.upper()}", *messages, *levels])
+        return ", ".join([f"{self.direction} {self.transport.upper()}{place}", *messages, *buffers, *levels])
 
     @property
-    def _rank(self) -> tuple[str, str, float, tuple[tuple[str, str], ...]]:
-        return self.direction, self.transport, self.message_bytes or float("inf"), self.further
+    def shares_link(self) -> bool:
+        """Whether guests are behind one link, with a bare peer each; else two ends have a link of their own."""
+        return self.placement == GUEST_TO_PEER
+
+    @property
+    def without_message(self) -> BulkSetting:
+        """What is held fixed while lengths of messages are compared."""
+        return replace(self, message_bytes=None)
+
+    @property
+    def _rank(self) -> tuple[str, str, str, int, float, tuple[tuple[str, str], ...]]:
+        transport = {"tcp": "0", "sctp": "1"}.get(self.transport, self.transport)
+        message = self.message_bytes or float("inf")
+        return self.direction, self.placement, transport, self.buffer_bytes or 0, message, self.further
 
 
 @dataclass(frozen=True)
@@ -74,6 +98,7 @@ class BulkTrial:
 
     `rtt_ns` holds none where the transport tells none. `host_percent` is the busy time of the CPUs of host and
     guests (100 = one CPU); `ledger_percent` what each account of the machine had, empty where nothing was sampled.
+    Buffers are means over all sockets.
     """
 
     block: int
@@ -81,6 +106,9 @@ class BulkTrial:
     rtt_ns: Mapping[int, float]
     host_percent: float | None
     ledger_percent: Mapping[Account, float]
+    retransmissions: float | None = None
+    send_buffer_bytes: float | None = None
+    receive_buffer_bytes: float | None = None
 
 
 Metric = Callable[[BulkTrial], float | None]
@@ -160,6 +188,8 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell
                 row["transport"],
                 row["message_bytes"],
                 tuple((name, str(row[name])) for name in further),
+                row["placement"] or GUEST_TO_PEER,
+                row["buffer_bytes"],
             ),
             guests=row["guests"],
             recorded=row["recorded"],
@@ -194,6 +224,17 @@ def _trials(result: Result) -> dict[str, list[BulkTrial]]:
             rtt_ns={guest: flow["rtt_ns"] for guest, flow in guests.items() if flow["rtt_ns"] is not None},
             host_percent=host.get(number),
             ledger_percent=ledger.get(number, {}),
+            retransmissions=_over(sum, guests, "retransmissions"),
+            send_buffer_bytes=_over(fmean, guests, "send_buffer_bytes"),
+            receive_buffer_bytes=_over(fmean, guests, "receive_buffer_bytes"),
         )
         found.setdefault(row["cell"], []).append(trial)
     return found
+
+
+def _over(
+    combine: Callable[[Sequence[float]], float], guests: Mapping[int, dict[str, Any]], name: str
+) -> float | None:
+    """One number of all guests that tell it; None where none does."""
+    told = [float(flow[name]) for flow in guests.values() if flow[name] is not None]
+    return combine(told) if told else None

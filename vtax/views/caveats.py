@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from vtax.views import numbers
 from vtax.views.cells import LINK_LIMITED, Limit
 from vtax.views.echoes import Echoes
+from vtax.views.efficiency import Efficiency
 from vtax.views.estimate import Estimate
+from vtax.views.goodput import Goodput
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
 from vtax.views.responses import Responses
-from vtax.views.sharing import Sharing
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Maximum, Throughput
 from vtax.views.verdicts import CellVerdict, VerdictCount
@@ -43,18 +44,19 @@ def caveats(
     verdicts: Sequence[VerdictCount],
     cells: Sequence[CellVerdict],
     reached: Sequence[Reached],
-    sharing: Sharing,
+    streamed: Sequence[Goodput],
+    efficiency: Sequence[Efficiency],
     timed: Sequence[Echoes | Responses],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
     rates = [
         *(row.received_mbps for row in throughput),
-        *(row.aggregate_mbps for row in sharing.goodput),
+        *(row.aggregate_mbps for row in streamed),
         *(row.mean_ns for row in timed if row.mean_ns is not None),
     ]
     measured = {
         *(row.platform for row in throughput),
-        *(row.platform for row in sharing.goodput),
+        *(row.platform for row in streamed),
         *(row.platform for row in timed if row.is_usable),
     }
     return [
@@ -67,13 +69,13 @@ def caveats(
         *_guest_deaths(verdicts),
         *_generator_limited(throughput),
         *_link_limited(throughput),
-        *_link_full(sharing),
+        *_link_full(streamed),
         *_highest_load_carried(found),
         *([] if provenance.search else _few_repetitions(rates)),
         *_adaptive(provenance),
         *_wide(reached),
         *_no_reference(provenance, measured),
-        *_no_efficiency(sharing),
+        *_no_efficiency(efficiency),
         *_suspect(verdicts),
         *_left_out(cells),
         *_environment(provenance),
@@ -172,15 +174,15 @@ def _link_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     ]
 
 
-def _link_full(sharing: Sharing) -> list[Caveat]:
-    full = [row for row in sharing.goodput if row.of_link and row.of_link.value >= LINK_FULL]
+def _link_full(streamed: Sequence[Goodput]) -> list[Caveat]:
+    full = [row for row in streamed if row.of_link and row.of_link.value >= LINK_FULL]
     if not full:
         return []
     return [
         Caveat(
             f"{_cells(len(full))} with a full link",
-            f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. An efficiency of 1 shows "
-            "no cost at this rate; a faster link might show one.",
+            f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. A ratio of 1 to "
+            "another's shows no cost at this rate; a faster link might show one.",
         )
     ]
 
@@ -255,8 +257,8 @@ def _no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
     return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
 
 
-def _no_efficiency(sharing: Sharing) -> list[Caveat]:
-    problems = [row.problem for row in sharing.efficiency if row.problem]
+def _no_efficiency(efficiency: Sequence[Efficiency]) -> list[Caveat]:
+    problems = [row.problem for row in efficiency if row.problem]
     if not problems:
         return []
     return [

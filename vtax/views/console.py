@@ -12,6 +12,7 @@ from rich.text import Text
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.echoes_table import echoes_table
 from vtax.views.layout import Column, Table, interval_of, text_of
+from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.published_table import published_table
 from vtax.views.responses_table import (
     added_times_table,
@@ -45,6 +46,8 @@ def print_summary(summary: Summary, console: Console) -> None:
         sharing_tables.scaling_table(summary),
         sharing_tables.guest_cpu_table(summary),
         published_table(summary),
+        messages_table(summary),
+        message_sockets_table(summary),
         routers_table(summary),
         echoes_table(summary),
         responses_table(summary),

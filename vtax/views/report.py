@@ -20,6 +20,7 @@ from vtax.views.echoes_table import echoes_table
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table
+from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.palette import styles
 from vtax.views.published_table import published_table
 from vtax.views.responses_table import (
@@ -86,12 +87,14 @@ def render(summary: Summary) -> str:
             published_table(summary),
             echoes_table(summary),
         ),
+        streamed=_filled(messages_table(summary)),
         timed=_filled(responses_table(summary), response_quantiles_table(summary)),
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),
             routers_table(summary),
             response_cpu_table(summary),
+            message_sockets_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
             tables.ledger_table(summary),

@@ -13,7 +13,15 @@ from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.echo_sentences import echo_sentences
 from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
+from vtax.views.goodput import goodput_by_guests
 from vtax.views.losses import Loss, losses
+from vtax.views.message_sentences import message_sentences
+from vtax.views.messages import (
+    MessageGoodput,
+    PublishedGoodput,
+    goodput_by_message,
+    published_goodput,
+)
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, Platform, Provenance, read_provenance
 from vtax.views.response_sentences import response_sentences
@@ -61,6 +69,8 @@ class Summary:
     precision: list[Reached]
     searches: list[Found]
     sharing: Sharing
+    messages: list[MessageGoodput]
+    published_goodput: list[PublishedGoodput]
     routers: list[RouterRate]
     published_routers: list[PublishedRate]
     echoes: list[Echoes]
@@ -78,7 +88,8 @@ class Summary:
     def has_usable(self) -> bool:
         """Whether any trial can be shown."""
         timed: list[Echoes | Responses] = [*self.echoes, *self.responses]
-        return bool(self.throughput or self.sharing.goodput or any(row.is_usable for row in timed))
+        carried = self.throughput or self.sharing.goodput or self.messages
+        return bool(carried or any(row.is_usable for row in timed))
 
     @property
     def platforms(self) -> tuple[Platform, ...]:
@@ -99,13 +110,18 @@ def summarise(result: Result) -> Summary:
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
     echoes = read_echoes(result, names) if provenance.kind == ECHO else []
     responses = read_responses(result, names) if provenance.kind == REQUESTS else []
-    shared = sharing(result, bulk_cells, platforms)
+    scenario = result.campaign.get("scenario") or {}
+    testbed = scenario.get("testbed") or {}
+    shared = sharing(result, [cell for cell in bulk_cells if cell.setting.shares_link], platforms)
+    between = [cell for cell in bulk_cells if not cell.setting.shares_link]
+    messages = goodput_by_message(between, testbed, platforms)
+    streamed = goodput_by_guests(bulk_cells, testbed)
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
     compared = [] if provenance.search else cells
     found = maxima(compared)
-    reached = precision_reached(provenance, throughput, found, shared.goodput)
+    reached = precision_reached(provenance, throughput, found, streamed)
     searches = read_searches(result, names)
     percentiles = delay_percentiles(delays)
     changes = maximum_changes(found, platforms)
@@ -121,7 +137,9 @@ def summarise(result: Result) -> Summary:
     added = added_times(responses, platforms)
     timed: list[Echoes | Responses] = [*echoes, *responses]
     answers = {
-        BULK: lambda: sharing_sentences(platforms, shared),
+        BULK: lambda: (
+            message_sentences(platforms, messages) if between else sharing_sentences(platforms, shared)
+        ),
         ECHO: lambda: echo_sentences(platforms, echoes),
         REQUESTS: lambda: response_sentences(platforms, responses, added),
         FORWARDING: lambda: sentences(found_of_frames),
@@ -141,6 +159,8 @@ def summarise(result: Result) -> Summary:
         precision=reached,
         searches=searches,
         sharing=shared,
+        messages=messages,
+        published_goodput=published_goodput(scenario, messages),
         routers=routers,
         published_routers=published_rates(result, routers),
         echoes=echoes,
@@ -152,5 +172,7 @@ def summarise(result: Result) -> Summary:
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=answers[provenance.kind](),
-        caveats=caveats(provenance, throughput, found, verdicts, by_cell, reached, shared, timed),
+        caveats=caveats(
+            provenance, throughput, found, verdicts, by_cell, reached, streamed, shared.efficiency, timed
+        ),
     )

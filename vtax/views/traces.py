@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,18 @@ def diagonal(reach: float) -> Trace:
         "y": [0, reach],
         "mode": "lines",
         "line": {"color": "rgba(128,128,128,0.55)", "width": 1},
+        "hoverinfo": "skip",
+    }
+
+
+def dotted(heights: Mapping[float, float]) -> Trace:
+    """A dotted line at a height over each x."""
+    return {
+        "type": "scatter",
+        "x": sorted(heights),
+        "y": [heights[x] for x in sorted(heights)],
+        "mode": "lines",
+        "line": {"color": "rgba(128,128,128,1)", "width": 1.4, "dash": "dot"},
         "hoverinfo": "skip",
     }
 

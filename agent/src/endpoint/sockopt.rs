@@ -48,7 +48,11 @@ pub(super) fn buffer_drops(socket: &impl AsRawFd) -> io::Result<u32> {
 /// # Safety
 ///
 /// Any bits must be a valid `T`.
-unsafe fn get<T>(socket: &impl AsRawFd, level: libc::c_int, name: libc::c_int) -> io::Result<T> {
+pub(super) unsafe fn get<T>(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    name: libc::c_int,
+) -> io::Result<T> {
     // SAFETY: the caller vouches for zeros.
     let mut value: T = unsafe { zeroed() };
     let mut length = size_of::<T>() as libc::socklen_t;

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from vtax.campaign.bulk.trial import Streamed
 from vtax.campaign.crosscheck import ledger_findings
 from vtax.campaign.guest import guest_findings
-from vtax.campaign.stream_findings import start_findings, stream_findings
+from vtax.campaign.stream_findings import buffer_findings, start_findings, stream_findings
 from vtax.campaign.streams import Flows
-from vtax.campaign.surroundings import surroundings_findings
+from vtax.campaign.surroundings import surroundings_findings, taken_findings
 from vtax.campaign.verdict import Finding, Judgement, Verdict, judged
 
 BUFFER_DROPS_SUSPECT = 0.001
@@ -22,11 +22,13 @@ def judge(measured: Streamed, *, emulated: bool) -> Judgement:
 def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:
     for guest, flows in enumerate(measured.flows):
         yield from stream_findings(guest, flows)
-        if measured.work.direction != "receiving":
+        yield from buffer_findings(guest, flows, measured.work.buffer_bytes)
+        if measured.instrument_receives:
             yield from _far_end(guest, flows)
     if not emulated:
         yield from start_findings(measured.start_spread_ms, "guests")
     yield from surroundings_findings(measured)
+    yield from taken_findings(measured, measured.far_cpus, "the far guest")
     yield from ledger_findings(measured)
     yield from guest_findings(measured)
 

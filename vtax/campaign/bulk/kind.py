@@ -1,4 +1,4 @@
-"""Kind `bulk` of a campaign: streams to, from or through guests, each with a peer of its own."""
+"""Kind `bulk` of a campaign: streams to, from or through guests, each with a peer of its own, or between two."""
 
 from typing import Any
 
@@ -6,21 +6,28 @@ from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.bulk.rows import headline, record
 from vtax.campaign.bulk.trial import Streamed, measure
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.ends_kind import EndsKind
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
 from vtax.platforms import Probe
 from vtax.results import TrialRecord
 from vtax.scenario import Cell
+from vtax.testbed.pair import Placement
 
 
 class Kind(EndsKind):
     """See vtax.campaign.kind.Kind."""
 
-    path_class = BulkPath
+    shared_path = BulkPath
+
+    def placement(self, cell: Cell) -> Placement | None:
+        """None where far ends are bare."""
+        work = cell.bulk
+        return None if work.has_bare_peers else work.placement
 
     def measure(
-        self, path: BulkPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
     ) -> Finished:
         """As the transport goes."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
@@ -29,7 +36,7 @@ class Kind(EndsKind):
         return Finished(measured, judgement, headline(measured), broken)
 
     def record(
-        self, path: BulkPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
+        self, path: EndsPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
     ) -> TrialRecord:
         """See vtax.campaign.bulk.rows."""
         measured = finished.measured

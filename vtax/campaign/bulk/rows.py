@@ -17,10 +17,13 @@ def record(
     work, complete = measured.work, measured.failure is None
     trial = {
         **trial_row(measured, judgement, place),
+        "guests": 2 if work.placement == "intra-host" else measured.cell.testbed.guests,
         "start_spread_ms": measured.start_spread_ms if complete else None,
         "transport": work.transport,
         "direction": work.direction,
+        "placement": work.placement,
         "message_bytes": work.message_bytes,
+        "buffer_bytes": work.buffer_bytes,
     }
     surroundings = [{"trial_id": measured.trial, **environment}]
     if not complete:

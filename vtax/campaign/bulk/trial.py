@@ -1,11 +1,12 @@
 """One trial of bulk streams: listen, connect, go, warm up, measure, drain, collect."""
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from vtax.campaign.bulk.path import BulkPath
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.observe import arm_cpus, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams
@@ -21,11 +22,18 @@ class Streamed(Observed):
 
     flows: list[Flows] = field(default_factory=list)
     """By the guest's number."""
+    far_cpus: Collection[int] = ()
+    """Where a far guest runs, if on CPUs of its own."""
 
     @property
     def work(self) -> Bulk:
         """What was asked of it."""
         return self.cell.bulk
+
+    @property
+    def instrument_receives(self) -> bool:
+        """Whether receivers are bare far ends: what these lose no guest lost."""
+        return self.work.has_bare_peers and self.work.direction != "receiving"
 
     @property
     def start_spread_ms(self) -> float | None:
@@ -43,7 +51,7 @@ class Streamed(Observed):
 
 
 def measure(
-    path: BulkPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: EndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
 ) -> Streamed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Streamed(trial, cell, datetime.now(UTC))
@@ -51,13 +59,13 @@ def measure(
     return measured
 
 
-def _run(path: BulkPath, measured: Streamed, emulated: bool) -> None:
+def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
     work = measured.work
     sending = work.direction == "sending"
     pairs = [(other, peer) if sending else (peer, other) for peer, other in path.ends]
-    # A receiver outside the host is the instrument: it shall lose nothing.
-    outside = work.direction != "receiving"
-    options = {"receive_buffer_bytes": PEER_BUFFER_BYTES} if outside and work.transport == "udp" else {}
+    measured.far_cpus = path.far_cpus
+    spares = measured.instrument_receives and work.transport == "udp"
+    options = {"receive_buffer_bytes": PEER_BUFFER_BYTES} if spares else {}
     streams = Streams(pairs, work, measured.trial, options)
     try:
         streams.connect(path.testbed.settings.mtu)

@@ -17,7 +17,7 @@ from vtax.scenario import Cell
 class Kind(EndsKind):
     """See vtax.campaign.kind.Kind."""
 
-    path_class = EchoPath
+    shared_path = EchoPath
 
     def measure(
         self, path: EchoPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe

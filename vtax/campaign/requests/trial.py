@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from vtax.campaign.ends import End
+from vtax.campaign.ends import End, PairEndsPath
 from vtax.campaign.observe import arm_cpus, observe, watch_cpus
 from vtax.campaign.observed import Observed
-from vtax.campaign.requests.path import RequestsPath
 from vtax.campaign.streams import ask
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
@@ -48,7 +47,7 @@ class Exchanged(Observed):
 
 
 def measure(
-    path: RequestsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: PairEndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
 ) -> Exchanged:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Exchanged(trial, cell, datetime.now(UTC))
@@ -58,11 +57,11 @@ def measure(
     return measured
 
 
-def _run(path: RequestsPath, measured: Exchanged, emulated: bool) -> None:
+def _run(path: PairEndsPath, measured: Exchanged, emulated: bool) -> None:
     work = measured.work
     ((asker, answerer),) = path.ends
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
-    measured.far_cpus = {*asker.host.cpus["guests"]} - {*path.uut_cpus}
+    measured.far_cpus = path.far_cpus
     go = {
         "trial": measured.trial,
         "warmup_s": work.warmup_s or None,

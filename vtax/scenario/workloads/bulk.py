@@ -1,4 +1,4 @@
-"""Kind `bulk`: streams of data to, from or through guests, each with a peer of its own outside the host."""
+"""Kind `bulk`: streams of data to, from or through guests, from peers outside the host or between two guests."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -13,16 +13,23 @@ PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
 """What is handed over at once where the scenario does not say: what costs the sender little."""
 UDP_HEADERS_BYTES = 28
 DEFAULT = "default"
+GUEST_TO_PEER = "guest-to-peer"
 
 
 class Bulk(WorkloadKeys):
-    """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B, IV.C.1)."""
+    """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B; oljira2016, III.B)."""
 
     kind: Literal["bulk"] = key("guests send, receive or forward streams of data", "bulk")
     direction: Literal["sending", "receiving", "forwarding"] = key(
         "what the guests do: send to their peers, receive from them, or forward what these send to servers behind them",
         "sending, receiving, forwarding",
         default="sending",
+    )
+    placement: Literal["guest-to-peer", "inter-host", "intra-host"] = key(
+        "where the far end is: a bare host for each guest behind a switch, a guest of another host over the link, or a "
+        "second guest of the same host",
+        "guest-to-peer, inter-host, intra-host",
+        default=GUEST_TO_PEER,
     )
     transport: Literal["tcp", "udp", "sctp"] = key(
         "the protocol that carries the data", "tcp, udp, sctp", default="tcp"
@@ -72,18 +79,30 @@ class Bulk(WorkloadKeys):
         return ("sctp",) if self.transport == "sctp" else ()
 
     @property
+    def has_bare_peers(self) -> bool:
+        """Whether far ends are bare hosts, and all guests behind one link; else they are guests."""
+        return self.placement == GUEST_TO_PEER
+
+    @property
     def guests_forward(self) -> bool:
         """End hosts do not."""
         return self.direction == "forwarding"
 
     @property
     def far_protocols(self) -> tuple[str, ...]:
-        """Peers have sockets of their kernel's as well."""
-        return self.protocols
+        """Peers have sockets of their kernel's as well; guests are looked at as such."""
+        return self.protocols if self.has_bare_peers else ()
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
-        """Guests that are no end hosts, and messages that their transport cannot take."""
-        yield from shared_uplink(self.kind, testbed)
+        """Links of another testbed, and messages that their transport cannot take."""
+        if self.has_bare_peers:
+            yield from shared_uplink(self.kind, testbed)
+        elif testbed.is_shared:
+            problem = f"{self.placement} ends have a link of their own; allowed: dedicated"
+            yield Refusal("testbed", "uplink", testbed.uplink, problem)
+        elif self.guests_forward:
+            problem = f"{self.placement} guests are end hosts; allowed: sending, receiving"
+            yield Refusal("workload", "direction", self.direction, problem)
         most = testbed.mtu - UDP_HEADERS_BYTES
         if self.transport == "udp" and self.message_bytes is not None and self.message_bytes > most:
             problem = (

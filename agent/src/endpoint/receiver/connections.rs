@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
+use nix::sys::socket::{getsockopt, sockopt};
 
 use super::Waker;
 use super::flow::End;
@@ -70,7 +71,8 @@ pub(super) fn serve(
                 return true;
             };
             if let Some(flow) = connection.flow {
-                shared.end_flow(flow, end);
+                let buffer_bytes = getsockopt(&connection.stream, sockopt::RcvBuf).ok();
+                shared.end_flow(flow, end, buffer_bytes);
                 ended += 1;
             }
             false

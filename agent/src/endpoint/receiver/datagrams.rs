@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
-use nix::sys::socket::{MsgFlags, recv};
+use nix::sys::socket::{MsgFlags, getsockopt, recv, sockopt};
 
 use super::Waker;
 use super::ledger::{Ledger, Shared};
@@ -27,6 +27,10 @@ pub(super) fn serve(
     waker: &Waker,
     shared: &Shared,
 ) -> io::Result<()> {
+    let buffer_bytes = getsockopt(socket, sockopt::RcvBuf).ok();
+    for flow in &mut shared.ledger().flows {
+        flow.buffer_bytes = buffer_bytes;
+    }
     let mut buffer = vec![0; GREATEST_BYTES];
     loop {
         let watched = [waker.as_fd(), socket.as_fd()];

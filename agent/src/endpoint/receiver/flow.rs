@@ -21,6 +21,8 @@ pub(super) struct Flow {
     last_ns: Option<u64>,
     /// Bytes in each step since the window began.
     series: Vec<u64>,
+    /// What the kernel lets the receive buffer hold; of a connection, at its end.
+    pub(super) buffer_bytes: Option<usize>,
     is_connected: bool,
     /// None while it may go on.
     end: Option<End>,
@@ -56,6 +58,9 @@ pub(crate) struct FlowReply {
     lost: Option<u64>,
     duplicated: Option<u64>,
     reordered: Option<u64>,
+    /// What its kernel lets the receive buffer hold, the kernel's own bookkeeping included: twice what is asked for. Of a connection at its
+    /// end, as it has grown by then; null before that.
+    receive_buffer_bytes: Option<usize>,
     /// Why it broke off; null where it did not.
     problem: Option<String>,
 }
@@ -72,6 +77,7 @@ impl Flow {
             first_ns: None,
             last_ns: None,
             series: Vec::with_capacity(steps),
+            buffer_bytes: None,
             is_connected: false,
             end: None,
         }
@@ -139,6 +145,7 @@ impl Flow {
             lost: sequences.map(|sequences| sequences.lost(expected.unwrap_or(0))),
             duplicated: sequences.map(|sequences| sequences.duplicated),
             reordered: sequences.map(|sequences| sequences.reordered),
+            receive_buffer_bytes: self.buffer_bytes,
             problem: match &self.end {
                 Some(End::Broken(problem)) => Some(problem.clone()),
                 _ => None,

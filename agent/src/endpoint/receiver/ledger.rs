@@ -111,9 +111,11 @@ impl Shared {
             .unwrap_or_else(|poison| poison.into_inner())
     }
 
-    /// Ends a flow, and wakes who waits for that.
-    pub(super) fn end_flow(&self, flow: usize, end: End) {
-        self.ledger().flows[flow].end(end);
+    /// Ends a flow whose kernel let its buffer hold so much, and wakes who waits for that.
+    pub(super) fn end_flow(&self, flow: usize, end: End, buffer_bytes: Option<usize>) {
+        let ended = &mut self.ledger().flows[flow];
+        ended.buffer_bytes = buffer_bytes;
+        ended.end(end);
         self.ended.notify_all();
     }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, Shutdown, recv, send, shutdown};
+use nix::sys::socket::{MsgFlags, Shutdown, getsockopt, recv, send, shutdown, sockopt};
 use serde::Serialize;
 
 use super::plan::{Next, Plan};
+use super::sctp::{self, SctpReply};
 use super::tcp::{self, Snapshot, TcpReply};
 use crate::endpoint::record::{HEADER_BYTES, Phase, Record};
 use crate::endpoint::socket::Protocol;
@@ -28,6 +29,8 @@ pub(super) struct Flow {
     slot: u64,
     counts: Counts,
     at_start: Snapshot,
+    /// Chunks of SCTP that were sent again by then.
+    retransmitted_at_start: Option<u64>,
     /// Why it broke off.
     problem: Option<String>,
 }
@@ -65,6 +68,9 @@ pub(crate) struct FlowReply {
     problem: Option<String>,
     /// Null of other protocols, and where the connection was gone.
     tcp: Option<TcpReply>,
+    sctp: Option<SctpReply>,
+    /// What its kernel lets the send buffer hold at the window's end, the kernel's own bookkeeping included: twice what is asked for.
+    send_buffer_bytes: Option<usize>,
 }
 
 impl Flow {
@@ -84,6 +90,7 @@ impl Flow {
             slot: 0,
             counts: Counts::default(),
             at_start: None,
+            retransmitted_at_start: None,
             problem: None,
         }
     }
@@ -156,8 +163,10 @@ impl Flow {
 
     /// The window begins.
     pub(super) fn start(&mut self) {
-        if self.protocol == Protocol::Tcp {
-            self.at_start = tcp::snapshot(&self.socket);
+        match self.protocol {
+            Protocol::Tcp => self.at_start = tcp::snapshot(&self.socket),
+            Protocol::Sctp => self.retransmitted_at_start = sctp::retransmitted(&self.socket),
+            Protocol::Udp => {}
         }
     }
 
@@ -165,6 +174,7 @@ impl Flow {
     pub(super) fn finish(&mut self, is_aborted: bool) -> FlowReply {
         let at_end = self.at_start.and_then(|_| tcp::snapshot(&self.socket));
         let tcp = tcp::between(self.at_start, at_end, &self.socket);
+        let sctp = sctp::since(self.retransmitted_at_start, &self.socket);
         if !self.protocol.is_datagram() && !is_aborted && self.problem.is_none() {
             // It fails where the peer is gone, which is then told as well.
             if let Err(errno) = shutdown(self.socket.as_raw_fd(), Shutdown::Write) {
@@ -181,6 +191,8 @@ impl Flow {
                 .collect(),
             problem: self.problem.clone(),
             tcp,
+            sctp,
+            send_buffer_bytes: getsockopt(&self.socket, sockopt::SndBuf).ok(),
         }
     }
 

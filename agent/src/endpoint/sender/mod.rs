@@ -7,6 +7,7 @@ mod connect;
 mod flow;
 mod params;
 mod plan;
+mod sctp;
 mod tcp;
 
 use std::os::fd::AsFd;

@@ -48,7 +48,10 @@ fn counts_what_was_sent(protocol: &str) {
                 (&Value::Null, &Value::Null)
             );
             assert_eq!(sent["send_errors"], json!({}));
+            assert!(sent["send_buffer_bytes"].as_u64() > Some(0), "{sent}");
+            assert!(came["receive_buffer_bytes"].as_u64() > Some(0), "{came}");
             assert_eq!(sent["tcp"].is_object(), protocol == "tcp", "{sent}");
+            assert_eq!(sent["sctp"].is_object(), protocol == "sctp", "{sent}");
         }
         ends.requester.call("sender.close", json!({}));
         ends.responder.call("receiver.close", json!({}));
@@ -84,11 +87,15 @@ fn sctp_counts_alike_or_the_kernel_is_said_to_lack_it() {
 fn a_connection_behaves_as_its_options_say_and_tells_of_itself() {
     let mut ends = Ends::make();
     let options = json!({"congestion": "reno", "mss_bytes": 600, "send_buffer_bytes": 100_000});
+    let large = json!({"options": {"receive_buffer_bytes": 50_000_000}});
     ends.responder
-        .call("receiver.open", receiver("tcp", 1, json!({})));
+        .call("receiver.open", receiver("tcp", 1, large));
     let params = sender("tcp", 1, 8192, json!({"options": options}));
     ends.requester.call("sender.open", params);
-    let Found { sent, .. } = run(&mut ends, false, go(None, 0.2));
+    let Found { sent, came, .. } = run(&mut ends, false, go(None, 0.2));
+    // Twice what is asked for, of which the kernel's own bookkeeping has half, and more than its limit for others.
+    assert_eq!(each(&sent, "send_buffer_bytes"), [200_000]);
+    assert_eq!(each(&came, "receive_buffer_bytes"), [100_000_000]);
     let tcp = &sent["flows"][0]["tcp"];
     assert_eq!(tcp["congestion"], "reno");
     let of = |name: &str| tcp[name].as_u64().unwrap();
@@ -132,6 +139,11 @@ fn a_paced_sender_keeps_its_rate() {
             for member in ["lost", "duplicated", "reordered"] {
                 assert_eq!(each(&came, member), [0, 0], "{came}");
             }
+            assert!(
+                each(&came, "receive_buffer_bytes")
+                    .iter()
+                    .all(|&bytes| bytes > 0)
+            );
             assert_eq!(came["buffer_drops"], 0);
         }
     }

@@ -1,0 +1,116 @@
+"""Goodput of a stream between two ends over the length of its messages, beside that of a reference platform."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import stdev
+from typing import Any
+
+from vtax.statistics import paired_ratio
+from vtax.views.bulk_cells import BulkCell, BulkSetting
+from vtax.views.estimate import Estimate, estimate
+from vtax.views.goodput import aggregate_mbps
+from vtax.views.link_share import link_goodput_mbps
+from vtax.views.provenance import Platform
+from vtax.views.published import DATA
+from vtax.views.tax import references
+
+
+@dataclass(frozen=True)
+class MessageGoodput:
+    """Means over the repetitions of a cell, None where no trial tells.
+
+    `message_bytes` is None for the transport's default. `deviation_mbps` is the standard deviation of the repetitions.
+    `link_mbps` is what the link can carry and `of_link` the share of it; `ratio` is to the goodput of the `reference`,
+    raw or the first emulated platform, in the same blocks. Buffers are those in force, with the kernels' bookkeeping.
+    """
+
+    platform: str
+    setting: BulkSetting
+    message_bytes: int | None
+    goodput_mbps: Estimate
+    deviation_mbps: float | None
+    link_mbps: float | None
+    of_link: Estimate | None
+    reference: str | None
+    ratio: Estimate | None
+    retransmissions: Estimate | None
+    send_buffer_bytes: Estimate | None
+    receive_buffer_bytes: Estimate | None
+    host_percent: Estimate | None
+
+
+@dataclass(frozen=True)
+class PublishedGoodput:
+    """What a paper says of goodput, or of its ratio to the bare hosts', of its own hardware."""
+
+    placement: str
+    transport: str
+    buffers: str
+    messages: str
+    quantity: str
+    text: str
+    setup: str
+    hardware: str
+    section: str
+    source: str
+
+
+def goodput_by_message(
+    cells: Sequence[BulkCell], testbed: Mapping[str, Any], platforms: Sequence[Platform]
+) -> list[MessageGoodput]:
+    """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
+    pairs = references(platforms)
+    by_place = {(cell.platform, cell.setting): cell for cell in cells}
+    rows = []
+    for cell in cells:
+        reference = pairs.get(cell.platform)
+        other = by_place.get((reference, cell.setting)) if reference else None
+        row = _row(cell, reference, other, link_goodput_mbps(cell.setting, testbed))
+        if row is not None:
+            rows.append(row)
+    return rows
+
+
+def published_goodput(scenario: Mapping[str, Any], rows: Iterable[MessageGoodput]) -> list[PublishedGoodput]:
+    """What the scenario's source says of the placements that were measured, in the file's order."""
+    paper = (scenario.get("source") or {}).get("paper")
+    path = next((path for path in sorted(DATA.glob("*/throughput.csv")) if path.parent.name == paper), None)
+    if path is None:
+        return []
+    placements = {row.setting.placement for row in rows}
+    with path.open(newline="", encoding="utf-8") as file:
+        said = [PublishedGoodput(**row) for row in csv.DictReader(file)]
+    return [row for row in said if row.placement in placements]
+
+
+def _row(
+    cell: BulkCell, reference: str | None, other: BulkCell | None, link_mbps: float | None
+) -> MessageGoodput | None:
+    goodput = cell.estimate(aggregate_mbps)
+    if goodput is None:
+        return None
+    repetitions = list(cell.by_block(aggregate_mbps).values())
+    return MessageGoodput(
+        platform=cell.platform,
+        setting=cell.setting.without_message,
+        message_bytes=cell.setting.message_bytes,
+        goodput_mbps=goodput,
+        deviation_mbps=stdev(repetitions) if len(repetitions) > 1 else None,
+        link_mbps=link_mbps,
+        of_link=goodput.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
+        reference=reference,
+        ratio=_ratio(cell, other) if other else None,
+        retransmissions=cell.estimate(lambda trial: trial.retransmissions),
+        send_buffer_bytes=cell.estimate(lambda trial: trial.send_buffer_bytes),
+        receive_buffer_bytes=cell.estimate(lambda trial: trial.receive_buffer_bytes),
+        host_percent=cell.estimate(lambda trial: trial.host_percent),
+    )
+
+
+def _ratio(cell: BulkCell, other: BulkCell) -> Estimate | None:
+    found = paired_ratio(cell.by_block(aggregate_mbps), other.by_block(aggregate_mbps), mean=cell.mean)
+    left_out = (cell.invalid + other.invalid) / (cell.recorded + other.recorded)
+    return estimate(found, left_out) if found else None
