@@ -30,6 +30,7 @@ class MadeBulk:
     others_percent: tuple[tuple[str, float], ...] = (("host", 30.0), ("peer", 40.0), ("switch", 5.0))
     verdict: str = "valid"
     reasons: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     emulated: bool = False
     further: tuple[tuple[str, str], ...] = ()
     placement: str | None = None
@@ -65,7 +66,7 @@ class MadeBulk:
             "accelerator": "emulated" if self.emulated else "none",
             "emulated": self.emulated,
             "verdict": self.verdict,
-            "marks": [],
+            "marks": list(self.marks),
             "reasons": list(self.reasons),
             "started_at": datetime(2025, 1, 1, tzinfo=UTC),
             **dict(self.further),

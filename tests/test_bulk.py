@@ -169,6 +169,25 @@ def test_options_leave_to_the_kernels_what_was_not_asked_for() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("transport", "placement", "idle_s", "marks"),
+    [
+        ("tcp", "guest-to-peer", 0.01, ("far-end-busy",)),
+        ("tcp", "guest-to-peer", 0.05, ()),
+        ("udp", "guest-to-peer", 0.01, ()),
+        ("tcp", "inter-host", 0.01, ()),
+    ],
+)
+def test_streams_that_wait_for_busy_far_ends_are_marked(
+    transport: str, placement: str, idle_s: float, marks: tuple[str, ...]
+) -> None:
+    measured = streamed(transport=transport, placement=placement)
+    before = {"at_s": 10.0, "idle_s": {0: 3.0}, "steal_s": {0: 0.0}}
+    after = {"at_s": 11.0, "idle_s": {0: 3.0 + idle_s}, "steal_s": {0: 0.0}}
+    measured.far_end_cpu = (before, after)
+    assert judge(measured, emulated=False).marks == marks
+
+
 def streamed(guests: int = 2, **work: Any) -> Streamed:
     """A whole trial in which every guest sends 100 Mbit/s over one connection for a second."""
     workload = Bulk.model_validate({"kind": "bulk", "duration_s": 1.0, **work})

@@ -16,9 +16,11 @@ from vtax.results import Result
 from vtax.scenario import load_scenario
 from vtax.statistics import anytime_interval
 from vtax.views.figures import draw_figures
+from vtax.views.layout import Number
 from vtax.views.palette import styles
 from vtax.views.published import DATA
 from vtax.views.published_table import FORMS
+from vtax.views.sharing_tables import goodput_table
 from vtax.views.summary import summarise
 
 PAPER = {"source": {"paper": "anhalt2009", "section": "IV.B.1"}}
@@ -206,6 +208,21 @@ def test_caveats_name_full_links_missing_references_and_dead_guests(tmp_path: Pa
     assert "A guest died in 1 trial (platform container)" in caveats
     assert caveats["1 cell without a usable trial"].startswith("container, sending TCP, 3 guests. Reasons")
     assert "the flood" not in " ".join(caveats.values())
+
+
+def test_goodput_of_busy_far_ends_is_a_lower_bound_unless_the_link_is_full(tmp_path: Path) -> None:
+    busy = ("far-end-busy",)
+    trials = [
+        *bulk_blocks([[699.0], [701.0]], marks=busy),
+        *bulk_blocks([[470.0] * 2, [471.0] * 2], marks=busy),
+        *bulk_blocks([[200.0] * 3, [200.0] * 3]),
+    ]
+    summary = summarise(make_bulk(tmp_path / "r", trials))
+    assert [row.lower_bound for row in summary.sharing.goodput] == [True, False, False]
+    told = [row[2].text for row in goodput_table(summary).sections[0].rows if isinstance(row[2], Number)]
+    assert [text[0] for text in told] == ["≥", "9", "6"]
+    caveats = [caveat.subject for caveat in summary.caveats]
+    assert "1 cell at what the far ends can do" in caveats
 
 
 def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Path) -> None:

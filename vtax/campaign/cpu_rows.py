@@ -37,9 +37,7 @@ def counted_rows(measured: Observed) -> list[dict[str, Any]]:
         return []
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
-    use = cpu_use(
-        *(CpuSample(sample["at_s"], sample["idle_s"], sample["steal_s"]) for sample in measured.cpu)
-    )
+    use = cpu_use(*map(CpuSample.of, measured.cpu))
     rows = [
         cpu_row(measured.trial, "uut", "host", "total", use.busy_percent, use.rounding_percent),
         cpu_row(measured.trial, "uut", "steal", "total", use.steal_percent, use.rounding_percent),

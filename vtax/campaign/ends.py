@@ -107,6 +107,11 @@ class EndsPath(Path):
         """Where far guests run, as far as that is not where the UUT does."""
         return {cpu for peer, _ in self.ends for cpu in peer.host.cpus["guests"]} - {*self.uut_cpus}
 
+    @property
+    def far_end_cpu(self) -> int:
+        """Where bare far ends run, all of them."""
+        return self.testbed.settings.cpus["agents"][0]
+
     def guest_end(self, guest: GuestSpec, address: str) -> End:
         """An end that is a guest itself, at its first NIC."""
         state = guest.host.guest_state(guest.name)
@@ -127,7 +132,7 @@ class EndsPath(Path):
         """An end with an agent of its own, on a host that has the agents' CPUs."""
         host.start_agent(agent, "agents")
         host.call(agent, "guest.configure", configuration)
-        return End(host, agent, interface, address, self.testbed.settings.cpus["agents"][0], True)
+        return End(host, agent, interface, address, self.far_end_cpu, True)
 
     def _wait_ready(self, peer: End, other: End) -> None:
         """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.path import Path
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
@@ -39,9 +40,15 @@ def arm_cpus(path: Path, work: WorkloadKeys, begin: float) -> None:
     path.cpu_meter.arm(ahead_s + work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
 
 
-def watch_cpus(path: Path, work: WorkloadKeys, begin: float) -> Twice:
-    """Count CPU time in that window; returns at its end."""
+def watch_cpus(path: EndsPath, work: WorkloadKeys, begin: float) -> tuple[Twice, Twice]:
+    """Count CPU time of host and guests, and of the far ends' CPU, in that window; returns at its end."""
+    testbed = path.testbed
+
+    def count() -> tuple[dict[str, Any], dict[str, Any]]:
+        return testbed.uut.counters(path.uut_cpus), testbed.source.counters([path.far_end_cpu])
+
     sleep_until(begin + work.warmup_s + SAMPLE_INSET_S)
-    first = path.testbed.uut.counters(path.uut_cpus)
+    first, far_first = count()
     sleep_until(begin + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
-    return first, path.testbed.uut.counters(path.uut_cpus)
+    last, far_last = count()
+    return (first, last), (far_first, far_last)

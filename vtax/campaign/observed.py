@@ -20,6 +20,8 @@ class Observed:
     failure: str | None = None
     cpu: Twice | None = None
     """Host.counters of the UUT's host."""
+    far_end_cpu: Twice | None = None
+    """Host.counters of the CPU that bare far ends share."""
     sampled: dict[str, Any] | None = None
     """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
     owners: dict[str, dict[int, str]] = field(default_factory=dict)

@@ -25,7 +25,7 @@ Finding = tuple[Verdict, str]
 class Judgement:
     """A verdict, why, and marks that are no blame.
 
-    These are `generator-limited`, `link-limited`, `uplink-limited` and `backpressured`.
+    These are `generator-limited`, `link-limited`, `uplink-limited` and `backpressured`; of streams `far-end-busy`.
     """
 
     verdict: Verdict
@@ -42,13 +42,13 @@ def graded(share: float, suspect: float, invalid: float, what: str) -> Iterator[
         yield Verdict.SUSPECT, f"{what}: {100 * share:.1f}%"
 
 
-def judged(failure: str | None, findings: Iterator[Finding]) -> Judgement:
+def judged(failure: str | None, findings: Iterator[Finding], marks: tuple[str, ...] = ()) -> Judgement:
     """A trial's verdict by what was found, the worst first; of one that failed nothing else is asked.
 
-    Marks and the context are for frames: what ends do is their own.
+    The context is for frames: what ends do is their own.
     """
     if failure is not None:
         return Judgement(Verdict.INVALID, (f"instrument failed: {failure}",), (), None)
     found = sorted(findings, key=lambda finding: -list(Verdict).index(finding[0]))
     verdict = found[0][0] if found else Verdict.VALID
-    return Judgement(verdict, tuple(text for _, text in found), (), None)
+    return Judgement(verdict, tuple(text for _, text in found), marks, None)

@@ -5,11 +5,15 @@ and softirq figures are samples of the timer tick. Thread times are the schedule
 the nanosecond but blind to interrupts and softirqs that run on top of a thread.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -21,6 +25,11 @@ class CpuSample:
     at_s: float
     idle_s: dict[int, float]
     steal_s: dict[int, float]
+
+    @classmethod
+    def of(cls, counters: Mapping[str, Any]) -> CpuSample:
+        """What Host.counters tells of CPUs."""
+        return cls(counters["at_s"], counters["idle_s"], counters["steal_s"])
 
 
 def sample_cpus(cpus: list[int] | None = None) -> CpuSample:

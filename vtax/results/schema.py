@@ -141,7 +141,7 @@ TRIALS: Final = Table(
             "marks",
             STRINGS,
             "",
-            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams far-end-busy",
         ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),

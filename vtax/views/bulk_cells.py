@@ -28,7 +28,11 @@ SELECT cell, any_value(platform) AS platform, any_value(direction) AS direction,
 FROM trials GROUP BY cell
 """
 
-_USABLE = "SELECT trial_id, cell, block FROM trials WHERE verdict <> 'invalid' ORDER BY block, trial_id"
+FAR_END_BUSY = "far-end-busy"
+
+_USABLE = (
+    "SELECT trial_id, cell, block, marks FROM trials WHERE verdict <> 'invalid' ORDER BY block, trial_id"
+)
 
 _FLOWS = """
 SELECT trial_id, guest, coalesce(sum(goodput_mbps), 0) AS goodput_mbps, avg(rtt_ns) AS rtt_ns,
@@ -106,6 +110,7 @@ class BulkTrial:
     rtt_ns: Mapping[int, float]
     host_percent: float | None
     ledger_percent: Mapping[Account, float]
+    marks: tuple[str, ...] = ()
     retransmissions: float | None = None
     send_buffer_bytes: float | None = None
     receive_buffer_bytes: float | None = None
@@ -224,6 +229,7 @@ def _trials(result: Result) -> dict[str, list[BulkTrial]]:
             rtt_ns={guest: flow["rtt_ns"] for guest, flow in guests.items() if flow["rtt_ns"] is not None},
             host_percent=host.get(number),
             ledger_percent=ledger.get(number, {}),
+            marks=tuple(row["marks"] or ()),
             retransmissions=_over(sum, guests, "retransmissions"),
             send_buffer_bytes=_over(fmean, guests, "send_buffer_bytes"),
             receive_buffer_bytes=_over(fmean, guests, "receive_buffer_bytes"),

@@ -12,6 +12,7 @@ from vtax.views.echoes import Echoes
 from vtax.views.efficiency import Efficiency
 from vtax.views.estimate import Estimate
 from vtax.views.goodput import Goodput
+from vtax.views.link_share import LINK_FULL
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
 from vtax.views.responses import Responses
@@ -21,9 +22,6 @@ from vtax.views.verdicts import CellVerdict, VerdictCount
 
 NAMED_AT_MOST = 6
 """Cells that are named one by one before the rest is only counted."""
-
-LINK_FULL = 0.98
-"""Share of what a link carries as goodput from which on it is full, as LINK_TOLERANCE of verdicts has it."""
 
 GUEST_DIED = re.compile(r"(the guest|guest\d+) died")
 """How the reason of a trial begins of which a guest died, which is a result and no fault of the trial."""
@@ -70,6 +68,7 @@ def caveats(
         *_generator_limited(throughput),
         *_link_limited(throughput),
         *_link_full(streamed),
+        *_far_end_busy(streamed),
         *_highest_load_carried(found),
         *([] if provenance.search else _few_repetitions(rates)),
         *_adaptive(provenance),
@@ -175,7 +174,7 @@ def _link_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
 
 
 def _link_full(streamed: Sequence[Goodput]) -> list[Caveat]:
-    full = [row for row in streamed if row.of_link and row.of_link.value >= LINK_FULL]
+    full = [row for row in streamed if row.fills_link]
     if not full:
         return []
     return [
@@ -183,6 +182,19 @@ def _link_full(streamed: Sequence[Goodput]) -> list[Caveat]:
             f"{_cells(len(full))} with a full link",
             f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. A ratio of 1 to "
             "another's shows no cost at this rate; a faster link might show one.",
+        )
+    ]
+
+
+def _far_end_busy(streamed: Sequence[Goodput]) -> list[Caveat]:
+    bounded = [row for row in streamed if row.lower_bound]
+    if not bounded:
+        return []
+    return [
+        Caveat(
+            f"{_cells(len(bounded))} at what the far ends can do",
+            "There the CPU of the far ends was busy all the time, and the link not full: the instrument, not the "
+            "guests, may have set the goodput, which is a lower bound, marked ≥ and drawn hollow. So are ratios to it.",
         )
     ]
 

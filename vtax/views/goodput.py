@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.statistics import fair_share
-from vtax.views.bulk_cells import BulkCell, BulkSetting, BulkTrial
+from vtax.views.bulk_cells import FAR_END_BUSY, BulkCell, BulkSetting, BulkTrial
 from vtax.views.estimate import Estimate
-from vtax.views.link_share import link_goodput_mbps
+from vtax.views.link_share import LINK_FULL, link_goodput_mbps
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Goodput:
 
     `aggregate_mbps` is R aggregate, `fair_share_mbps` R aggregate / N, `by_guest_mbps` R i by the guest's number from
     0. `link_mbps` is what the link can carry, None where that is not known, and `of_link` the aggregate's share of it.
+    `far_end_busy` tells that in some trial the CPU of the far ends had no time left.
     """
 
     platform: str
@@ -28,9 +29,20 @@ class Goodput:
     by_guest_mbps: dict[int, Estimate]
     link_mbps: float | None
     of_link: Estimate | None
+    far_end_busy: bool
     recorded: int
     invalid: int
     suspect: int
+
+    @property
+    def fills_link(self) -> bool:
+        """Whether the link has room for no more."""
+        return self.of_link is not None and self.of_link.value >= LINK_FULL
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the instrument may have set it."""
+        return self.far_end_busy and not self.fills_link
 
 
 def goodput_by_guests(cells: Iterable[BulkCell], testbed: Mapping[str, Any]) -> list[Goodput]:
@@ -58,6 +70,7 @@ def _goodput(cell: BulkCell, link_mbps: float | None) -> Goodput | None:
         by_guest_mbps=cell.by_guest(lambda guest: lambda trial: trial.goodput_mbps.get(guest)),
         link_mbps=link_mbps,
         of_link=aggregate.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
+        far_end_busy=any(FAR_END_BUSY in trial.marks for trial in cell.trials),
         recorded=cell.recorded,
         invalid=cell.invalid,
         suspect=cell.suspect,

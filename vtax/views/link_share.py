@@ -9,6 +9,8 @@ from vtax.units import OVERHEAD_BYTES
 from vtax.views.bulk_cells import BulkSetting
 
 ETHERNET_BYTES = 14
+LINK_FULL = 0.98
+"""Share of what a link carries as goodput from which on it is full, as LINK_TOLERANCE of verdicts has it."""
 TCP_HEADERS_BYTES = 52
 """IPv4 20, TCP 20, and its timestamps 12."""
 UDP_HEADERS_BYTES = 28

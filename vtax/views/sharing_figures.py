@@ -40,7 +40,9 @@ def goodput_by_guests(summary: Summary) -> Figure:
     panels = []
     for title, here in _grouped(summary, rows):
         guests = sorted({row.guests for row in here})
-        aggregate = _traces(summary, here, bars, lambda row: [_point(row, row.aggregate_mbps)])
+        aggregate = _traces(
+            summary, here, bars, lambda row: [_point(row, row.aggregate_mbps, hollow=row.lower_bound)]
+        )
         each = _traces(
             summary,
             here,
@@ -60,7 +62,8 @@ def goodput_by_guests(summary: Summary) -> Figure:
     return Figure(
         name="goodput-by-guests",
         title="Goodput by guests",
-        caption="Whiskers are 95% intervals. Hatched: emulated CPU. Dotted: R for the aggregate, R / N for each guest. "
+        caption="Whiskers are 95% intervals. Hatched: emulated CPU. Empty: the far ends could do no more. "
+        "Dotted: R for the aggregate, R / N for each guest. "
         + FORMULA,
         panels=tuple(panels),
         platforms=_present(summary, rows),
@@ -117,8 +120,8 @@ def _stacked(rows: Sequence[GuestCpu], hatch: str) -> list[Trace]:
     return [*layers, whiskers("all", whole, PERCENT_OF_A_CPU)]
 
 
-def _point(row: OfGuests, estimate: Any, part: str = "") -> Point:
-    return Point(str(row.guests), estimate, f"with {guests_phrase(row.guests)}", part=part)
+def _point(row: OfGuests, estimate: Any, part: str = "", hollow: bool = False) -> Point:
+    return Point(str(row.guests), estimate, f"with {guests_phrase(row.guests)}", hollow, part)
 
 
 def _grouped(summary: Summary, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:

@@ -64,8 +64,9 @@ def _same(rows: Iterable[Row], place: Goodput) -> list[Row]:
 
 def _goodput(row: Goodput) -> Clause:
     found = row.aggregate_mbps
+    bound = "at least " if row.lower_bound else ""
     text = (
-        f"with {guests_phrase(row.guests)} {VERBS[row.setting.direction]} {numbers.mbps(found.value)} Mbit/s of "
+        f"with {guests_phrase(row.guests)} {VERBS[row.setting.direction]} {bound}{numbers.mbps(found.value)} Mbit/s of "
         f"{row.setting.transport.upper()} goodput {bracket(found, numbers.mbps)}"
     )
     return Clause(text, (found,))

@@ -1,4 +1,4 @@
-"""Plotly traces of estimates: a line or bars a platform, with intervals, hollow where generator-limited."""
+"""Plotly traces of estimates: a line or bars a platform, with intervals, hollow where the instrument set them."""
 
 from __future__ import annotations
 
@@ -220,5 +220,5 @@ def _hover(platform: str, point: Point, quantity: Quantity) -> str:
     if point.deviation is not None:
         lines.append(f"standard deviation {quantity.form(point.deviation)}")
     if point.hollow:
-        lines.append("generator-limited")
+        lines.append("held down by the instrument")
     return "<br>".join(lines)

@@ -9,14 +9,28 @@ from vtax.campaign.stream_findings import buffer_findings, start_findings, strea
 from vtax.campaign.streams import Flows
 from vtax.campaign.surroundings import surroundings_findings, taken_findings
 from vtax.campaign.verdict import Finding, Judgement, Verdict, judged
+from vtax.machine.cpu import CpuSample, cpu_use
 
 BUFFER_DROPS_SUSPECT = 0.001
 """Share of the datagrams that a far end's own socket had no room for: the instrument's loss, not the guest's."""
 
 
+FAR_END_BUSY = "far-end-busy"
+FAR_END_BUSY_PERCENT = 98.0
+"""Use of the far ends' CPU from which on goodput may be what these can do, not what the guests can."""
+
+
 def judge(measured: Streamed, *, emulated: bool) -> Judgement:
-    """A trial's verdict."""
-    return judged(measured.failure, _findings(measured, emulated))
+    """A trial's verdict and its mark."""
+    marks = (FAR_END_BUSY,) if _far_ends_are_busy(measured) else ()
+    return judged(measured.failure, _findings(measured, emulated), marks)
+
+
+def _far_ends_are_busy(measured: Streamed) -> bool:
+    """Whether bare far ends had no time left. A flood of datagrams takes all there is, whatever comes of it."""
+    if measured.far_end_cpu is None or not measured.work.has_bare_peers or measured.work.transport == "udp":
+        return False
+    return cpu_use(*map(CpuSample.of, measured.far_end_cpu)).busy_percent >= FAR_END_BUSY_PERCENT
 
 
 def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:

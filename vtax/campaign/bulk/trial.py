@@ -73,7 +73,7 @@ def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
         begin = time.monotonic() + (HEAD_START_S if together else 0.0)
         arm_cpus(path, work, begin)
         runs = streams.go(begin if together else None)
-        measured.cpu = watch_cpus(path, work, begin)
+        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
         told = [finish(work.warmup_s + work.duration_s + 10) for finish in runs]
         measured.flows = streams.collect(told, emulated=emulated)
         measured.sampled = path.cpu_meter.read()

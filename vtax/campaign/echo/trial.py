@@ -62,7 +62,7 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
         arm_cpus(path, work, begin)
         runs = streams.go(begin)
         (asked,) = ask([(asker, "echo.go", phases(measured.trial, work, begin))])
-        measured.cpu = watch_cpus(path, work, begin)
+        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
         patience_s = work.warmup_s + work.duration_s + timeout_ms / 1000 + 10
         measured.run = asked(patience_s)
         measured.tally = asker.call("echo.collect", {})

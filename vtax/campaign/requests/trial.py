@@ -74,7 +74,7 @@ def _run(path: PairEndsPath, measured: Exchanged, emulated: bool) -> None:
         begin = time.monotonic()
         arm_cpus(path, work, begin)
         (asked,) = ask([(asker, "requester.go", go)])
-        measured.cpu = watch_cpus(path, work, begin)
+        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
         # It connects first, and its last request may wait for its answer in vain.
         measured.run = asked(work.warmup_s + work.duration_s + 2 * timeout_ms / 1000 + 10)
         measured.tally = asker.call("requester.collect", {})
