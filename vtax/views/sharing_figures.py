@@ -63,8 +63,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
         name="goodput-by-guests",
         title="Goodput by guests",
         caption="Whiskers are 95% intervals. Hatched: emulated CPU. Empty: the far ends could do no more. "
-        "Dotted: R for the aggregate, R / N for each guest. "
-        + FORMULA,
+        "Dotted: R for the aggregate, R / N for each guest. " + FORMULA,
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=sharing_tables.goodput_table(summary),

@@ -12,7 +12,6 @@ mod tcp;
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use anyhow::{Context, anyhow};
 use nix::poll::{PollFd, PollFlags};
@@ -26,7 +25,11 @@ use super::run::RunParams;
 use super::wait::{LOOK_UP_NS, has_failed, wait};
 use crate::Error;
 use crate::cpu::{ThreadTime, pin_this_thread};
-use crate::traffic::clock::now_ns;
+use crate::traffic::clock::{now_ns, sleep_until};
+
+/// Of the warm-up, after every flow's first turn: others that begin now may share this CPU, and would begin a whole slice of
+/// the scheduler later behind each one that floods.
+const PAUSE_NS: u64 = 5_000_000;
 
 /// Flows that are connected, and what was sent on them.
 #[derive(Debug)]
@@ -145,8 +148,7 @@ impl Sender {
                 return Ok(());
             }
             if !is_begun {
-                // Others that are to begin now may share this CPU: behind a whole slice of each, the last is late by all.
-                thread::yield_now();
+                sleep_until((times.begin_ns + PAUSE_NS).min(times.start_ns));
                 is_begun = true;
             }
             if may_wait {
