@@ -138,7 +138,7 @@ def test_a_disk_that_fills_ends_the_campaign_and_loses_nothing(
     done = vtax("run", scenario, "--out", out)
     assert done.returncode == 1
     said = done.stderr.splitlines()[-1]
-    assert said.startswith(f"{out}/")
+    assert said.startswith(str(out))
     assert "No space left on device" in said
     assert said.endswith(f"Make room there, then go on with: vtax run SCENARIO --resume {out}")
     assert "Traceback" not in done.stderr
@@ -185,7 +185,7 @@ def test_a_disk_without_any_room_is_refused(scenario: Path, memory: Memory) -> N
     (memory.path / "filler").write_bytes(bytes(4096))
     done = vtax("run", scenario, "--out", memory.path / "out")
     assert done.returncode in (1, 2)
-    assert re.search("No space left on device|disk is full", done.stderr)
+    assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
 
 

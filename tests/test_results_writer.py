@@ -1,6 +1,7 @@
 """Committing trials: durable, whole, in order, and recoverable at every instant."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 from base64 import b64encode
@@ -14,6 +15,7 @@ import pytest
 
 from vtax.inputs import InputError
 from vtax.results import Result, ResultWriter, TrialRecord
+from vtax.results.files import DiskError, disk_errors
 from vtax.results.journal import read_journal
 from vtax.results.parts import write_part
 from vtax.results.schema import TABLES
@@ -253,3 +255,14 @@ def output() -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Bytes and write calls of this process so far (proc_pid_io(5))."""
     told = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     return np.array([int(told["wchar"]), int(told["syscw"])])
+
+
+def test_a_journal_on_a_full_disk_is_told_in_the_systems_words(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "journal.sqlite") as journal:
+        journal.execute("PRAGMA max_page_count = 2")
+        journal.execute("CREATE TABLE rows (content BLOB)")
+        with pytest.raises(DiskError) as told, disk_errors(tmp_path):
+            journal.execute("INSERT INTO rows VALUES (zeroblob(100000))")
+    said = str(told.value)
+    assert said.startswith(f"{tmp_path}: No space left on device; the trials that ended are kept")
+    assert "Make room there, then go on with" in said

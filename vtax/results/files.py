@@ -1,6 +1,7 @@
 """Replacing a file so that at every instant, a crash included, it holds either the old or the new content."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import sqlite3
@@ -8,6 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vtax.inputs import InputError
+
+
+SQLITE_MEANS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
+"""What SQLite calls otherwise than the system."""
 
 
 class DiskError(OSError):
@@ -20,7 +25,7 @@ def disk_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        why = _system_words(error) or str(error)
         where = getattr(error, "filename", None) or directory
         read_only = "read-only" in why.lower() or "readonly" in why.lower()
         remedy = "Mount it for writing again" if read_only else "Make room there"
@@ -28,6 +33,13 @@ def disk_errors(directory: Path) -> Iterator[None]:
             f"{where}: {why}; the trials that ended are kept and can be shown. {remedy}, then go on with: "
             f"vtax run SCENARIO --resume {directory}"
         ) from error
+
+
+def _system_words(error: OSError | sqlite3.Error) -> str | None:
+    if isinstance(error, OSError):
+        return error.strerror
+    number = SQLITE_MEANS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    return None if number is None else os.strerror(number)
 
 
 def replace_file(path: Path, content: bytes) -> None:
