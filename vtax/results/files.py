@@ -10,7 +10,6 @@ from pathlib import Path
 
 from vtax.inputs import InputError
 
-
 SQLITE_MEANS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
 """What SQLite calls otherwise than the system."""
 
