@@ -194,7 +194,8 @@ def _far_end_busy(streamed: Sequence[Goodput]) -> list[Caveat]:
         Caveat(
             f"{_cells(len(bounded))} at what the far ends can do",
             "There the CPU of the far ends was busy all the time, and the link not full: the instrument, not the "
-            "guests, may have set the goodput, which is a lower bound, marked ≥ and drawn hollow. Ratios of such values bound nothing.",
+            "guests, may have set the goodput, which is a lower bound, marked ≥ and drawn hollow. Ratios of such "
+            "values bound nothing.",
         )
     ]
 
