@@ -17,4 +17,5 @@ mod process;
 mod protocol;
 mod residence;
 mod source;
+mod stages;
 mod streams;
