@@ -18,3 +18,4 @@ mod protocol;
 mod residence;
 mod source;
 mod streams;
+mod stress;
