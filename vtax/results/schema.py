@@ -65,6 +65,29 @@ TRIALS: Final = Table(
         Column("platform", STRING, "", "platform preset"),
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
         Column("guests", INT32, "guests", "guests on the host"),
+        Column(
+            "neighbours",
+            STRING,
+            "",
+            "what further guests on the host do: none, idle, light, heavy, forward, bulk or requests",
+        ),
+        Column("neighbour_guests", INT32, "guests", "how many there are of them"),
+        Column("neighbour_cpus", STRING, "", "bound to the guests' CPUs or unbound; null without neighbours"),
+        Column(
+            "load_share",
+            DOUBLE,
+            "ratio",
+            "load that `forward` is offered, of neighbour_maximum_mbps; null for all else",
+        ),
+        Column(
+            "cap_mbps", DOUBLE, "Mbit/s", "most that a guest may send, layer 1; null where it is not capped"
+        ),
+        Column(
+            "neighbour_maximum_mbps",
+            DOUBLE,
+            "Mbit/s",
+            "what each neighbour forwards in the mean with the guest idle, layer 1; null unless they forward",
+        ),
         Column("transport", STRING, "", "tcp, udp or sctp; null for plain frames"),
         Column(
             "direction", STRING, "", "what the guests of bulk streams do: sending, receiving or forwarding"

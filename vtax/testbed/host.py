@@ -110,10 +110,11 @@ class Host:
         config: dict[str, Any],
         nics: list[dict[str, Any]],
         protocols: list[str],
+        cpus: list[int] | None = None,
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
+        It runs on `cpus`, or the guests'. Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
         chosen = module.Config(**config)
@@ -122,7 +123,7 @@ class Host:
             config=chosen,
             nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
             host=self.namespace,
-            cpus=self.cpus["guests"],
+            cpus=cpus or self.cpus["guests"],
             record=self._record,
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.machine.ingress import set_offload
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, index_of
 from vtax.units import OVERHEAD_BYTES
 
 BURST_BYTES = 64 * 1024
@@ -68,6 +68,11 @@ def make_link(source: LinkEnd, destination: LinkEnd, mtu: int) -> None:
         for feature in SEGMENTATION:
             set_offload(end.namespace, end.interface, feature, False)
         end.namespace.bring_up(end.interface)
+
+
+def set_address(end: LinkEnd) -> None:
+    """Give an interface that was made elsewhere its MAC address."""
+    end.namespace.netlink(lambda ip: ip.link("set", index=index_of(ip, end.interface), address=end.mac))
 
 
 def complete_frames(end: LinkEnd) -> None:

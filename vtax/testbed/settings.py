@@ -16,6 +16,11 @@ class LocalSettings:
     encapsulation: Encapsulation = field(default_factory=Encapsulation)
     shared: bool = False
 
+    @property
+    def uut_cpus(self) -> list[int]:
+        """The CPUs of the UUT's host and its guests."""
+        return sorted({*self.cpus["host"], *self.cpus["guests"]})
+
     def problem(self) -> str | None:
         """What veth pairs cannot be, in a sentence; None where nothing is wrong."""
         if self.link_mbps is not None and not self.flow_control:

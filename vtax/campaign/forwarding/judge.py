@@ -27,10 +27,11 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
             *uplink_findings(measured),
             *ledger_findings(measured),
             *guest_findings(measured),
+            *measured.beside.findings,
         ],
         key=lambda finding: -list(Verdict).index(finding[0]),
     )
-    per_stream = ceiling_fps / measured.cell.streams
+    per_stream = ceiling_fps * (1 - measured.beside.source_share) / measured.cell.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
     marks = {mark for mark in limits if mark is not None}
     uplink = Uplink.of(measured)
@@ -54,9 +55,10 @@ def uut_context(measured: Measured) -> str | None:
     departed = sum(map(measured.departed, measured.source["streams"]))
     entered = sum(map(measured.received, way_of(measured).uut_entries))
     frames = frames_sent(measured) * elapsed_s / measured.window_s * entered / max(departed, 1)
+    names = {f"ingress {entry.rpartition('/')[2]}" for entry in way_of(measured).uut_entries}
     run_ns = sum(
         times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
         for name, times in after["threads"].items()
-        if name.startswith("ingress ")
+        if name in names
     )
     return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"
