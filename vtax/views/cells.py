@@ -141,6 +141,11 @@ class Cell:
         return anytime_interval if self.adaptive else mean_interval
 
     @property
+    def is_usable(self) -> bool:
+        """Whether it has a trial that can be shown."""
+        return bool(self.blocks)
+
+    @property
     def left_out(self) -> float:
         """Share of the cell's recorded trials that are invalid."""
         return self.invalid / self.recorded if self.recorded else 0.0
