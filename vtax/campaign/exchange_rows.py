@@ -1,12 +1,9 @@
 """The requests of a guest as a row of `flows`."""
 
-from dataclasses import replace
 from typing import Any
 
+from vtax.campaign.round_trip_rows import distribution_of, time_columns
 from vtax.campaign.trial_rows import Role
-from vtax.statistics.quantiles import decode
-
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def exchange_row(
@@ -17,7 +14,7 @@ def exchange_row(
     Quantiles are over all that were sent: a failed one is later than every other.
     """
     answered, failed = tally["transactions"], tally["failed"]
-    distribution = replace(decode(times["histogram"]), lost=failed)
+    distribution = distribution_of(times, failed)
     return {
         "trial_id": trial,
         "role": role,
@@ -28,11 +25,7 @@ def exchange_row(
         "loss_ratio": failed / (answered + failed) if answered + failed else None,
         "retransmissions": tally["retransmissions"],
         "probes_sent": answered + failed,
-        "latency_count": times["count"],
-        "latency_min_ns": times["min_ns"],
-        "latency_mean_ns": times["mean_ns"],
+        **time_columns(times, distribution),
         "latency_deviation_ns": distribution.deviation,
-        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
-        "latency_max_ns": times["max_ns"],
         "duration_s": duration_s,
     }

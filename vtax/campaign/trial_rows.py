@@ -19,7 +19,7 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "cell": cell.key,
         "platform": cell.platform,
         "guests": cell.testbed.guests,
-        **neighbour_columns(measured),
+        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
         "warmup_s": work.warmup_s,
         "duration_s": work.duration_s if complete else None,
         "wall_s": measured.wall_s,
@@ -28,17 +28,4 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "marks": list(judgement.marks),
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
-    }
-
-
-def neighbour_columns(measured: Observed) -> dict[str, Any]:
-    """What tells of a trial's neighbours, and of what ports let pass."""
-    testbed = measured.cell.testbed
-    return {
-        "neighbours": testbed.behaviour,
-        "neighbour_guests": testbed.neighbour_guests if testbed.has_neighbours else 0,
-        "neighbour_cpus": testbed.neighbour_cpus if testbed.has_neighbours else None,
-        "load_share": testbed.load_share if testbed.behaviour == "forward" else None,
-        "cap_mbps": testbed.cap_mbps,
-        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
     }

@@ -8,7 +8,7 @@ from vtax.campaign.forwarding.delay import delay_columns, delay_histograms
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.limits import offered_fps
 from vtax.campaign.forwarding.trial import Measured
-from vtax.campaign.trial_rows import Role, neighbour_columns
+from vtax.campaign.trial_rows import Role
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 from vtax.units import goodput_mbps, mbps
@@ -33,7 +33,7 @@ def record(
         "platform": measured.cell.platform,
         "streams": measured.cell.streams,
         "guests": measured.cell.testbed.guests,
-        **neighbour_columns(measured),
+        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
         "frame_bytes": None if work.mix else work.frame_bytes,
         "frame_mix": work.mix,
         "intended_mbps": work.intended_mbps,

@@ -152,7 +152,6 @@ def frames(load_mbps: float | None, warmup_s: float, duration_s: float) -> Forwa
     )
 
 
-
 def missed(flow: dict[str, Any]) -> list[Finding]:
     """A finding where a neighbour's flow was offered another load than was intended."""
     intended, offered = flow["intended_mbps"], flow["offered_mbps"]

@@ -5,6 +5,7 @@ from typing import Any
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.requests.trial import Exchanged
+from vtax.campaign.round_trip_rows import histogram_row
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
@@ -37,14 +38,7 @@ def record(
         ],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         latency=[
-            {
-                "trial_id": measured.trial,
-                "stream": 0,
-                "kind": "round-trip",
-                "corrected": corrected,
-                "lost": measured.tally["failed"],
-                "histogram": times["histogram"],
-            }
+            histogram_row(measured.trial, times, measured.tally["failed"], corrected=corrected)
             for corrected, times in histograms.items()
             if times is not None
         ],
