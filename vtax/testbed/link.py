@@ -20,6 +20,9 @@ LIMIT_BYTES = 300_000
 HOST_LIMIT_BYTES = 1000 * 1538
 """What a host's own queue holds, as Linux has it by default: a thousand full frames (txqueuelen)."""
 
+AMPLE_MBPS = 100_000.0
+"""More than any end here sends."""
+
 ETHERNET_BYTES, VLAN_TAG_BYTES = 14, 4
 
 SHAPER = "1:"
@@ -105,7 +108,7 @@ def shape_host(
     Their kernels hand over many segments at once, to which the bucket adds its overhead once: 1.5% more would pass than
     the link has. What is longer than its peak rate allows it cuts into frames first; the peak is beyond all rates.
     """
-    longest = mtu + ETHERNET_BYTES + VLAN_TAG_BYTES + OVERHEAD_BYTES
+    longest = _longest_bytes(mtu)
     burst_bytes = BURST_BYTES if burst_frames is None else burst_frames * longest
     bucket = f"burst {burst_bytes} limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}"
     _shape(end, link_mbps, flow_control, bucket)
@@ -131,6 +134,40 @@ def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Seque
     _run(end.namespace, "tc -batch -", "\n".join(lines))
 
 
+def cap(
+    end: LinkEnd, cap_mbps: float, senders: Sequence[str], mtu: int, burst_frames: int | None = None
+) -> None:
+    """Let `end` take at most so much (layer 1) of what each sender sends; what is beyond waits in its own queue.
+
+    `senders` are tc's words for their frames, as in `ether src MAC`; the first has all that are no other's. Below the
+    bucket of a shaped end, or one that is never short of tokens: either cuts what is longer than a frame.
+    """
+    shaped = f"qdisc tbf {SHAPER}" in _run(end.namespace, f"tc qdisc show dev {end.interface}")
+    longest = _longest_bytes(mtu)
+    if not shaped:
+        ample = f"burst {BURST_BYTES} limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}"
+        _shape(end, AMPLE_MBPS, True, ample)
+    device = f"dev {end.interface}"
+    burst_bytes = BURST_BYTES if burst_frames is None else burst_frames * longest
+    rate = (
+        f"rate {round(cap_mbps * 1e6)}bit burst {burst_bytes} cburst {burst_bytes} overhead {OVERHEAD_BYTES}"
+    )
+    lines = [f"qdisc replace {device} parent {SHAPER} handle 2: htb default 1"]
+    for number, sender in enumerate(senders, start=1):
+        protocol = sender.partition(" ")[0].replace("ether", "all")
+        lines += [
+            f"class add {device} parent 2: classid 2:{number} htb {rate} quantum {longest}",
+            f"qdisc add {device} parent 2:{number} bfifo limit {LIMIT_BYTES}",
+            f"filter add {device} parent 2: protocol {protocol} u32 match {sender} classid 2:{number}",
+        ]
+    _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
+def _longest_bytes(mtu: int) -> int:
+    """Of a frame at layer 1."""
+    return mtu + ETHERNET_BYTES + VLAN_TAG_BYTES + OVERHEAD_BYTES
+
+
 def _shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, bucket: str) -> None:
     if link_mbps is not None:
         _run(
@@ -142,8 +179,9 @@ def _shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, bucket: st
         _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")
 
 
-def _run(namespace: Namespace, command: str, words: str = "") -> None:
+def _run(namespace: Namespace, command: str, words: str = "") -> str:
     arguments = ["nsenter", f"--net={namespace.path}", "--", *command.split()]
     done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=10, input=words)
     if done.returncode != 0:
         raise OSError(f"{command}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout

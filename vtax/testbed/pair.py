@@ -112,15 +112,24 @@ class PairTestbed:
         far_macs = {self.beside_end.mac} if self.beside else set()
         if self.placement != "intra-host":
             far_macs.add(stream.source_mac)
-        self._open_port(self.uut, NEAR_PORT, port_kind, near, sorted(far_macs))
+        cap = settings.cap(self._near_senders, self._burst_frames)
+        near_end = {"interface": near.interface, "mac": near.mac}
+        self.uut.open_port(NEAR_PORT, port_kind, near_end, sorted(far_macs), cap)
         if inter:
             near_macs = {self.near_mac(each) for each in (stream, *self.beside)}
-            self._open_port(self.source, FAR_PORT, port_kind, far, sorted(near_macs))
+            cap = None if wire else settings.cap([f"ether src {stream.source_mac}"], self._burst_frames)
+            far_end = {"interface": far.interface, "mac": far.mac}
+            self.source.open_port(FAR_PORT, port_kind, far_end, sorted(near_macs), cap)
             if not wire:
                 set_address(self.beside_end)
 
-    def _open_port(self, host: Host, name: str, port_kind: str, end: LinkEnd, macs_behind: list[str]) -> None:
-        host.open_port(name, port_kind, {"interface": end.interface, "mac": end.mac}, macs_behind)
+    @property
+    def _near_senders(self) -> list[str]:
+        """Who sends from the near host, in tc's words: on raw, which has one NIC for all, by their addresses."""
+        streams = [*self.streams, *self.beside]
+        if self._wire:
+            return [f"ip src {stream.uut_in_ip}/32" for stream in streams]
+        return [f"ether src {stream.uut_in_mac}" for stream in streams]
 
     def near_mac(self, stream: StreamAddresses) -> str:
         """The NIC that has a stream's near address; raw has one for all."""

@@ -71,7 +71,8 @@ class StreamLinks:
         self.through.give_ingress_context(into.interface)
         for side, end, far_mac in (("in", into, stream.source_mac), ("out", out, stream.sink_mac)):
             near = {"interface": end.interface, "mac": end.mac}
-            self.through.open_port(f"port-{side}{number}", port_kind, near, [far_mac])
+            cap = self.settings.cap([f"ether dst {far_mac}"])
+            self.through.open_port(f"port-{side}{number}", port_kind, near, [far_mac], cap)
 
     def _shape(self, source: LinkEnd, into: LinkEnd) -> None:
         link_mbps, flow_control, mtu = self.settings.link_mbps, self.settings.flow_control, self.settings.mtu
