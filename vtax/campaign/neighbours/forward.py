@@ -9,8 +9,8 @@ from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.forwarding.rows import flow_row
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_MS, Measured, as_run, probe_interval
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
+from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.path import PathFailed
-from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Forwarding
 from vtax.testbed.guest import NEIGHBOUR
@@ -18,8 +18,6 @@ from vtax.testbed.neighbours import FAR_AGENT, OwnLinks
 from vtax.units import mbps
 
 FRAME_BYTES = 64
-MISSED_SUSPECT = 0.02
-"""A neighbour that is offered so much less, or more, than was intended."""
 MAXIMUM_TRIAL = 0xFFFFFFFE
 """Trial number of the frames that its maximum is found by."""
 MAXIMUM_WARMUP_S, MAXIMUM_S = 0.3, 0.7
@@ -150,13 +148,3 @@ def frames(load_mbps: float | None, warmup_s: float, duration_s: float) -> Forwa
             "duration_s": duration_s,
         }
     )
-
-
-def missed(flow: dict[str, Any]) -> list[Finding]:
-    """A finding where a neighbour's flow was offered another load than was intended."""
-    intended, offered = flow["intended_mbps"], flow["offered_mbps"]
-    off = abs(offered / intended - 1)
-    if off <= MISSED_SUSPECT:
-        return []
-    words = f"{NEIGHBOUR}{flow['guest']} was offered {offered:.1f} of {intended:.1f} Mbit/s"
-    return [(Verdict.SUSPECT, words)]
