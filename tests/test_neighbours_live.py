@@ -55,7 +55,7 @@ def test_neighbours_work_and_forward_beside_a_guest(tmp_path: Path) -> None:
     )
     result = measured(FORWARDING, tmp_path, *options)
     rows = result.query(
-        "SELECT platform, neighbours, role, guest, intended_mbps, received_mbps, neighbour_maximum_mbps"
+        "SELECT platform, neighbours, role, guest, flows.intended_mbps, received_mbps, neighbour_maximum_mbps"
         " FROM trials JOIN flows USING (trial_id)"
     ).to_pylist()
     beside = [row for row in rows if row["role"] == "neighbour"]

@@ -77,9 +77,9 @@ class Path:
         """Take everything down."""
         self.facts = None
         try:
-            self.neighbours.take_down()
-        finally:
             self.testbed.close()
+        finally:
+            self.neighbours.take_down()
 
     def build(self) -> None:
         """Make the testbed, and the neighbours' part of it."""

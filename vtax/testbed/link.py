@@ -20,6 +20,8 @@ LIMIT_BYTES = 300_000
 HOST_LIMIT_BYTES = 1000 * 1538
 """What a host's own queue holds, as Linux has it by default: a thousand full frames (txqueuelen)."""
 
+CAP_BURST_S, LEAST_BURST_FRAMES = 0.001, 4
+"""How late timers may be for a cap to be reached, and what it lets pass at once at least."""
 AMPLE_MBPS = 100_000.0
 """More than any end here sends."""
 
@@ -148,7 +150,7 @@ def cap(
         ample = f"burst {BURST_BYTES} limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}"
         _shape(end, AMPLE_MBPS, True, ample)
     device = f"dev {end.interface}"
-    burst_bytes = BURST_BYTES if burst_frames is None else burst_frames * longest
+    burst_bytes = _cap_burst_bytes(cap_mbps, longest, burst_frames)
     rate = (
         f"rate {round(cap_mbps * 1e6)}bit burst {burst_bytes} cburst {burst_bytes} overhead {OVERHEAD_BYTES}"
     )
@@ -161,6 +163,14 @@ def cap(
             f"filter add {device} parent 2: protocol {protocol} u32 match {sender} classid 2:{number}",
         ]
     _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
+def _cap_burst_bytes(cap_mbps: float, longest_bytes: int, burst_frames: int | None) -> int:
+    """What a cap lets pass at once: as many frames as are asked for, or what makes up for late timers."""
+    if burst_frames is not None:
+        return burst_frames * longest_bytes
+    late_bytes = round(cap_mbps * 1e6 / 8 * CAP_BURST_S)
+    return max(LEAST_BURST_FRAMES * longest_bytes, min(BURST_BYTES, late_bytes))
 
 
 def _longest_bytes(mtu: int) -> int:
