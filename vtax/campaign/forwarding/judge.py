@@ -10,7 +10,11 @@ from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, Uplink, uplink_findi
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Judgement, Verdict
+from vtax.scenario.links import MOST_GUESTS
+from vtax.testbed.addressing import neighbour_streams
 
+NEIGHBOURS_INGRESS = {f"ingress in{stream.stream}" for stream in neighbour_streams(MOST_GUESTS)}
+"""The threads of the ingress of neighbours' own links."""
 OWN_CONTEXT_NS_PER_FRAME = 50
 """Less CPU time than this a frame in the ingress thread, and the frames were handled elsewhere."""
 
@@ -55,10 +59,9 @@ def uut_context(measured: Measured) -> str | None:
     departed = sum(map(measured.departed, measured.source["streams"]))
     entered = sum(map(measured.received, way_of(measured).uut_entries))
     frames = frames_sent(measured) * elapsed_s / measured.window_s * entered / max(departed, 1)
-    names = {f"ingress {entry.rpartition('/')[2]}" for entry in way_of(measured).uut_entries}
     run_ns = sum(
         times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
         for name, times in after["threads"].items()
-        if name in names
+        if name.startswith("ingress ") and name not in NEIGHBOURS_INGRESS
     )
     return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"
