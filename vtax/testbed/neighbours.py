@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from vtax.machine.ownership import OwnershipRecord
 from vtax.scenario.encapsulation import Encapsulation
+from vtax.scenario.links import MOST_GUESTS
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import NEIGHBOUR, GuestSpec, interface, nic
 from vtax.testbed.host import Host
@@ -19,6 +20,8 @@ from vtax.testbed.pair import NEAR_PORT, PairTestbed
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.stream_links import StreamLinks
 
+NEIGHBOURS_INGRESS = {f"ingress in{stream.stream}" for stream in neighbour_streams(MOST_GUESTS)}
+"""The threads of the ingress of links of their own."""
 FAR_AGENT = "instrument far"
 
 

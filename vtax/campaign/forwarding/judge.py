@@ -10,11 +10,8 @@ from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, Uplink, uplink_findi
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Judgement, Verdict
-from vtax.scenario.links import MOST_GUESTS
-from vtax.testbed.addressing import neighbour_streams
+from vtax.testbed.neighbours import NEIGHBOURS_INGRESS
 
-NEIGHBOURS_INGRESS = {f"ingress in{stream.stream}" for stream in neighbour_streams(MOST_GUESTS)}
-"""The threads of the ingress of neighbours' own links."""
 OWN_CONTEXT_NS_PER_FRAME = 50
 """Less CPU time than this a frame in the ingress thread, and the frames were handled elsewhere."""
 
