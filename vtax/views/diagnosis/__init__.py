@@ -85,7 +85,7 @@ class Uncompared:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All cells that lost something, in the order they were first recorded.
+    """All cells that lost something, in the order platform, levels.
 
     `compared` counts those that were held against a reference; intervals of losses are at `confidence`, which allows
     for all comparisons.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from statistics import fmean
 from typing import Any
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
-from vtax.views.cells import further_factors, load_label
+from vtax.views.cells import load_label
 from vtax.views.provenance import FORWARDING, Provenance
+from vtax.views.recorded import Recorded, recorded_cells
 
 Account = tuple[str, int | None, str]
 """A domain of the table `cpu`, the guest's number where it is one's, and the component."""
@@ -42,6 +44,11 @@ LEVELS = (
     "intended_mbps",
 )
 """Columns of `trials` that cells differ by, beside the platform and the campaign's further factors."""
+
+_ATTEMPTS = """
+SELECT trial_id, cell, block, verdict, coalesce(uut_context, 'unknown') AS uut_context, marks, reasons
+FROM trials ORDER BY trial_id
+"""
 
 _FLOWS = """
 SELECT trial_id, sum(offered_mbps) AS offered_mbps, sum(received_mbps) AS received_mbps,
@@ -144,41 +151,49 @@ class CellEvidence:
 
 
 def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
-    """Every cell with a recorded trial, once for each context that usable ones ran in, in the order first recorded."""
-    names = (*LEVELS, *further_factors(result))
-    trials = _trials(result)
-    rows = sorted(result.tables["trials"].to_pylist(), key=lambda row: row["trial_id"])
-    recorded: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        recorded.setdefault(row["cell"], []).append(row)
+    """Every cell with a recorded trial, once for each context of usable ones, in the order platform, levels."""
+    told = _told(result)
+    attempts: dict[str, list[dict[str, Any]]] = {}
+    for row in result.query(_ATTEMPTS).to_pylist():
+        attempts.setdefault(row["cell"], []).append(row)
     cells = []
-    for key, attempts in recorded.items():
-        usable = [row for row in attempts if row["verdict"] != "invalid" and row["trial_id"] in trials]
-        faults = Counter(_kind(row["reasons"]) for row in attempts if row["verdict"] == "invalid")
-        for context in dict.fromkeys(row["uut_context"] or "unknown" for row in usable or attempts[:1]):
-            own = [row for row in usable if (row["uut_context"] or "unknown") == context]
+    for cell in recorded_cells(result, *LEVELS):
+        rows = attempts[cell.key]
+        usable = [row for row in rows if row["verdict"] != "invalid" and row["trial_id"] in told]
+        for context in dict.fromkeys(row["uut_context"] for row in usable or rows[:1]):
+            own = [row for row in usable if row["uut_context"] == context]
             cells.append(
                 CellEvidence(
-                    key=key,
-                    platform=attempts[0]["platform"],
-                    emulated=provenance.platform(attempts[0]["platform"]).emulated,
+                    key=cell.key,
+                    platform=cell.platform,
+                    emulated=provenance.platform(cell.platform).emulated,
                     uut_context=context,
-                    levels=_levels(attempts[0], names, provenance.kind),
-                    recorded=len(attempts),
-                    invalid=faults.total(),
-                    trials=tuple(trials[row["trial_id"]](row["block"]) for row in own),
+                    levels=_levels(cell, provenance.kind),
+                    recorded=cell.recorded,
+                    invalid=cell.invalid,
+                    trials=tuple(told[row["trial_id"]].trial(row["block"]) for row in own),
                     marks=Counter(mark for row in own for mark in row["marks"] or ()),
                     remarks=Counter(_kind(row["reasons"]) for row in own if row["reasons"]),
-                    faults=faults,
+                    faults=Counter(_kind(row["reasons"]) for row in rows if row["verdict"] == "invalid"),
                     adaptive=bool(provenance.precision),
                 )
             )
-    return cells
+    rank = {platform.name: position for position, platform in enumerate(provenance.platforms)}
+    return sorted(cells, key=lambda cell: (rank[cell.platform], _order(cell.levels), cell.uut_context))
 
 
-def _levels(row: dict[str, Any], names: tuple[str, ...], kind: str) -> dict[str, str]:
-    levels = {name: str(row[name]) for name in names if row[name] is not None and name != "intended_mbps"}
-    return levels | ({"intended_mbps": load_label(row["intended_mbps"])} if kind == FORWARDING else {})
+def _levels(cell: Recorded, kind: str) -> dict[str, str]:
+    """Those that a cell has, as text."""
+    load = {"intended_mbps": load_label(cell.levels["intended_mbps"])} if kind == FORWARDING else {}
+    known = {name: str(level) for name, level in cell.levels.items() if level is not None}
+    return {**known, **load, **dict(cell.further)}
+
+
+def _order(levels: Mapping[str, str]) -> list[tuple[float, str]]:
+    """Sorts numbers upwards, and words after them."""
+    return [
+        (float(level) if level.replace(".", "", 1).isdecimal() else inf, level) for level in levels.values()
+    ]
 
 
 def _kind(reasons: list[str] | None) -> str:
@@ -186,48 +201,49 @@ def _kind(reasons: list[str] | None) -> str:
     return (reasons or ["no reason is given"])[0].partition(": ")[0]
 
 
-def _trials(result: Result) -> dict[int, Callable[[int], Trial]]:
-    cpu: dict[int, list[dict[str, Any]]] = {}
-    for row in result.query(_CPU).to_pylist():
-        cpu.setdefault(row["trial_id"], []).append(row)
-    hops: dict[int, list[dict[str, Any]]] = {}
-    for row in result.query(_HOPS).to_pylist():
-        hops.setdefault(row["trial_id"], []).append(row)
+@dataclass
+class _Told:
+    """The rows of a trial in the tables `flows`, `cpu` and `hops`."""
+
+    values: dict[str, float]
+    cpu: list[dict[str, Any]] = field(default_factory=list)
+    hops: list[dict[str, Any]] = field(default_factory=list)
+
+    def trial(self, block: int) -> Trial:
+        """What they say."""
+        uut = [row for row in self.cpu if row["domain"] in UUT_DOMAINS]
+        totals = {row["domain"]: row["percent"] for row in uut if row["component"] == "total"}
+        named = [row for row in uut if not row["sampled"] and row["component"] != "total"]
+        counted = {_account(row): row["percent"] for row in named}
+        if "host" in totals:
+            counted[UNNAMED] = max(0.0, totals["host"] - sum(counted.values()))
+        if "steal" in totals:
+            counted["steal", None, "total"] = totals["steal"]
+        return Trial(
+            block=block,
+            values=self.values,
+            busy_percent=sum(totals.values()) if "host" in totals else None,
+            sampled={_account(row): row["percent"] for row in uut if row["sampled"]},
+            counted=counted,
+            waits={_account(row): row["wait_percent"] for row in named if row["wait_percent"] is not None},
+            dropped={row["hop"]: row["share"] for row in self.hops if row["share"] is not None},
+            reasons={row["hop"]: row["reason"] for row in self.hops if row["reason"]},
+        )
+
+
+def _told(result: Result) -> dict[int, _Told]:
+    """By trial, of those that have flows."""
     found = {}
     for row in result.query(_FLOWS).to_pylist():
         number = row.pop("trial_id")
-        values = {name: float(value) for name, value in row.items() if value is not None}
-        found[number] = _maker(values, cpu.get(number, []), hops.get(number, []))
+        found[number] = _Told({name: float(value) for name, value in row.items() if value is not None})
+    for row in result.query(_CPU).to_pylist():
+        if row["trial_id"] in found:
+            found[row["trial_id"]].cpu.append(row)
+    for row in result.query(_HOPS).to_pylist():
+        if row["trial_id"] in found:
+            found[row["trial_id"]].hops.append(row)
     return found
-
-
-def _maker(
-    values: dict[str, float], cpu: list[dict[str, Any]], hops: list[dict[str, Any]]
-) -> Callable[[int], Trial]:
-    uut = [row for row in cpu if row["domain"] in UUT_DOMAINS]
-    accounts = {_account(row): row for row in uut if not row["sampled"] and row["component"] != "total"}
-    totals = {
-        row["domain"]: row["percent"] for row in uut if not row["sampled"] and row["component"] == "total"
-    }
-    counted = {account: row["percent"] for account, row in accounts.items()}
-    if "host" in totals:
-        counted[UNNAMED] = max(0.0, totals["host"] - sum(counted.values()))
-    if "steal" in totals:
-        counted["steal", None, "total"] = totals["steal"]
-    return lambda block: Trial(
-        block=block,
-        values=values,
-        busy_percent=totals["host"] + totals.get("steal", 0.0) if "host" in totals else None,
-        sampled={_account(row): row["percent"] for row in uut if row["sampled"]},
-        counted=counted,
-        waits={
-            account: row["wait_percent"]
-            for account, row in accounts.items()
-            if row["wait_percent"] is not None
-        },
-        dropped={row["hop"]: row["share"] for row in hops if row["share"] is not None},
-        reasons={row["hop"]: row["reason"] for row in hops if row["reason"]},
-    )
 
 
 def _account(row: dict[str, Any]) -> Account:
