@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.handmade import make
+from tests.handmade_bulk import bulk_blocks, make_bulk
 from tests.handmade_causes import MadeCause, make_causes, repeated
 from vtax.views import diagnosis_of
 from vtax.views.diagnosis import Diagnosis, Finding
@@ -203,6 +204,25 @@ def test_a_part_that_is_left_over_is_said(tmp_path: Path) -> None:
     assert finding.unexplained == pytest.approx(2 / 3, abs=0.02)
     assert "part of it is that soft interrupts took" in finding.text
     assert "most of it is unexplained" in finding.text
+
+
+def test_of_streams_the_guests_own_cpu_time_is_named(tmp_path: Path) -> None:
+    """A megabit takes a guest five times as long, and all of the CPU is used."""
+    raw = bulk_blocks([[900.0], [905.0], [895.0], [902.0]], guest_percent=(20.0,), retransmissions=3)
+    slow = [
+        replace(trial, platform="container", goodput_mbps=(600.0,), guest_percent=(68.0,), host_percent=99.0)
+        for trial in raw
+    ]
+    layout = {"name": "local", "cpus": {"agents": [0], "host": [1], "guests": [1]}}
+    finding = only(diagnosis_of(make_bulk(tmp_path / "r", [*raw, *slow], testbed=layout)))
+    assert finding.losses[0].quantity == "goodput_mbps"
+    assert {cause.account for cause in finding.causes[:2]} == {("guest", 0, "vcpu 0"), ("guest", 0, "vhost")}
+    assert "µs a megabit" in finding.text
+    assert all(cause.kind is not Kind.RESENT for cause in (*finding.causes, *finding.shown))
+    resent = [replace(trial, retransmissions=90 + trial.block, host_percent=50.0) for trial in slow]
+    finding = only(diagnosis_of(make_bulk(tmp_path / "s", [*raw, *resent], testbed=layout)))
+    assert finding.causes == () and named(finding.shown) == [(Kind.RESENT, None)]
+    assert "segments" in finding.text and "unexplained" in finding.text
 
 
 def test_nothing_is_said_of_what_chance_explains(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from vtax.views.provenance import BULK, FORWARDING
 ALWAYS_READY_PERCENT = 90.0
 """A thread that ran, or was ready to, for so much of the time leaves its stage no CPU time to spare."""
 NO_IDLE_PERCENT = 95.0
-"""The same of all CPUs of the unit under test, where its work is in no thread that has a name."""
+"""All CPUs of the unit under test together leave none to any."""
 NS_PER_PERCENT = 1e7
 """CPU time in a second that is one percent of a CPU."""
 PIECES: Mapping[str, str] = {FORWARDING: "frame", BULK: "megabit"}
@@ -24,10 +24,11 @@ def of_throughput(affected: Affected, kind: str, waiting: float, cpus: int | Non
     """Accounts that had more for each piece of work, or more at all at another load; none where time was to spare.
 
     With some thread always ready the rate is the inverse of the CPU time that all accounts together had meanwhile.
-    `waiting` is the part of the loss, 0 to 1, that shows in queues before the work, and can be for want of time.
+    `waiting` is the part of the loss, 0 to 1, that shows in queues before the work: a CPU that is busy with what others
+    do with the time left over explains nothing of a loss behind it.
     """
     pair = affected.pair
-    if not _lacks_time(pair.cell, kind, cpus):
+    if not _lacks_time(pair.cell, cpus):
         return
     had = {account: differences(pair, _percent(affected, account)) for account in _accounts(affected)}
     if affected.effects[0].quantity is DELIVERED:
@@ -82,14 +83,13 @@ def is_sampled(affected: Affected) -> bool:
     return affected.pair.cell.is_sampled and affected.pair.reference.is_sampled
 
 
-def _lacks_time(cell: CellEvidence, kind: str, cpus: int | None) -> bool:
+def _lacks_time(cell: CellEvidence, cpus: int | None) -> bool:
     """Whether some stage of the cell's work had all the CPU time there was for it."""
     ready = [cell.by_block(_ready(account)) for account in _threads(cell)]
     if any(fmean(percents.values()) >= ALWAYS_READY_PERCENT for percents in ready if percents):
         return True
-    # Who forwards has threads with names: a busy CPU alone may be somebody's who takes what is left over.
     busy = cell.by_block(lambda trial: trial.busy_percent)
-    return bool(kind != FORWARDING and busy and cpus and fmean(busy.values()) >= NO_IDLE_PERCENT * cpus)
+    return bool(busy and cpus and fmean(busy.values()) >= NO_IDLE_PERCENT * cpus)
 
 
 def _accounts(affected: Affected) -> list[Account]:
