@@ -37,7 +37,7 @@ factors:
 repetitions: {repetitions}
 """
 SHORT = "netem limit 4 delay 1ms"
-SLOW = "tbf rate 5mbit burst 2kb limit 8kb overhead 24"
+SLOW = "tbf rate 1mbit burst 2kb limit 8kb overhead 24"
 
 
 def findings(directory: Path, repetitions: int, **factors: Any) -> list[Finding]:
@@ -100,11 +100,11 @@ def test_a_capped_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     start = container.Kind.start
 
     def capped(self: container.Kind, plan: GuestPlan) -> container.ContainerGuest:
-        within(plan.host.name, "tc qdisc replace dev out0 root tbf rate 5mbit burst 2kb limit 4kb")
+        within(plan.host.name, "tc qdisc replace dev out0 root tbf rate 1mbit burst 2kb limit 4kb")
         return start(self, plan)
 
     monkeypatch.setattr(container.Kind, "start", capped)
-    (finding,) = findings(tmp_path, platform="[raw, container]", intended_mbps="[20]", repetitions=3)
+    (finding,) = findings(tmp_path, platform="[raw, container]", intended_mbps="[5]", repetitions=4)
     cause = first(finding)
     assert (cause.kind, cause.hop) == (Kind.DROPPED, "UUT egress"), finding.text
     assert cause.reason == "queue full (dropped_queue of out0)"
@@ -114,9 +114,9 @@ def test_a_capped_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_short_queue_and_a_slow_guest(tmp_path: Path) -> None:
     """Each against the same guest with its kernel's own queue."""
     queues = f"[default, {SHORT}, {SLOW}]"
-    factors = {"platform": "[uml]", "intended_mbps": "[20]", "platform.egress_qdisc": queues}
+    factors = {"platform": "[uml]", "intended_mbps": "[5]", "platform.egress_qdisc": queues}
     by_queue = {
-        finding.levels["platform.egress_qdisc"]: finding for finding in findings(tmp_path, 3, **factors)
+        finding.levels["platform.egress_qdisc"]: finding for finding in findings(tmp_path, 4, **factors)
     }
     assert by_queue.keys() == {SHORT, SLOW}
     for queue, finding in by_queue.items():
