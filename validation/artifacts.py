@@ -27,7 +27,7 @@ from vtax.statistics.artifacts import (
 from vtax.statistics.artifacts.detect import FALSE_ALARMS
 
 SHAPE: Final = (20, 400)
-QUIET_SERIES, PLANTED_SERIES = 200, 30
+QUIET_SERIES, PLANTED_SERIES = 100, 20
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs/artifacts.md"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 

@@ -43,14 +43,13 @@ def look_for_another_spread(series: Series, reference: Series) -> Dispersion | N
     units, others = series.units(UNITS, VALUES), reference.units(UNITS, VALUES)
     if units is None or others is None:
         return NotEnough("another spread", f"{UNITS * VALUES} samples on both sides")
-    ranges = [_ranges(units), _ranges(others)]
-    if min(map(len, ranges)) < 2 or not any(ranges[1]):
+    ranges, usual = _ranges(units), _ranges(others)
+    if not any(usual):
         return NotEnough("another spread", "durations that differ by more than the clock's tick")
-    compared = compare(ranges[0], ranges[1])
+    compared = compare(ranges, usual)
     return Dispersion(compared.p_value, compared.ratio)
 
 
 def _ranges(units: Samples) -> list[float]:
-    known = units[(~np.isnan(units)).sum(axis=1) >= VALUES / 2]
-    low, high = np.nanquantile(known, [0.25, 0.75], axis=1)
+    low, high = np.nanquantile(units, [0.25, 0.75], axis=1)
     return [float(each) for each in high - low]

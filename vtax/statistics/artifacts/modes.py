@@ -80,15 +80,13 @@ def _spread(values: Samples) -> Samples:
 
 def _alikeness(units: Samples) -> float:
     """How many samples tell as much as one that is independent: the largest design effect over the deciles."""
-    known = ~np.isnan(units)
-    counts = known.sum(axis=1)
-    kept = counts > 0
+    counts = (~np.isnan(units)).sum(axis=1)
     effects = [1.0]
     for decile in np.nanquantile(units, np.arange(1, 10) / 10):
-        below = (units[kept] < decile).sum(axis=1) / counts[kept]
+        below = (units < decile).sum(axis=1) / counts
         share = below.mean()
         if 0 < share < 1:
-            effects.append(float(counts[kept].mean() * below.var(ddof=1) / (share * (1 - share))))
+            effects.append(float(counts.mean() * below.var(ddof=1) / (share * (1 - share))))
     return max(effects)
 
 

@@ -75,13 +75,13 @@ class Series:
     def units(self, least: int, values: int) -> Samples | None:
         """Return what may be taken as independent of each other: runs, or pieces of them where runs are too few.
 
-        Of shape (units, iterations of each), at least `least` units of `values` iterations, without those of which
-        nothing succeeded; None where that is more than there are.
+        Of shape (units, iterations of each): at least `least` units of `values` iterations, of which half as many
+        succeeded; None where there are not so many.
         """
         pieces = -(-least // self.runs) if self.runs else 1
         length = self.iterations // pieces
         if not self.runs or length < values:
             return None
         units = self.ns[:, : pieces * length].reshape(self.runs * pieces, length)
-        units = units[~np.isnan(units).all(axis=1)]
+        units = units[(~np.isnan(units)).sum(axis=1) >= values / 2]
         return units if len(units) >= least else None
