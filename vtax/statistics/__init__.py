@@ -2,8 +2,8 @@
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
 within blocks, `unpaired` ones without, `many` comparisons at once, `selection` the maximum over loads, `quantiles`
-of merged delay histograms, `search` loads by their loss, `fairness` of what is shared. Each function names its
-source.
+of merged delay histograms, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations
+of one operation. Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
