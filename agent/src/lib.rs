@@ -15,5 +15,6 @@ mod offload;
 pub mod traffic;
 
 pub use cpu::CpuList;
+pub use endpoint::relay::serve as serve_as_relay;
 pub use error::Error;
 pub use guest::runs_as_init;
