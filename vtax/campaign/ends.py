@@ -1,12 +1,13 @@
 """A path between agents at both ends of it: the guests themselves, their peers, or what is behind them."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.machine.agent import AgentError, AgentGone
-from vtax.platforms import PlatformConfig, Preset
+from vtax.platforms import Platform, PlatformConfig, Preset
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import PEER, SERVER, GuestSpec
 from vtax.testbed.host import Host
@@ -49,6 +50,44 @@ class End:
         return {**self.place, "local_address": self.address, "remote_address": other.address}
 
 
+def guest_end(platform: Platform, guest: GuestSpec, address: str) -> End:
+    """An end that is a guest itself, at its first NIC."""
+    state = guest.host.guest_state(guest.name)
+    nics = {nic["mac"]: nic["interface"] for nic in state["interfaces"]}
+    return End(
+        guest.host,
+        guest.name,
+        nics[guest.interfaces[0]["mac"]],
+        address,
+        0 if platform.own_kernel else guest.host.cpus["guests"][0],
+        not platform.own_kernel,
+    )
+
+
+def wait_ready(asker: End, answerer: End) -> None:
+    """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
+    way = {
+        **asker.echo_to(answerer),
+        "payload_bytes": 56,
+        "interval_ms": 1000 / READY_PER_S,
+        "timeout_ms": 1000,
+    }
+    deadline = time.monotonic() + READY_LIMIT_S
+    asker.call("echo.open", way)
+    while True:
+        asked = {"trial": READY_TRIAL, "warmup_s": None, "duration_s": READY_REPLIES / READY_PER_S}
+        asker.call("echo.go", asked)
+        told = asker.call("echo.collect", {})
+        if told["sent"] and not told["lost"]:
+            break
+        if time.monotonic() > deadline:
+            raise PathFailed(
+                f"{answerer.agent} does not answer all of {told['sent']} echoes within {READY_LIMIT_S:g} s "
+                f"({told['lost']} lost)"
+            )
+    asker.call("echo.close", {})
+
+
 class EndsPath(Path):
     """A path with a pair of ends for each guest: its peer, and the other end of what the peer is asked for."""
 
@@ -75,9 +114,9 @@ class EndsPath(Path):
             self.ends = [(self.peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
             self.cpu_meter.open(self.testbed.source, self.meter)
             for peer, other in self.ends:
-                self._wait_ready(peer, other)
+                wait_ready(peer, other)
             self.set_egress()
-        except (AgentGone, AgentError) as error:
+        except (AgentGone, AgentError, PathFailed) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
         ready_s = self.testbed.uut.counters([])["at_s"] - begun
         refused = self.cpu_meter.refused
@@ -114,17 +153,7 @@ class EndsPath(Path):
 
     def guest_end(self, guest: GuestSpec, address: str) -> End:
         """An end that is a guest itself, at its first NIC."""
-        state = guest.host.guest_state(guest.name)
-        nics = {nic["mac"]: nic["interface"] for nic in state["interfaces"]}
-        own_kernel = self.preset.platform().own_kernel
-        return End(
-            guest.host,
-            guest.name,
-            nics[guest.interfaces[0]["mac"]],
-            address,
-            0 if own_kernel else guest.host.cpus["guests"][0],
-            not own_kernel,
-        )
+        return guest_end(self.preset.platform(), guest, address)
 
     def make_far_end(
         self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
@@ -133,29 +162,6 @@ class EndsPath(Path):
         host.start_agent(agent, "agents")
         host.call(agent, "guest.configure", configuration)
         return End(host, agent, interface, address, self.far_end_cpu, True)
-
-    def _wait_ready(self, peer: End, other: End) -> None:
-        """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
-        way = {
-            **peer.echo_to(other),
-            "payload_bytes": 56,
-            "interval_ms": 1000 / READY_PER_S,
-            "timeout_ms": 1000,
-        }
-        deadline = self.testbed.uut.counters([])["at_s"] + READY_LIMIT_S
-        peer.call("echo.open", way)
-        while True:
-            asked = {"trial": READY_TRIAL, "warmup_s": None, "duration_s": READY_REPLIES / READY_PER_S}
-            peer.call("echo.go", asked)
-            told = peer.call("echo.collect", {})
-            if told["sent"] and not told["lost"]:
-                break
-            if self.testbed.uut.counters([])["at_s"] > deadline:
-                raise PathFailed(
-                    f"{other.agent} does not answer all of {told['sent']} echoes within {READY_LIMIT_S:g} s "
-                    f"({told['lost']} lost)\n{self.last_words()}"
-                )
-        peer.call("echo.close", {})
 
 
 class SharedEndsPath(EndsPath):

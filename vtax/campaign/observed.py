@@ -31,3 +31,9 @@ class Observed:
     guests: dict[str, Twice] = field(default_factory=dict)
     """How each guest stood (Host.guest_state), by its name; empty where the trial did not come to its end."""
     wall_s: float = 0.0
+
+    @property
+    def phases_s(self) -> tuple[float, float]:
+        """How long warm-up and measurement were."""
+        work = self.cell.timed
+        return work.warmup_s, work.duration_s

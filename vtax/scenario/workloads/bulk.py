@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys, shared_uplink
+from vtax.scenario.workloads.base import Refusal, TimedKeys, shared_uplink
 
 LEAST_MESSAGE_BYTES = 24
 """What a message holds to be told apart from others: flow, phase, sequence."""
@@ -16,7 +16,7 @@ DEFAULT = "default"
 GUEST_TO_PEER = "guest-to-peer"
 
 
-class Bulk(WorkloadKeys):
+class Bulk(TimedKeys):
     """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B; oljira2016, III.B)."""
 
     kind: Literal["bulk"] = key("guests send, receive or forward streams of data", "bulk")

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal, TimedKeys
 
 GREATEST_DATAGRAM_BYTES = 65507
 """What one UDP datagram carries."""
 EQUAL = "equal"
 
 
-class Requests(WorkloadKeys):
+class Requests(TimedKeys):
     """Response times over message size, between hosts and inside one (oljira2016, III.B)."""
 
     kind: Literal["requests"] = key("one end asks, the other answers; response times are taken", "requests")
