@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::endpoint::{Ends, FAR, NEAR};
+use crate::ends::{Ends, FAR, NEAR};
 use crate::network::Namespace;
 use crate::process::Agent;
 
