@@ -1,8 +1,9 @@
 """Writing a result: every trial is on disk, whole, before the next one begins.
 
 A commit rewrites the block's part of each table that the trial adds to, `trials` last: with that in place the
-trial is committed. Of tables with many rows it writes the trial's own part. Then it goes into the journal. Killed at any instant, a campaign leaves parts that may hold
-rows of one trial more than `trials`; readers skip them, and the next commit to the block drops them.
+trial is committed. Of tables with many rows it writes the trial's own part instead, before. Then it goes into the
+journal. Killed at any instant, a campaign leaves parts that may hold rows of one trial more than `trials`; readers
+skip them, and the next commit to the block drops them.
 """
 
 import json
