@@ -26,11 +26,9 @@ from vtax.results.files import create_empty_directory, disk_errors, lock_directo
 from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
 from vtax.results.parts import part_path, trial_part_path, trial_parts, write_part
-from vtax.results.schema import TABLES, TRIAL_TABLES, schemas
+from vtax.results.schema import BLOCK_TABLES, TABLES, TRIAL_TABLES, schemas
 
 Row = dict[str, Any]
-
-BLOCK_TABLES = [table for table in TABLES if table not in TRIAL_TABLES]
 
 
 @dataclass
