@@ -1,6 +1,7 @@
 """Kind `relay` of a campaign: rounds of a message through a ring of relays, run after run."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from vtax.campaign.guest import is_broken
@@ -10,10 +11,9 @@ from vtax.campaign.progress import Progress
 from vtax.campaign.relay.judge import judge
 from vtax.campaign.relay.path import RelayPath
 from vtax.campaign.relay.rows import headline, record
-from vtax.campaign.relay.trial import Ran, measure
+from vtax.campaign.relay.trial import measure
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, Probe, presets
-from vtax.results import TrialRecord
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.ring import RingTestbed
 
@@ -52,13 +52,5 @@ class Kind:
         """Round after round, or as often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
         judgement = judge(measured)
-        broken = measured.failure is not None or is_broken(measured)
-        return Finished(measured, judgement, headline(measured), broken)
-
-    def record(
-        self, path: RelayPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
-    ) -> TrialRecord:
-        """See vtax.campaign.relay.rows."""
-        measured = finished.measured
-        assert isinstance(measured, Ran)  # noqa: S101 - of its own making
-        return record(measured, finished.judgement, place, environment)
+        rows = partial(record, measured, judgement)
+        return Finished(judgement, headline(measured), is_broken(measured), rows)

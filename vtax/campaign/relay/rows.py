@@ -1,19 +1,18 @@
 """A run of relays as rows of the result's tables."""
 
 import statistics
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vtax.campaign.cpu_rows import counted_rows
 from vtax.campaign.relay.trial import Ran
+from vtax.campaign.round_trip_rows import time_columns
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 from vtax.statistics.quantiles import Distribution
 
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 DONE = "done"
 
 
@@ -71,8 +70,14 @@ def _flow(measured: Ran) -> dict[str, Any]:
     done_ns = np.array(measured.done_ns, dtype=np.int64)
     values, counts = np.unique(done_ns, return_counts=True)
     made, failed = len(measured.ns), len(measured.undone)
-    distribution = replace(Distribution(values, counts), lost=failed)
+    distribution = Distribution(values, counts, lost=failed)
     _, duration_s = measured.phases_s
+    times = {
+        "count": made - failed,
+        "min_ns": done_ns.min() if len(done_ns) else None,
+        "mean_ns": done_ns.mean() if len(done_ns) else None,
+        "max_ns": done_ns.max() if len(done_ns) else None,
+    }
     return {
         "trial_id": measured.trial,
         "role": "victim",
@@ -82,11 +87,7 @@ def _flow(measured: Ran) -> dict[str, Any]:
         "failed": failed,
         "loss_ratio": failed / made,
         "probes_sent": made,
-        "latency_count": made - failed,
-        "latency_min_ns": done_ns.min() if len(done_ns) else None,
-        "latency_mean_ns": done_ns.mean() if len(done_ns) else None,
+        **time_columns(times, distribution),
         "latency_deviation_ns": distribution.deviation,
-        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
-        "latency_max_ns": done_ns.max() if len(done_ns) else None,
         "duration_s": duration_s,
     }
