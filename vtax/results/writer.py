@@ -9,7 +9,7 @@ skip them, and the next commit to the block drops them.
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,7 +158,7 @@ class ResultWriter:
     ) -> None:
         self.close()
 
-    def _write(self, block: int, rows: Mapping[str, pa.Table], tables: list[str]) -> None:
+    def _write(self, block: int, rows: Mapping[str, pa.Table], tables: Sequence[str]) -> None:
         # Flushes side by side share the file system's journal commits.
         beside = [table for table in tables if table != "trials"]
         paths = {table: part_path(self.directory, table, block) for table in tables}

@@ -32,7 +32,6 @@ SHORT_NAMES = {
     "runs": "workload.runs",
     "load": "workload.load",
     "connection": "workload.connection",
-    "buffering": "workload.buffering",
     "guests": "testbed.guests",
     "link_mbps": "testbed.link_mbps",
     "flow_control": "testbed.flow_control",

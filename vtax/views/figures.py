@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from vtax.views import (
     message_figures,  # noqa: F401 - registers its own
     response_figures,  # noqa: F401 - registers its own
+    round_figures,  # noqa: F401 - registers its own
     sharing_figures,  # noqa: F401 - registers its own
     tables,
 )

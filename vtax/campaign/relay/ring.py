@@ -15,8 +15,7 @@ def ring(ends: list[End], work: Relay, timeout_ms: int) -> list[list[dict[str, A
     Relays of one guest talk to each other inside it, those of several from NIC to NIC.
     """
     if work.load != "network":
-        load = {"output": work.buffering} if work.load == "output" else "nothing"
-        return [[_relay("master", load, work)]]
+        return [[_relay("master", work.without_network, work)]]
     if work.is_in_one_guest:
         places = [(ends[0], LOOPBACK) for _ in range(work.hops)]
     else:

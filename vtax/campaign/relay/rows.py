@@ -32,7 +32,6 @@ def record(
         "iterations": work.iterations,
         "load": work.load,
         "connection": work.connection if work.load == "network" else None,
-        "buffering": work.buffering if work.load == "output" else None,
     }
     surroundings = [{"trial_id": measured.trial, **environment}]
     if measured.failure is not None:

@@ -25,9 +25,10 @@ class Relay(WorkloadKeys):
     )
     iterations: int = key("rounds of a run", "1 to 1000000", default=10_000, ge=1, le=1_000_000)
     runs: int = key("runs in a row, each a trial of its own", "1 to 1000", default=50, ge=1, le=1000)
-    load: Literal["network", "nothing", "output"] = key(
-        "what is timed: the message's round, nothing, or a line on standard output",
-        "network, nothing, output",
+    load: Literal["network", "nothing", "output", "lines"] = key(
+        "what is timed: the message's round, nothing, or a line on standard output, which the C library hands to the "
+        "kernel with 4096 bytes (output) or at once (lines)",
+        "network, nothing, output, lines",
         default="network",
     )
     transport: Literal["tcp", "udp"] = key("the protocol that carries messages", "tcp, udp", default="tcp")
@@ -54,11 +55,6 @@ class Relay(WorkloadKeys):
         "whether each relay stays on one CPU, in turn, or is wherever the scheduler has it",
         "true, false",
         default=False,
-    )
-    buffering: Literal["full", "line"] = key(
-        "when lines are handed to the kernel: with 4096 bytes, or each by itself",
-        "full, line",
-        default="full",
     )
 
     @property
@@ -91,6 +87,11 @@ class Relay(WorkloadKeys):
         if self.load != "network" and self.hops > 1:
             problem = f"{self.hops} relays are a network; allowed with load {self.load}: 1"
             yield Refusal("workload", "hops", self.hops, problem)
+
+    @property
+    def without_network(self) -> Any:
+        """What is timed in place of the message's round, as the agent takes it."""
+        return {"nothing": "nothing", "output": {"output": "full"}, "lines": {"output": "line"}}[self.load]
 
     def way(self, timeout_ms: int) -> dict[str, Any]:
         """What the relays of a ring have in common on their way, as the agent takes it."""
