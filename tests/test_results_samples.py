@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.test_results_writer import CAMPAIGN, ids, record
@@ -49,8 +51,10 @@ def test_one_trial_s_lost_samples_are_no_other_s(directory: Path, content: bytes
 
 
 def test_samples_of_a_trial_that_was_never_committed_are_nobody_s(directory: Path) -> None:
-    part(directory, 7).write_bytes(part(directory, 0).read_bytes())
-    part(directory, 6).write_bytes(part(directory, 0).read_bytes())
+    for trial_id in (6, 7):
+        rows = pq.read_table(part(directory, 0))
+        rows = rows.set_column(0, rows.schema.field(0), pa.array([trial_id], pa.int64()))
+        pq.write_table(rows, part(directory, trial_id))
     without = record(6)
     without.samples = []
     with ResultWriter.resume(directory) as writer:

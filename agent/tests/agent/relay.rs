@@ -122,7 +122,7 @@ fn fresh_connections_outlast_the_ports() {
 }
 
 #[test]
-fn a_ring_goes_from_host_to_host_and_by_their_interfaces_alone() {
+fn a_ring_goes_from_host_to_host() {
     let mut ends = Ends::make();
     let across = |mode: &str, own: (&str, &str), next: &str| {
         let (interface, address) = own;
@@ -143,9 +143,6 @@ fn a_ring_goes_from_host_to_host_and_by_their_interfaces_alone() {
     ends.requester.call("relay.go", go(200));
     let told = ends.requester.call("relay.collect", json!({}));
     assert_eq!(told["completed"], 200, "{told}");
-    ends.far.ip("link set lo up");
-    let from_within = ends.far.within(|| TcpStream::connect((FAR, PORT)));
-    assert!(from_within.is_err(), "it listens on snk0 alone");
 }
 
 #[test]
