@@ -1,12 +1,17 @@
 """Rings of relays on this machine: within the bare host and containers, and from container to container."""
 
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.disturb import Act
 from tests.test_campaign import DISTURBED
 from vtax.cli import main
+from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 from vtax.views.summary import summarise
 
@@ -61,9 +66,9 @@ def test_messages_go_round_within_the_host_and_a_container(tmp_path: Path) -> No
     for platform in ("raw", "container"):
         one, eight = medians.get((platform, 1)), medians.get((platform, 8))
         assert one is None or eight is None or one < eight
-    assert all(0 < (row.timed_ratio.value if row.timed_ratio else 0) < 1 for row in summary.rounds)
+    assert all(0 < row.timed_ratio.value < 1 for row in summary.rounds if row.timed_ratio)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert 'plot-rounds-surface-0' in page
+    assert ("plot-rounds-surface-0" in page) is summary.has_usable
 
 
 def test_messages_go_from_container_to_container(tmp_path: Path) -> None:
@@ -87,3 +92,24 @@ def test_the_ladder_grows_with_what_is_in_the_loop(tmp_path: Path) -> None:
     }
     medians = [float(np.median(found)) for found in times.values()]
     assert medians == sorted(medians)
+
+
+def kill_a_relay(run: str) -> None:
+    """The last of those that the host's own agent has started."""
+    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    (agent,) = [detail["pid"] for detail in owned if detail["name"] == "guest"]
+    relays = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
+    os.kill(int(relays[-1]), signal.SIGKILL)
+
+
+def test_a_relay_that_dies_is_told_of_and_started_anew(
+    tmp_path: Path, in_the_trial: Callable[[Act], None]
+) -> None:
+    in_the_trial(kill_a_relay)
+    result = measured(tmp_path, "raw", "hops=2", "runs=1")
+    died, *later = result.query("SELECT trial_id, verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
+    assert died["verdict"] == "invalid"
+    assert "a relay has ended (signal: 9" in died["reasons"][0]
+    samples = result.query("SELECT trial_id, count(*) AS rounds FROM samples GROUP BY trial_id").to_pylist()
+    assert {row["trial_id"]: row["rounds"] for row in samples} == {row["trial_id"]: 300 for row in later}
+    assert later
