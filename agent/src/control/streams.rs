@@ -122,7 +122,7 @@ impl Agent {
                     .take()?
                     .map_or_else(CloseReply::default, Relays::close))
             }
-            _ => Err(RpcError::unknown_method(method)),
+            _ => self.call_stress(method, params),
         }
     }
 }

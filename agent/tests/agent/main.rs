@@ -20,3 +20,4 @@ mod requests;
 mod residence;
 mod source;
 mod streams;
+mod stress;

@@ -1,6 +1,6 @@
 """The way of a message round a ring: within one guest, or from guest to guest behind one bridge."""
 
-from vtax.campaign.ends import End, guest_end, wait_ready
+from vtax.campaign.ends import End, await_echoes, guest_end
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.testbed.ring import RingTestbed
@@ -14,18 +14,19 @@ class RelayPath(Path):
 
     def open(self) -> PathFacts:
         """Start the guests and wait until each reaches the next; raises PathFailed, PlatformUnusable, OSError."""
-        testbed, platform = self.testbed, self.preset.platform()
-        testbed.build(platform.port)
+        testbed = self.testbed
+        self.build()
         begun = testbed.uut.counters([])["at_s"]
         try:
             hello_s = self.start_guests()
             places = zip(testbed.guests, testbed.addresses, strict=True)
-            self.ends = [guest_end(platform, guest, address) for guest, address in places]
+            own_kernel = self.preset.platform().own_kernel
+            self.ends = [guest_end(guest, address, own_kernel=own_kernel) for guest, address in places]
             if len(self.ends) > 1:
                 for end, following in zip(self.ends, [*self.ends[1:], self.ends[0]], strict=True):
-                    wait_ready(end, following)
+                    await_echoes(end, following, self.last_words)
             self.set_egress()
-        except (AgentGone, AgentError, PathFailed) as error:
+        except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
         ready_s = testbed.uut.counters([])["at_s"] - begun
         self.facts = PathFacts(hello_s, ready_s, self.scheduling_notes)

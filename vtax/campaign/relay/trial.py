@@ -61,7 +61,7 @@ def measure(
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Ran(trial, cell, datetime.now(UTC))
     with cpu_latency_held():
-        observe(path, measured, guests, lambda: _run(path, measured, emulated))
+        observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
     return measured
 
 

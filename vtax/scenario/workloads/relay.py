@@ -77,6 +77,9 @@ class Relay(WorkloadKeys):
         if testbed.is_shared:
             problem = "the guests of relay workloads are behind one bridge of their host; allowed: dedicated"
             yield Refusal("testbed", "uplink", testbed.uplink, problem)
+        if testbed.has_neighbours:
+            problem = "relay workloads have no neighbours; allowed: none"
+            yield Refusal("testbed", "neighbours", testbed.neighbours, problem)
         most = testbed.mtu - SEGMENT_HEADERS_BYTES
         if self.message_bytes > most:
             problem = (
