@@ -17,6 +17,7 @@ PARTS = (
     "pacing",
     "sink_cost",
     "request_response",
+    "relay_ring",
     "streams",
     "idle",
     "search_cost",

@@ -22,6 +22,7 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
+from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL
@@ -56,6 +57,9 @@ def print_summary(summary: Summary, console: Console) -> None:
         responses_table(summary),
         response_quantiles_table(summary),
         response_cpu_table(summary),
+        rounds_table(summary),
+        run_time_table(summary),
+        ladder_table(summary),
         interference_table(summary),
         matrix_table(summary),
         neighbours_table(summary),
