@@ -279,6 +279,9 @@ def neighbours(tmp_path: Path, *levels: str) -> dict[str, str]:
 def test_neighbours_are_held_against_idle_ones_and_these_against_none(tmp_path: Path) -> None:
     assert neighbours(tmp_path / "a", "none", "idle", "heavy") == {"idle": "none", "heavy": "idle"}
     assert neighbours(tmp_path / "b", "none", "heavy") == {"heavy": "none"}
+    alone = replace(CALM_RAW, further=(("neighbour_guests", "0"),))
+    beside = replace(CAPPED, platform="raw", further=(("neighbour_guests", "3"),))
+    assert only(diagnosis_of(make_causes(tmp_path / "c", alone, beside))).reference == alone.cell
 
 
 def test_what_cannot_be_compared_is_listed_with_its_reason(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from vtax.views.tax import references
 
 REFERENCE_LEVELS: Mapping[str, tuple[str, ...]] = {
     "neighbours": ("idle", "none"),
+    "neighbour_guests": ("0",),
     "others": ("idle",),
     "cap_mbps": ("none",),
     "platform.egress_qdisc": ("default",),
