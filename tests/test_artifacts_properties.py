@@ -44,6 +44,7 @@ def evidence(samples: Samples) -> list[float]:
     return [np.nan if isinstance(answer, NotEnough) else answer.p_value for answer in answers]
 
 
+@pytest.mark.filterwarnings("error")
 @settings(max_examples=40)
 @given(ANYTHING, ANYTHING)
 def test_anything_is_answered_in_sentences(samples: Samples, reference: Samples) -> None:
@@ -55,14 +56,18 @@ def test_anything_is_answered_in_sentences(samples: Samples, reference: Samples)
 @settings(max_examples=15)
 @given(MESHES, st.integers(-(10**6), 10**6), st.sampled_from([0.5, 4.0, 1024.0]))
 def test_place_and_unit_of_any_durations_do_not_matter(samples: Samples, shift: int, factor: float) -> None:
-    assert evidence(factor * (samples + shift)) == pytest.approx(evidence(samples), rel=1e-6, abs=1e-9, nan_ok=True)
+    assert evidence(factor * (samples + shift)) == pytest.approx(
+        evidence(samples), rel=1e-6, abs=1e-9, nan_ok=True
+    )
 
 
 @settings(max_examples=15)
 @given(SEEDS)
 def test_place_and_unit_of_artifacts_do_not_matter(seed: int) -> None:
     samples = a_mesh(seed)
-    assert evidence(4 * (samples + 12_345)) == pytest.approx(evidence(samples), rel=1e-6, abs=1e-9, nan_ok=True)
+    assert evidence(4 * (samples + 12_345)) == pytest.approx(
+        evidence(samples), rel=1e-6, abs=1e-9, nan_ok=True
+    )
     before, after = detect(samples), detect(4 * samples)
     assert list(map(type, before)) == list(map(type, after))
     for one, other in zip(before, after, strict=True):

@@ -73,7 +73,7 @@ def _spread(values: Samples) -> Samples:
     distinct, begin, count = np.unique(values, return_index=True, return_counts=True)
     if len(distinct) < 2 or len(distinct) > len(values) / 2:
         return values
-    tick = float(np.median(np.diff(distinct[: 1 + np.searchsorted(distinct, np.quantile(values, 0.9))])))
+    tick = float(np.median(np.diff(distinct[: 2 + np.searchsorted(distinct, np.quantile(values, 0.9))])))
     within = (np.arange(len(values)) - np.repeat(begin, count) + 0.5) / np.repeat(count, count) - 0.5
     return np.sort(values + tick * within)
 
