@@ -80,6 +80,12 @@ class Relay(WorkloadKeys):
         if testbed.has_neighbours:
             problem = "relay workloads have no neighbours; allowed: none"
             yield Refusal("testbed", "neighbours", testbed.neighbours, problem)
+        if testbed.link_mbps is not None:
+            problem = "relays meet within a guest or at a bridge, and there is no link; allowed: unlimited"
+            yield Refusal("testbed", "link_mbps", testbed.link_mbps, problem)
+        if testbed.cap_mbps is not None:
+            problem = "the guests of relay workloads have no cap; allowed: none"
+            yield Refusal("testbed", "cap_mbps", testbed.cap_mbps, problem)
         most = testbed.mtu - SEGMENT_HEADERS_BYTES
         if self.message_bytes > most:
             problem = (
