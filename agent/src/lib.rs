@@ -12,8 +12,10 @@ mod mac;
 mod meter;
 mod netdevice;
 mod offload;
+mod stress;
 pub mod traffic;
 
 pub use cpu::CpuList;
+pub use endpoint::relay::serve as serve_as_relay;
 pub use error::Error;
 pub use guest::runs_as_init;

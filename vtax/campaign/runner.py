@@ -164,6 +164,7 @@ class Campaign:
                 "attempt": self.standing.attempts(block, wanted.place),
                 "search": wanted.search,
                 "step": wanted.step,
+                "run": wanted.run,
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
                 "hello_s": facts.hello_s,
@@ -174,7 +175,7 @@ class Campaign:
                 "versions": json.dumps({"vtax": vtax.__version__}),
                 **environment_columns(),
             }
-            rows = self.kind.record(path, finished, place, environment)
+            rows = finished.rows(place, environment)
             self.standing.add(Trial.of(rows))
             rows.searches = self.mode.found(block, cell, self.standing)
             self.writer.commit(rows)

@@ -1,14 +1,16 @@
 """A trial between ends as a row of `trials`, whatever the ends did."""
 
-from typing import Any
+from typing import Any, Literal
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Judgement
 
+Role = Literal["victim", "neighbour"]
+
 
 def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -> dict[str, Any]:
     """The columns that kinds share; `place` holds those that place the trial."""
-    cell, work = measured.cell, measured.cell.workload
+    cell, (warmup_s, duration_s) = measured.cell, measured.phases_s
     complete = measured.failure is None
     return {
         **place,
@@ -17,10 +19,11 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "cell": cell.key,
         "platform": cell.platform,
         "guests": cell.testbed.guests,
-        "warmup_s": work.warmup_s,
-        "duration_s": work.duration_s if complete else None,
+        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
+        "warmup_s": warmup_s,
+        "duration_s": duration_s if complete else None,
         "wall_s": measured.wall_s,
-        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s if complete else None,
+        "overhead_s": measured.wall_s - warmup_s - duration_s if complete else None,
         "verdict": str(judgement.verdict),
         "marks": list(judgement.marks),
         "reasons": list(judgement.reasons),

@@ -19,6 +19,7 @@ from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.echoes_table import echoes_table
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
+from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.layout import Table
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.palette import styles
@@ -29,6 +30,7 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
+from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import Summary
 
@@ -88,7 +90,9 @@ def render(summary: Summary) -> str:
             echoes_table(summary),
         ),
         streamed=_filled(messages_table(summary)),
+        beside=_filled(interference_table(summary), matrix_table(summary), neighbours_table(summary)),
         timed=_filled(responses_table(summary), response_quantiles_table(summary)),
+        rounds=_filled(rounds_table(summary), run_time_table(summary), ladder_table(summary)),
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),

@@ -15,7 +15,7 @@ use proptest::{bool, prelude::*};
 use serde_json::{Value, json};
 use vtax_agent::control::LINE_LIMIT_BYTES;
 
-use crate::endpoint::{FAR, NEAR};
+use crate::ends::{FAR, NEAR};
 use crate::lines::lines;
 use crate::network::Namespace;
 use crate::process::Agent;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
 const SLACK_KIB: u64 = 8192;
 /// A member of the result of each call that does something, by which to tell that some were carried out.
-const CARRIED_OUT: [&str; 15] = [
+const CARRIED_OUT: [&str; 16] = [
     "aborted",
     "answered",
     "attach",
@@ -40,6 +40,7 @@ const CARRIED_OUT: [&str; 15] = [
     "cost_ns_per_frame",
     "drain_ms",
     "duplicated",
+    "given_up",
     "interfaces",
     "kept",
     "nics",
@@ -176,6 +177,7 @@ impl Fuzz {
             "receiver.close",
             "sender.close",
             "echo.close",
+            "relay.close",
             "residence.read",
             "stages.close",
         ] {

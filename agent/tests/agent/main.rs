@@ -3,7 +3,7 @@
 //! Those of these tests that send traffic make network namespaces and need root.
 
 mod echo;
-mod endpoint;
+mod ends;
 mod faults;
 mod frames;
 mod fuzz;
@@ -15,7 +15,10 @@ mod mechanisms;
 mod network;
 mod process;
 mod protocol;
+mod relay;
+mod requests;
 mod residence;
 mod source;
 mod stages;
 mod streams;
+mod stress;

@@ -1,16 +1,14 @@
 """A trial of requests as rows of the result's tables."""
 
-from dataclasses import replace
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
+from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.requests.trial import Exchanged
+from vtax.campaign.round_trip_rows import histogram_row
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
-from vtax.statistics.quantiles import decode
-
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def record(
@@ -34,17 +32,13 @@ def record(
     histograms = {False: measured.tally["latency"], True: measured.tally["corrected"]}
     return TrialRecord(
         trial=trial,
-        flows=[_flow(measured)],
+        flows=[
+            exchange_row(measured.trial, "victim", 0, measured.tally, measured.times, work.duration_s),
+            *measured.beside.flows,
+        ],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         latency=[
-            {
-                "trial_id": measured.trial,
-                "stream": 0,
-                "kind": "round-trip",
-                "corrected": corrected,
-                "lost": measured.tally["failed"],
-                "histogram": times["histogram"],
-            }
+            histogram_row(measured.trial, times, measured.tally["failed"], corrected=corrected)
             for corrected, times in histograms.items()
             if times is not None
         ],
@@ -62,28 +56,3 @@ def headline(measured: Exchanged) -> str:
     if mean_ns is None:
         return f"no request was answered, {failed}"
     return f"response time {mean_ns / 1e6:.3f} ms in the mean of {tally['transactions']}, {failed}"
-
-
-def _flow(measured: Exchanged) -> dict[str, Any]:
-    """The row of the requests. Quantiles are over all that were sent: a failed one is later than every other."""
-    tally, times = measured.tally, measured.times
-    answered, failed = tally["transactions"], tally["failed"]
-    distribution = replace(decode(times["histogram"]), lost=failed)
-    return {
-        "trial_id": measured.trial,
-        "role": "victim",
-        "guest": 0,
-        "stream": 0,
-        "transactions": answered,
-        "failed": failed,
-        "loss_ratio": failed / (answered + failed) if answered + failed else None,
-        "retransmissions": tally["retransmissions"],
-        "probes_sent": answered + failed,
-        "latency_count": times["count"],
-        "latency_min_ns": times["min_ns"],
-        "latency_mean_ns": times["mean_ns"],
-        "latency_deviation_ns": distribution.deviation,
-        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
-        "latency_max_ns": times["max_ns"],
-        "duration_s": measured.work.duration_s,
-    }
