@@ -18,9 +18,10 @@ OUR_PORT, THEIR_PORT = 5001, 5002
 GREATEST_RATIO = 1.02
 STAMP_NS = 50
 TEXT = f"""
-A process sends itself a message of 4 bytes over a fresh TCP connection, {ITERATIONS} times a run, on one CPU of a namespace of its own; timed
-is from before the connect to the message's last byte (matthews2009, section 2.4). The peer is `bench/ring.c`, with the same socket calls.
-{ROUNDS} runs of each by turns, each first in every other round. A time stamp costs what the same loop takes with nothing in it.
+A process sends itself a message of 4 bytes over a fresh TCP connection, {ITERATIONS} times a run, on one CPU of a
+namespace of its own; timed is from before the connect to the message's last byte (matthews2009, section 2.4). The peer
+is `bench/ring.c`, with the same socket calls. {ROUNDS} runs of each by turns, each first in every other round. A time
+stamp costs what the same loop takes with nothing in it.
 """
 
 

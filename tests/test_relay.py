@@ -39,12 +39,20 @@ written = partial(write_scenario, SCENARIO)
     [
         ("[1, 3]", "[9]", "factors.hops: 9 is too large; allowed: 1 to 8"),
         ("iterations: 100", "iterations: 0", "workload.iterations: 0 is too small; allowed: 1 to 1000000"),
-        ("iterations: 100", "load: puts", '"puts" is not allowed; did you mean "output"? allowed: network, nothing, output, lines'),
+        (
+            "iterations: 100",
+            "load: puts",
+            'did you mean "output"? allowed: network, nothing, output, lines',
+        ),
         ("iterations: 100", "transport: sctp", '"sctp" is not allowed; allowed: tcp, udp'),
         ("iterations: 100", "message_bytes: 3", "3 is too small; allowed: 4 to 1400"),
         ("iterations: 100", "duration_s: 1", "duration_s"),
         ("iterations: 100", "load: output", "3 relays are a network; allowed with load output: 1"),
-        ("repetitions: 2", "repetitions: 2\ntestbed: {link_mbps: 1000}", "there is no link; allowed: unlimited"),
+        (
+            "repetitions: 2",
+            "repetitions: 2\ntestbed: {link_mbps: 1000}",
+            "there is no link; allowed: unlimited",
+        ),
         ("repetitions: 2", "repetitions: 2\ntestbed: {cap_mbps: 100}", "have no cap; allowed: none"),
         ("repetitions: 2", "repetitions: 2\ntestbed: {uplink: shared}", "behind one bridge of their host"),
         (
@@ -65,7 +73,9 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 
 def test_the_bare_host_has_no_ring_of_guests(tmp_path: Path) -> None:
     scenario = load_scenario(written(tmp_path)).override(sets=["placement=guest-each"])
-    with pytest.raises(InputError, match="raw is the host itself and has one kernel; allowed with it: one-guest"):
+    with pytest.raises(
+        InputError, match="raw is the host itself and has one kernel; allowed with it: one-guest"
+    ):
         kind_of(scenario, CPUS).check(scenario, scenario.cells())
     for fitting in (scenario.override(platforms=["container"]), scenario.override(sets=["hops=1"])):
         kind_of(fitting, CPUS).check(fitting, fitting.cells())
@@ -148,7 +158,9 @@ def ran(undone: dict[int, str] | None = None, **work: Any) -> Ran:
     measured.run = {"start_ns": 1_000, "end_ns": 10_001_000, "given_up": False, "cpu_latency_held": True}
     measured.ns = [1000 * number for number in range(1, 101)]
     measured.undone = undone or {}
-    measured.told = [{"ended": [], "last_problem": "nothing came in time", "refused": 0, "last_refusal": None}]
+    measured.told = [
+        {"ended": [], "last_problem": "nothing came in time", "refused": 0, "last_refusal": None}
+    ]
     measured.wall_s = 0.5
     return measured
 
@@ -189,7 +201,7 @@ def test_a_relay_that_died_is_told_of_with_its_last_words() -> None:
 
 
 def test_a_run_that_was_given_up_is_suspect() -> None:
-    measured = ran({number: "timeout" for number in range(90, 100)}, iterations=10_000)
+    measured = ran(dict.fromkeys(range(90, 100), "timeout"), iterations=10_000)
     measured.run["given_up"] = True
     judgement = judge(measured)
     assert judgement.verdict is Verdict.SUSPECT
@@ -222,7 +234,9 @@ def test_a_broken_run_is_still_a_row() -> None:
 
 def test_the_paper_s_experiments_are_its() -> None:
     """Section 2.4: 50 runs of 10,000 rounds; figure 1: in one guest, and across guests."""
-    within, across, null = (load_scenario(f"matthews2009/{name}") for name in ("relay", "relay-across", "null"))
+    within, across, null = (
+        load_scenario(f"matthews2009/{name}") for name in ("relay", "relay-across", "null")
+    )
     for scenario in (within, across, null):
         assert {(cell.relay.runs, cell.relay.iterations) for cell in scenario.cells()} == {(50, 10_000)}
         kind_of(scenario, CPUS).check(scenario, scenario.cells())

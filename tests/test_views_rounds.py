@@ -71,9 +71,7 @@ class MadeRun:
 
 
 def rounds(directory: Path, runs: Sequence[MadeRun], **scenario: Any) -> Result:
-    return make(
-        directory, runs, scenario={"workload": {"kind": "relay"}, "figures": FIGURES, **scenario}
-    )
+    return make(directory, runs, scenario={"workload": {"kind": "relay"}, "figures": FIGURES, **scenario})
 
 
 def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def run_time_table(summary: Summary) -> Table:
         name="run-times",
         title="Runs: what was timed of them, and how rounds scatter",
         note="Timed is the share of a run's wall time that its rounds took: a platform that is fast where it is timed "
-        "may still be slow between. Scatter is the standard deviation within a run over that of the reference's runs, p "
-        "the chance of a ratio so far from 1 where they scatter alike (Welch's test of the logarithms).",
+        "may still be slow between. Scatter is the standard deviation within a run over that of the reference's runs, "
+        "p the chance of a ratio so far from 1 where they scatter alike (Welch's test of the logarithms).",
         columns=(
             Column("platform"),
             Column("run", "s", numeric=True),
