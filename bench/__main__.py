@@ -21,6 +21,7 @@ PARTS = (
     "streams",
     "idle",
     "search_cost",
+    "artifacts",
 )
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"

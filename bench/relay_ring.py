@@ -2,6 +2,7 @@
 
 import statistics
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.ends import End, made_ends
@@ -19,9 +20,9 @@ GREATEST_RATIO = 1.02
 STAMP_NS = 50
 TEXT = f"""
 A process sends itself a message of 4 bytes over a fresh TCP connection, {ITERATIONS} times a run, on one CPU of a
-namespace of its own; timed is from before the connect to the message's last byte (matthews2009, section 2.4). The peer
-is `bench/ring.c`, with the same socket calls. {ROUNDS} runs of each by turns, each first in every other round. A time
-stamp costs what the same loop takes with nothing in it.
+namespace of its own; timed is from before the connect to the message's last byte (matthews2009, section 2.4). The
+peer is `bench/ring.c`, with the same socket calls. {ROUNDS} runs of each by turns, each first in every other round. A
+time stamp costs what the same loop takes with nothing in it.
 """
 
 
@@ -39,7 +40,10 @@ def against_c(end: End, peer: Path, rounds: int = ROUNDS) -> Figure:
     ours: dict[int, float] = {}
     theirs: dict[int, float] = {}
     for number in range(-1, rounds):
-        turns = [(ours, lambda: our_mean_ns(end, network())), (theirs, lambda: peer_mean_ns(end, peer))]
+        turns: list[tuple[dict[int, float], Callable[[], float]]] = [
+            (ours, lambda: our_mean_ns(end, network())),
+            (theirs, lambda: peer_mean_ns(end, peer)),
+        ]
         for means, measure in turns if number % 2 else turns[::-1]:
             means[number] = measure()
     # In the round before the first, programs are read from the disk.

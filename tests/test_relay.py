@@ -42,7 +42,7 @@ written = partial(write_scenario, SCENARIO)
         (
             "iterations: 100",
             "load: puts",
-            'did you mean "output"? allowed: network, nothing, output, lines',
+            '"puts" is not allowed; did you mean "output"? allowed: network, nothing, output, lines',
         ),
         ("iterations: 100", "transport: sctp", '"sctp" is not allowed; allowed: tcp, udp'),
         ("iterations: 100", "message_bytes: 3", "3 is too small; allowed: 4 to 1400"),

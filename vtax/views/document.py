@@ -8,6 +8,7 @@ from typing import Any
 
 from vtax.views.bulk_cells import BulkSetting
 from vtax.views.cells import Cell, Setting
+from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes import EchoSetting
 from vtax.views.responses import ResponseSetting
 from vtax.views.rounds import RoundSetting
@@ -27,6 +28,11 @@ def summary_document(summary: Summary) -> dict[str, Any]:
         if field.name not in ("cells", "directory", "runs"):
             document[field.name] = _json(getattr(summary, field.name))
     return document
+
+
+def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What `vtax diagnose` says, as JSON values; in the document of a summary it stands below `diagnosis`."""
+    return {"format_version": FORMAT_VERSION, **_json(diagnosis)}
 
 
 def _json(value: Any) -> Any:

@@ -11,6 +11,7 @@ from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.diagnosis import Diagnosis, diagnose
 from vtax.views.echo_sentences import echo_sentences
 from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.goodput import goodput_by_guests
@@ -117,6 +118,7 @@ class Summary:
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
     sentences: list[Sentence]
+    diagnosis: Diagnosis
     caveats: list[Caveat]
 
     @property
@@ -218,6 +220,7 @@ def summarise(result: Result) -> Summary:
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=answers[provenance.kind](),
+        diagnosis=diagnose(result, provenance),
         caveats=caveats(
             provenance, throughput, found, verdicts, by_cell, reached, streamed, shared.efficiency, timed
         ),
