@@ -1,11 +1,13 @@
 """Statistics of trust: no number without its interval and its n.
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
-within blocks, `unpaired` ones without, `selection` the maximum over loads, `quantiles` of merged delay
-histograms, `search` loads by their loss, `fairness` of what is shared. Each function names its source.
+within blocks, `unpaired` ones without, `change` whether these differ by more than a tolerance, `selection` the
+maximum over loads, `quantiles` of merged delay histograms, `search` loads by their loss, `fairness` of what is
+shared. Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
+from vtax.statistics.change import Change, absolute_change, relative_change
 from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
@@ -14,11 +16,13 @@ from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries
 
 __all__ = [
+    "Change",
     "Comparison",
     "Distribution",
     "Interval",
     "MeanInterval",
     "Selection",
+    "absolute_change",
     "anytime_interval",
     "climb",
     "climbed_ratio",
@@ -35,6 +39,7 @@ __all__ = [
     "proportion_interval",
     "quantile_interval",
     "ratio_of_maxima",
+    "relative_change",
     "relative_width",
     "samples_needed",
     "select_maximum",
