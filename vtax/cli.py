@@ -22,6 +22,8 @@ from typer.exceptions import TyperException
 import vtax
 from vtax.commands import Json, ResultPath
 from vtax.commands.compare import compare
+from vtax.commands.export import export
+from vtax.commands.schema import schema
 from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
 
@@ -34,7 +36,6 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 app = typer.Typer(
     name="vtax",
     help="Measures the virtualization tax: what a platform costs every packet.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -51,6 +52,13 @@ def _version(wanted: bool) -> None:
     if wanted:
         print(f"vtax {vtax.__version__}")
         raise typer.Exit
+
+
+def _scenarios(incomplete: str) -> list[str]:
+    """What a shell completes a scenario's name to."""
+    from vtax.scenario import list_scenarios
+
+    return [scenario.name for scenario in list_scenarios() if scenario.name.startswith(incomplete)]
 
 
 @app.callback()
@@ -202,7 +210,8 @@ def sql(
     write_rows(rows, row_format, sys.stdout)
 
 
-app.command()(compare)
+for command in (compare, export, schema):
+    app.command()(command)
 
 
 def _write_report(result: "Result") -> Path | None:
