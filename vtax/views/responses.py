@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import stdev
 from typing import Any
 
 from vtax.results import Result
 from vtax.statistics import paired_difference
-from vtax.views.cells import further_factors, quoted
 from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform
+from vtax.views.recorded import Further, Recorded, recorded_cells
 from vtax.views.tax import references
-
-PUBLISHED = Path(__file__).parent.parent / "data" / "scenarios"
-
-_RECORDED = """
-SELECT cell, any_value(platform) AS platform, any_value(transport) AS transport, any_value(placement) AS placement,
-       any_value(message_bytes) AS message_bytes, any_value(response_bytes) AS response_bytes,
-       any_value(requests_per_s) AS requests_per_s, count(*) AS recorded,
-       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
-       {further}
-FROM trials GROUP BY cell
-"""
 
 _BLOCKS = """
 WITH host AS (
@@ -40,6 +28,7 @@ FROM trials JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
 WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL ORDER BY block
 """
 
+_LEVELS = ("transport", "placement", "response_bytes", "requests_per_s", "message_bytes")
 MEANS = (
     "mean_ns",
     "within_ns",
@@ -64,7 +53,7 @@ class ResponseSetting:
     placement: str
     response_bytes: int | None
     requests_per_s: float | None
-    further: tuple[tuple[str, str], ...] = ()
+    further: Further = ()
 
     def __lt__(self, other: ResponseSetting) -> bool:
         """By placement and transport; equal answers and closed loops come last."""
@@ -79,7 +68,7 @@ class ResponseSetting:
         return ", ".join([f"{self.transport.upper()} {self.placement}", answers, *rate, *levels])
 
     @property
-    def _rank(self) -> tuple[str, str, float, float, tuple[tuple[str, str], ...]]:
+    def _rank(self) -> tuple[str, str, float, float, Further]:
         most = float("inf")
         order = {"tcp": "0", "sctp": "1"}.get(self.transport, self.transport)
         return self.placement, order, self.response_bytes or most, self.requests_per_s or most, self.further
@@ -152,15 +141,10 @@ class PublishedTime:
 
 def read_responses(result: Result, platforms: tuple[str, ...]) -> list[Responses]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, length."""
-    further = further_factors(result)
-    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     blocks: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_BLOCKS).to_pylist():
         blocks.setdefault(row["cell"], []).append(row)
-    found = [
-        _responses(row, blocks.get(row["cell"], []), further)
-        for row in result.query(_RECORDED.format(further=columns)).to_pylist()
-    ]
+    found = [_responses(row, blocks.get(row.key, [])) for row in recorded_cells(result, *_LEVELS)]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (row.setting, rank[row.platform], row.message_bytes))
 
@@ -183,39 +167,32 @@ def added_times(responses: Sequence[Responses], platforms: Sequence[Platform]) -
     return rows
 
 
-def published_times(result: Result, measured: Iterable[Responses]) -> list[PublishedTime]:
+def published_times(scenario: Mapping[str, Any], measured: Iterable[Responses]) -> list[PublishedTime]:
     """What the scenario's source prints of the placements that were measured, in the file's order."""
-    paper = (result.campaign["scenario"].get("source") or {}).get("paper", "")
-    path = PUBLISHED / Path(paper).name / "response-time.csv"
-    if not paper or not path.is_file():
-        return []
     placements = {row.setting.placement for row in measured}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [PublishedTime(**row) for row in csv.DictReader(file)]
-    return [row for row in rows if row.placement in placements]
+    printed = printed_rows(scenario, "response-time.csv")
+    return [PublishedTime(**row) for row in printed if row["placement"] in placements]
 
 
-def _responses(row: dict[str, Any], blocks: Sequence[dict[str, Any]], further: Sequence[str]) -> Responses:
-    left_out = row["invalid"] / row["recorded"]
-
+def _responses(row: Recorded, blocks: Sequence[dict[str, Any]]) -> Responses:
     def mean(name: str) -> Estimate | None:
         values = [value for block in blocks if (value := block[name]) is not None]
-        return mean_estimate(values, left_out) if values else None
+        return mean_estimate(values, row.left_out) if values else None
 
     means = {block["block"]: block["mean_ns"] for block in blocks if block["mean_ns"] is not None}
     return Responses(
-        platform=row["platform"],
+        platform=row.platform,
         setting=ResponseSetting(
-            row["transport"],
-            row["placement"],
-            row["response_bytes"],
-            row["requests_per_s"],
-            tuple((name, str(row[name])) for name in further),
+            row.levels["transport"],
+            row.levels["placement"],
+            row.levels["response_bytes"],
+            row.levels["requests_per_s"],
+            row.further,
         ),
-        message_bytes=row["message_bytes"],
-        recorded=row["recorded"],
-        invalid=row["invalid"],
-        suspect=row["suspect"],
+        message_bytes=row.levels["message_bytes"],
+        recorded=row.recorded,
+        invalid=row.invalid,
+        suspect=row.suspect,
         deviation_ns=stdev(means.values()) if len(means) > 1 else None,
         mean_by_block_ns=means,
         **{name: mean(name) for name in MEANS},

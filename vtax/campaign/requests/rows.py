@@ -1,16 +1,13 @@
 """A trial of requests as rows of the result's tables."""
 
-from dataclasses import replace
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.requests.trial import Exchanged
+from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
-from vtax.statistics.quantiles import decode
-
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def record(
@@ -37,14 +34,7 @@ def record(
         flows=[_flow(measured)],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         latency=[
-            {
-                "trial_id": measured.trial,
-                "stream": 0,
-                "kind": "round-trip",
-                "corrected": corrected,
-                "lost": measured.tally["failed"],
-                "histogram": times["histogram"],
-            }
+            histogram_row(measured.trial, times, measured.tally["failed"], corrected=corrected)
             for corrected, times in histograms.items()
             if times is not None
         ],
@@ -68,7 +58,7 @@ def _flow(measured: Exchanged) -> dict[str, Any]:
     """The row of the requests. Quantiles are over all that were sent: a failed one is later than every other."""
     tally, times = measured.tally, measured.times
     answered, failed = tally["transactions"], tally["failed"]
-    distribution = replace(decode(times["histogram"]), lost=failed)
+    distribution = distribution_of(times, failed)
     return {
         "trial_id": measured.trial,
         "role": "victim",
@@ -79,11 +69,7 @@ def _flow(measured: Exchanged) -> dict[str, Any]:
         "loss_ratio": failed / (answered + failed) if answered + failed else None,
         "retransmissions": tally["retransmissions"],
         "probes_sent": answered + failed,
-        "latency_count": times["count"],
-        "latency_min_ns": times["min_ns"],
-        "latency_mean_ns": times["mean_ns"],
+        **time_columns(times, distribution),
         "latency_deviation_ns": distribution.deviation,
-        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
-        "latency_max_ns": times["max_ns"],
         "duration_s": measured.work.duration_s,
     }

@@ -5,19 +5,26 @@ from typing import Annotated, Any, Literal
 
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 
 GREATEST_DATAGRAM_BYTES = 65507
 """What one UDP datagram carries."""
 EQUAL = "equal"
 
 
-class Requests(WorkloadKeys):
+class Requests(EndsKeys):
     """Response times over message size, between hosts and inside one (oljira2016, III.B)."""
 
     kind: Literal["requests"] = key("one end asks, the other answers; response times are taken", "requests")
-    transport: Literal["tcp", "udp", "sctp"] = key(
+    transport: Transport = key(
         "the protocol that carries requests and answers", "tcp, udp, sctp", default="tcp"
+    )
+    placement: Placement = key(
+        "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
+        "of its own host",
+        "guest-to-peer, inter-host, intra-host",
+        default=GUEST_TO_PEER,
     )
     message_bytes: int = key(
         "length of a request",
@@ -33,12 +40,6 @@ class Requests(WorkloadKeys):
         ge=1,
         le=65536,
     )
-    placement: Literal["guest-to-peer", "inter-host", "intra-host"] = key(
-        "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
-        "of its own host",
-        "guest-to-peer, inter-host, intra-host",
-        default="guest-to-peer",
-    )
     loop: Literal["closed", "open"] = key(
         "whether a request leaves as soon as the one before is answered, or when its time has come",
         "closed, open",
@@ -51,24 +52,6 @@ class Requests(WorkloadKeys):
         gt=0,
         le=1_000_000,
     )
-    no_delay: bool = key("whether small messages go at once (tcp, sctp)", "true, false", default=False)
-    cpu_samples_hz: int = key(
-        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
-        "0 to 997",
-        default=499,
-        ge=0,
-        le=997,
-    )
-
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """SCTP is a module."""
-        return ("sctp",) if self.transport == "sctp" else ()
-
-    @property
-    def far_protocols(self) -> tuple[str, ...]:
-        """A bare peer has its kernel's sockets as well; guests are looked at as such."""
-        return self.protocols if self.placement == "guest-to-peer" else ()
 
     @property
     def guests_forward(self) -> bool:
@@ -90,11 +73,8 @@ class Requests(WorkloadKeys):
         if testbed.is_shared:
             problem = "the ends of requests workloads have a link of their own; allowed: dedicated"
             yield Refusal("testbed", "uplink", testbed.uplink, problem)
-        if self.transport != "udp":
-            return
         for name, length in (("message_bytes", self.message_bytes), ("response_bytes", self.answer_bytes)):
-            if length > GREATEST_DATAGRAM_BYTES:
+            if self.transport == "udp" and length > GREATEST_DATAGRAM_BYTES:
                 problem = f"{length} is more than a datagram holds; allowed with udp: 1 to {GREATEST_DATAGRAM_BYTES}"
                 yield Refusal("workload", name, length, problem)
-        if self.no_delay:
-            yield Refusal("workload", "no_delay", self.no_delay, "udp never waits; allowed: false")
+        yield from super().refusals(testbed)
