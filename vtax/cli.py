@@ -23,6 +23,7 @@ import vtax
 from vtax.commands import Json, ResultPath
 from vtax.commands.compare import compare
 from vtax.commands.export import export
+from vtax.commands.history import history
 from vtax.commands.schema import schema
 from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
@@ -210,7 +211,7 @@ def sql(
     write_rows(rows, row_format, sys.stdout)
 
 
-for command in (compare, export, schema):
+for command in (compare, history, export, schema):
     app.command()(command)
 
 

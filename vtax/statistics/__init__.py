@@ -1,13 +1,14 @@
 """Statistics of trust: no number without its interval and its n.
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
-within blocks, `unpaired` ones without, `change` whether these differ by more than a tolerance, `selection` the
-maximum over loads, `quantiles` of merged delay histograms, `search` loads by their loss, `fairness` of what is
-shared. Each function names its source.
+within blocks, `unpaired` ones without, `change` whether these differ by more than a tolerance, `changepoints` where
+a series of campaigns does, `selection` the maximum over loads, `quantiles` of merged delay histograms, `search`
+loads by their loss, `fairness` of what is shared. Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
 from vtax.statistics.change import Change, absolute_change, relative_change
+from vtax.statistics.changepoints import ChangePoints, change_points
 from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.paired import paired_difference, paired_ratio
@@ -17,6 +18,7 @@ from vtax.statistics.unpaired import Comparison, compare, discoveries
 
 __all__ = [
     "Change",
+    "ChangePoints",
     "Comparison",
     "Distribution",
     "Interval",
@@ -24,6 +26,7 @@ __all__ = [
     "Selection",
     "absolute_change",
     "anytime_interval",
+    "change_points",
     "climb",
     "climbed_ratio",
     "compare",

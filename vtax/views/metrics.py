@@ -80,16 +80,16 @@ WITH {USABLE}, flow AS (
     SELECT trial_id, sum(percent) AS host_percent FROM cpu
     WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
 ), blocks AS (
-    SELECT cell, uut_context, block, count(*) AS trials, {{means}}
+    SELECT cell, platform, uut_context, block, {{means}}
     FROM usable JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) GROUP BY ALL
 )
-SELECT cell, uut_context, count(*) AS blocks, {{lists}} FROM blocks GROUP BY ALL ORDER BY cell, uut_context
+SELECT cell, platform, uut_context, count(*) AS blocks, {{lists}} FROM blocks GROUP BY ALL ORDER BY cell, uut_context
 """  # noqa: S608, made of constants
 
 # Of a search the loads are chosen by what they lost: its trials are no repetitions of anything, what it found is.
 _SEARCHED = f"""
 WITH {USABLE}
-SELECT searches.search || ' goal=' || goal AS cell, uut_context, count(*) AS blocks,
+SELECT searches.search || ' goal=' || goal AS cell, platform, uut_context, count(*) AS blocks,
        list(conditional_mbps ORDER BY block) AS received_mbps
 FROM searches JOIN usable USING (trial_id) GROUP BY ALL ORDER BY cell, uut_context
 """  # noqa: S608, made of constants
@@ -109,6 +109,7 @@ class Measured:
 
     cell: str
     uut_context: str
+    platform: str
     blocks: int
     values: Mapping[str, tuple[float, ...]]
     marks: tuple[str, ...] = ()
@@ -143,4 +144,4 @@ def _measured(row: dict[str, Any], metrics: tuple[Metric, ...], marks: Mapping[K
         metric.name: tuple(value for value in row[metric.column] if value is not None) for metric in metrics
     }
     key = row["cell"], row["uut_context"]
-    return Measured(*key, row["blocks"], values, tuple(marks.get(key, ())))
+    return Measured(*key, row["platform"], row["blocks"], values, tuple(marks.get(key, ())))

@@ -89,7 +89,7 @@ def check_conditions(found: Collection[Difference], allowed: Collection[str]) ->
 
 def noted(a: Result, b: Result) -> list[str]:
     """What differs of the programs and platforms: what a comparison is made for, so that it is only told."""
-    before, after = _programs(a), _programs(b)
+    before, after = programs(a), programs(b)
     return [
         f"{what}: {_clip(before[what])} and {_clip(after[what])}"
         for what in before
@@ -151,7 +151,8 @@ def _context(result: Result) -> Facts:
     return {row["cell"]: ", ".join(row["contexts"]) for row in result.query(_CONTEXTS).to_pylist()}
 
 
-def _programs(result: Result) -> Facts:
+def programs(result: Result) -> Facts:
+    """The version of vtax, and what each platform tells of itself."""
     platforms: dict[str, dict[str, Any]] = result.campaign.get("platforms") or {}
     facts = {
         f"{platform} {name}": _text(value)

@@ -105,10 +105,12 @@ def _value(estimate: Estimate | None, form: Callable[[float], str]) -> Number:
     return Number(UNKNOWN if estimate is None else form(estimate.value))
 
 
+def change_number(change: Estimate, points: bool) -> Number:
+    """A change in percent, or in percentage points, with its interval."""
+    form = numbers.signed(numbers.points if points else numbers.percent)
+    shown = change.map(lambda value: 100 * value)
+    return Number(form(shown.value) + (" pp" if points else "%"), numbers.bracket(shown, form))
+
+
 def _change(change: CellChange) -> Number:
-    if change.change is None:
-        return Number(UNKNOWN)
-    form = numbers.signed(numbers.points if change.metric.points else numbers.percent)
-    shown = change.change.map(lambda value: 100 * value)
-    unit = " pp" if change.metric.points else "%"
-    return Number(form(shown.value) + unit, numbers.bracket(shown, form))
+    return Number(UNKNOWN) if change.change is None else change_number(change.change, change.metric.points)
