@@ -2,7 +2,7 @@
 
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,11 +24,9 @@ def schema(what: Annotated[Described, typer.Argument(help="Which file, or part o
     from vtax.scenario.links import TestbedSettings
     from vtax.scenario.schema import ScenarioFile
 
-    match what:
-        case Described.SCENARIO:
-            model, title = ScenarioFile, "vtax scenario"
-        case Described.TESTBED:
-            model, title = TestbedSettings, "testbed of a vtax scenario"
-        case Described.PRESET:
-            model, title = preset_model(), "vtax platform preset"
-    print_json(json_schema(model, title), sys.stdout)
+    described: dict[Described, tuple[Any, str]] = {
+        Described.SCENARIO: (ScenarioFile, "vtax scenario"),
+        Described.TESTBED: (TestbedSettings, "testbed of a vtax scenario"),
+        Described.PRESET: (preset_model(), "vtax platform preset"),
+    }
+    print_json(json_schema(*described[what]), sys.stdout)
