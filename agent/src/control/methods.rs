@@ -15,6 +15,7 @@ use crate::endpoint::responder::{Counts, Responder};
 use crate::guest::residence::Residence;
 use crate::meter::cpu::Cpu;
 use crate::meter::drops::Drops;
+use crate::stress::Stress;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
 use crate::traffic::source::Source;
@@ -31,6 +32,7 @@ pub(super) struct Agent {
     responder: Slot<Responder>,
     requester: Slot<Requester>,
     pub(super) streams: Streams,
+    pub(super) stress: Slot<Stress>,
     residence: Slot<Residence>,
 }
 
@@ -64,6 +66,7 @@ impl Agent {
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
             streams: Streams::new(),
+            stress: Slot::new("stress"),
             residence: Slot::new("residence"),
         }
     }
@@ -238,6 +241,7 @@ impl Agent {
             "abort" => {
                 let Nothing {} = read_params(params)?;
                 self.calls.abort();
+                self.abort_stress();
                 now(Nothing {})
             }
             "shutdown" => {

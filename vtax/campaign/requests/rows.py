@@ -3,8 +3,9 @@
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
+from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.requests.trial import Exchanged
-from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
+from vtax.campaign.round_trip_rows import histogram_row
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
@@ -31,7 +32,10 @@ def record(
     histograms = {False: measured.tally["latency"], True: measured.tally["corrected"]}
     return TrialRecord(
         trial=trial,
-        flows=[_flow(measured)],
+        flows=[
+            exchange_row(measured.trial, "victim", 0, measured.tally, measured.times, work.duration_s),
+            *measured.beside.flows,
+        ],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         latency=[
             histogram_row(measured.trial, times, measured.tally["failed"], corrected=corrected)
@@ -52,24 +56,3 @@ def headline(measured: Exchanged) -> str:
     if mean_ns is None:
         return f"no request was answered, {failed}"
     return f"response time {mean_ns / 1e6:.3f} ms in the mean of {tally['transactions']}, {failed}"
-
-
-def _flow(measured: Exchanged) -> dict[str, Any]:
-    """The row of the requests. Quantiles are over all that were sent: a failed one is later than every other."""
-    tally, times = measured.tally, measured.times
-    answered, failed = tally["transactions"], tally["failed"]
-    distribution = distribution_of(times, failed)
-    return {
-        "trial_id": measured.trial,
-        "role": "victim",
-        "guest": 0,
-        "stream": 0,
-        "transactions": answered,
-        "failed": failed,
-        "loss_ratio": failed / (answered + failed) if answered + failed else None,
-        "retransmissions": tally["retransmissions"],
-        "probes_sent": answered + failed,
-        **time_columns(times, distribution),
-        "latency_deviation_ns": distribution.deviation,
-        "duration_s": measured.work.duration_s,
-    }
