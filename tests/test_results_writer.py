@@ -35,6 +35,7 @@ def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
         latency=[{"stream": 0, "kind": "one-way", "corrected": False, "histogram": "HISTFAAA"}],
         environment=[{"host": "local", "kernel": "6.1"}],
         searches=[{"goal": "NDR", "lower_mbps": 1.0}],
+        samples=[{"run": 0, "iteration": 0, "ns": 54_400, "status": "done"}],
     )
 
 

@@ -11,6 +11,7 @@ from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.diagnosis import Diagnosis, diagnose
 from vtax.views.echo_sentences import echo_sentences
 from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.goodput import goodput_by_guests
@@ -32,7 +33,16 @@ from vtax.views.neighbours import (
     published_traffic,
 )
 from vtax.views.precision import Reached, precision_reached
-from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, Platform, Provenance, read_provenance
+from vtax.views.provenance import (
+    BULK,
+    ECHO,
+    FORWARDING,
+    RELAY,
+    REQUESTS,
+    Platform,
+    Provenance,
+    read_provenance,
+)
 from vtax.views.response_sentences import response_sentences
 from vtax.views.responses import (
     AddedTime,
@@ -41,6 +51,15 @@ from vtax.views.responses import (
     added_times,
     published_times,
     read_responses,
+)
+from vtax.views.round_sentences import round_sentences
+from vtax.views.rounds import (
+    PublishedRounds,
+    Rounds,
+    Runs,
+    published_rounds,
+    read_runs,
+    round_statistics,
 )
 from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
@@ -55,6 +74,7 @@ from vtax.views.verdicts import (
     cell_verdicts,
     guests_verdicts,
     request_verdicts,
+    round_verdicts,
     verdict_counts,
     verdict_totals,
 )
@@ -87,6 +107,9 @@ class Summary:
     responses: list[Responses]
     added_times: list[AddedTime]
     published_times: list[PublishedTime]
+    rounds: list[Rounds]
+    published_rounds: list[PublishedRounds]
+    runs: list[Runs]
     interference: list[Interference]
     neighbours: list[NeighbourLoad]
     published_stress: list[PublishedStress]
@@ -95,12 +118,13 @@ class Summary:
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
     sentences: list[Sentence]
+    diagnosis: Diagnosis
     caveats: list[Caveat]
 
     @property
     def has_usable(self) -> bool:
         """Whether any trial can be shown."""
-        timed: list[Echoes | Responses] = [*self.echoes, *self.responses]
+        timed: list[Echoes | Responses | Rounds] = [*self.echoes, *self.responses, *self.rounds]
         carried = self.throughput or self.sharing.goodput or self.messages
         return bool(carried or any(row.is_usable for row in timed))
 
@@ -123,6 +147,8 @@ def summarise(result: Result) -> Summary:
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
     echoes = read_echoes(result, names) if provenance.kind == ECHO else []
     responses = read_responses(result, names) if provenance.kind == REQUESTS else []
+    found_runs = read_runs(result, names) if provenance.kind == RELAY else []
+    rounds = round_statistics(found_runs, platforms)
     scenario = result.campaign.get("scenario") or {}
     testbed = scenario.get("testbed") or {}
     shared = sharing(result, [cell for cell in bulk_cells if cell.setting.shares_link], platforms)
@@ -144,17 +170,19 @@ def summarise(result: Result) -> Summary:
         *cell_verdicts(cells),
         *guests_verdicts([*bulk_cells, *echoes]),
         *request_verdicts(responses),
+        *round_verdicts(rounds),
     ]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
     routers = router_rates(result, cells)
     added = added_times(responses, platforms)
-    timed: list[Echoes | Responses] = [*echoes, *responses]
+    timed: list[Echoes | Responses | Rounds] = [*echoes, *responses, *rounds]
     answers = {
         BULK: lambda: (
             message_sentences(platforms, messages) if between else sharing_sentences(platforms, shared)
         ),
         ECHO: lambda: echo_sentences(platforms, echoes),
         REQUESTS: lambda: response_sentences(platforms, responses, added),
+        RELAY: lambda: round_sentences(platforms, rounds),
         FORWARDING: lambda: sentences(found_of_frames),
     }
     return Summary(
@@ -181,6 +209,9 @@ def summarise(result: Result) -> Summary:
         responses=responses,
         added_times=added,
         published_times=published_times(scenario, responses),
+        rounds=rounds,
+        published_rounds=published_rounds(scenario, rounds),
+        runs=[runs for _, runs in found_runs],
         interference=interference(scenario, found, responses, between),
         neighbours=neighbour_loads(result, names),
         published_stress=published_stress(scenario),
@@ -189,6 +220,7 @@ def summarise(result: Result) -> Summary:
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=answers[provenance.kind](),
+        diagnosis=diagnose(result, provenance),
         caveats=caveats(
             provenance, throughput, found, verdicts, by_cell, reached, streamed, shared.efficiency, timed
         ),

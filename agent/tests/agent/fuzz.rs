@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
 const SLACK_KIB: u64 = 8192;
 /// A member of the result of each call that does something, by which to tell that some were carried out.
-const CARRIED_OUT: [&str; 12] = [
+const CARRIED_OUT: [&str; 13] = [
     "aborted",
     "answered",
     "broken",
@@ -39,6 +39,7 @@ const CARRIED_OUT: [&str; 12] = [
     "cost_ns_per_frame",
     "drain_ms",
     "duplicated",
+    "given_up",
     "interfaces",
     "nics",
     "p50_ns",
@@ -173,6 +174,7 @@ impl Fuzz {
             "receiver.close",
             "sender.close",
             "echo.close",
+            "relay.close",
             "residence.read",
         ] {
             self.agent.reply(method, json!({}));

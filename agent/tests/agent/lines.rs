@@ -89,6 +89,11 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         3 => with("requester.open", requester()),
         3 => with("responder.open", responder()),
         1 => bare("requester.close"),
+        2 => with("relay.open", relays()),
+        10 => with("relay.go", relay_go()),
+        5 => bare("relay.collect"),
+        5 => with("relay.samples", (0..40).prop_map(|first| json!({"first": first})).boxed()),
+        1 => bare("relay.close"),
         80 => streams::lines::call(),
         1 => bare("responder.close"),
         1 => bare("source.close"),
@@ -192,6 +197,35 @@ fn requester() -> BoxedStrategy<Value> {
                 "port": 5000, "message_bytes": message_bytes, "response_bytes": 1, "rps": rps,
                 "timeout_ms": timeout_ms, "options": {"busy_poll_us": busy_poll_us},
             })
+        })
+        .boxed()
+}
+
+fn relays() -> BoxedStrategy<Value> {
+    let load = select(vec![
+        json!("nothing"),
+        json!({"output": "line"}),
+        json!({"output": "full"}),
+    ]);
+    let way = (protocol(), select(vec!["fresh", "persistent"]), interface()).prop_map(
+        |(protocol, connection, interface)| {
+            json!({"network": {
+                "protocol": protocol, "connection": connection, "interface": interface, "address": NEAR,
+                "port": 5009, "next_address": FAR, "next_port": 5010, "timeout_ms": 1,
+            }})
+        },
+    );
+    (select(vec!["master", "forwarder"]), 0..20, prop_oneof![load, way])
+        .prop_map(|(mode, message_bytes, load)| {
+            json!({"relays": [{"mode": mode, "cpu": 0, "message_bytes": message_bytes, "load": load}]})
+        })
+        .boxed()
+}
+
+fn relay_go() -> BoxedStrategy<Value> {
+    (0..3, 0..30, option::of(0.001..0.1))
+        .prop_map(|(trial, iterations, interval_ms)| {
+            json!({"trial": trial, "iterations": iterations, "interval_ms": interval_ms})
         })
         .boxed()
 }

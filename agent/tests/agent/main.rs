@@ -15,6 +15,7 @@ mod mechanisms;
 mod network;
 mod process;
 mod protocol;
+mod relay;
 mod requests;
 mod residence;
 mod source;

@@ -1,14 +1,26 @@
 """The kinds of workload: what the platforms do in a trial. A kind is a module with its keys."""
 
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal, TimedKeys, WorkloadKeys
 from vtax.scenario.workloads.bulk import Bulk
 from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
+from vtax.scenario.workloads.relay import Relay
 from vtax.scenario.workloads.requests import Requests
 
-__all__ = ["KINDS", "Bulk", "Echo", "Forwarding", "Refusal", "Requests", "Workload", "WorkloadKeys"]
+__all__ = [
+    "KINDS",
+    "Bulk",
+    "Echo",
+    "Forwarding",
+    "Refusal",
+    "Relay",
+    "Requests",
+    "TimedKeys",
+    "Workload",
+    "WorkloadKeys",
+]
 
-Workload = Forwarding | Bulk | Echo | Requests
+Workload = Forwarding | Bulk | Echo | Requests | Relay
 """Told apart by their key `kind`."""
 
 KINDS: dict[str, type[WorkloadKeys]] = {
@@ -16,4 +28,5 @@ KINDS: dict[str, type[WorkloadKeys]] = {
     "bulk": Bulk,
     "echo": Echo,
     "requests": Requests,
+    "relay": Relay,
 }

@@ -10,7 +10,7 @@ from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal, TimedKeys
 from vtax.units import fps
 
 FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
@@ -42,7 +42,7 @@ def _frame_bytes(value: Any) -> int | str:
     return frame_bytes
 
 
-class Forwarding(WorkloadKeys):
+class Forwarding(TimedKeys):
     """Frames that the platform forwards."""
 
     kind: Literal["forwarding"] = key("what the platform does with the packets", "forwarding")
