@@ -101,6 +101,13 @@ TRIALS: Final = Table(
         Column("payload_bytes", INT32, "byte", "payload of an echo; null for all else"),
         Column("interval_ms", DOUBLE, "ms", "from one echo to the next; null for all else"),
         Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
+        Column(
+            "trace",
+            STRING,
+            "",
+            "stages where packets were followed: it takes time, and such a trial is in no view but that of stages; else "
+            "none",
+        ),
         Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
         Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
         Column(
@@ -141,7 +148,8 @@ TRIALS: Final = Table(
             "marks",
             STRINGS,
             "",
-            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams far-end-busy",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams far-end-busy; "
+            "traced where packets were followed",
         ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),
@@ -377,6 +385,60 @@ LATENCY: Final = Table(
     ),
 )
 
+STAGES: Final = Table(
+    "stages",
+    "a stage of a way of a traced trial's packets",
+    (
+        TRIAL_ID,
+        Column("host", STRING, "", "the host that it is on; null for what is between hosts, and in no stage"),
+        Column(
+            "guest", INT32, "", "number of the guest whose packets they are, from 0; null for the host's own"
+        ),
+        Column("way", STRING, "", "name of the way: packets on it pass all of its stages, or count in none"),
+        Column("direction", STRING, "", "rx (to a guest), tx (from one) or through"),
+        Column(
+            "stage",
+            STRING,
+            "",
+            "see docs/stages.md; total is all of the way, unattributed what of the delay or response time no stage has",
+        ),
+        Column("position", INT32, "", "place on the way, from 0; null for total and unattributed"),
+        Column("count", INT64, "packets", "followed packets that passed the whole way"),
+        Column("min_ns", DOUBLE, "ns", "least delay"),
+        Column("mean_ns", DOUBLE, "ns", "mean delay: those of a way's stages add up to its total's"),
+        Column("p50_ns", DOUBLE, "ns", "median delay; null below 20 packets"),
+        Column("p90_ns", DOUBLE, "ns", "90% quantile; null below 100 packets"),
+        Column("p99_ns", DOUBLE, "ns", "99% quantile; null below 1,000 packets"),
+        Column("max_ns", DOUBLE, "ns", "greatest delay"),
+        Column("histogram", STRING, "ns", "HdrHistogram, V2 encoding, base64; null for unattributed"),
+        Column(
+            "strayed",
+            INT64,
+            "packets",
+            "followed ones of the trial that passed no whole way: dropped, or gone elsewhere",
+        ),
+        Column("lost_events", INT64, "packets", "of the trial, whose marks another one's took the place of"),
+        Column("hook_ns", DOUBLE, "ns", "what following takes at each hook, in the mean of the trial"),
+    ),
+)
+
+PACKETS: Final = Table(
+    "packets",
+    "a followed packet at a hook of its way",
+    (
+        TRIAL_ID,
+        Column("packet", INT32, "", "number of the packet in its trial, from 0; the same on every host"),
+        Column("host", STRING, "", "the host that follows it; null for a way over several"),
+        Column("guest", INT32, "", "number of the guest whose packet it is, from 0; null for the host's own"),
+        Column("way", STRING, "", "name of the way"),
+        Column("position", INT32, "", "place of the hook on the way, from 0"),
+        Column("stage", STRING, "", "the stage that ends here, with its direction; null at the first hook"),
+        Column("function", STRING, "", "the hook, by its name in docs/stages.md"),
+        Column("interface", STRING, "", "the interface that the packet was at"),
+        Column("at_ns", INT64, "ns", "the moment, by the kernel's monotonic clock"),
+    ),
+)
+
 ENVIRONMENT: Final = Table(
     "environment",
     "a host in a trial",
@@ -429,7 +491,8 @@ SEARCHES: Final = Table(
 )
 
 TABLES: Final = {
-    table.name: table for table in (TRIALS, FLOWS, SERIES, CPU, HOPS, LATENCY, ENVIRONMENT, SEARCHES)
+    table.name: table
+    for table in (TRIALS, FLOWS, SERIES, CPU, HOPS, LATENCY, STAGES, PACKETS, ENVIRONMENT, SEARCHES)
 }
 
 

@@ -27,6 +27,7 @@ SHORT_NAMES = {
     "payload_bytes": "workload.payload_bytes",
     "interval_ms": "workload.interval_ms",
     "others": "workload.others",
+    "trace": "workload.trace",
     "guests": "testbed.guests",
     "link_mbps": "testbed.link_mbps",
     "flow_control": "testbed.flow_control",

@@ -23,7 +23,7 @@ _SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percen
 USABLE = """
 usable AS (
     SELECT trial_id, cell, coalesce(uut_context, 'unknown') AS uut_context, block, marks
-    FROM trials WHERE verdict <> 'invalid'
+    FROM untraced WHERE verdict <> 'invalid'
 )
 """
 
@@ -67,7 +67,7 @@ SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams,
        any_value(intended_mbps) AS intended_mbps, count(*) AS recorded,
        count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
        {further}
-FROM trials GROUP BY cell
+FROM untraced GROUP BY cell
 """
 
 

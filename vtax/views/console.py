@@ -72,6 +72,11 @@ def print_summary(summary: Summary, console: Console) -> None:
     _print_points("What it costs", answers, page)
 
 
+def print_table(table: Table, console: Console) -> None:
+    """Print one table as a summary's are; nothing where it has no row."""
+    _print_table(table, _Page(console))
+
+
 class _Page:
     """The console, narrowed to a width that is read well."""
 

@@ -24,7 +24,7 @@ SELECT cell, any_value(platform) AS platform, any_value(transport) AS transport,
        any_value(requests_per_s) AS requests_per_s, count(*) AS recorded,
        count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
        {further}
-FROM trials GROUP BY cell
+FROM untraced GROUP BY cell
 """
 
 _BLOCKS = """
@@ -36,7 +36,7 @@ SELECT cell, block, avg(latency_mean_ns) AS mean_ns, avg(latency_deviation_ns) A
        avg(latency_p50_ns) AS p50_ns, avg(latency_p90_ns) AS p90_ns, avg(latency_p99_ns) AS p99_ns,
        avg(loss_ratio) AS failed_ratio, avg(transactions / flows.duration_s) AS per_s,
        avg(retransmissions) AS retransmissions, avg(host.percent) AS host_percent
-FROM trials JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
+FROM untraced JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
 WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL ORDER BY block
 """
 

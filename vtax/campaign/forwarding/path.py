@@ -5,6 +5,7 @@ from typing import Any
 
 from vtax.campaign.forwarding.captures import SNAP_BYTES
 from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.trails import Way, router_ways
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.local import LocalTestbed
@@ -129,6 +130,10 @@ class ForwardingPath(Path):
         return (
             f"not asked beyond {DROPS_METERED_FPS} frames/s" if self._metered else "this kernel does not tell"
         )
+
+    def ways(self) -> list[Way]:
+        """The ways that a traced trial follows frames along."""
+        return router_ways(self.testbed, self.preset.platform().nic)
 
     def close(self) -> None:
         """Take everything down."""

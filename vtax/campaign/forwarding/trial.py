@@ -12,6 +12,7 @@ from vtax.campaign.forwarding.captures import captured_frames
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.guest import called
 from vtax.campaign.observed import Observed, Twice
+from vtax.campaign.tracing import tracing
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Forwarding
@@ -26,6 +27,8 @@ PROBES_PER_S_PACED = 1000
 PROBES_PER_S_FLOOD = 200
 PROBES_PER_S_SHARED_FLOOD = 0.1
 """As good as none: they come on top of a link that is full, and would overfill the uplink behind it."""
+SOURCE_PATIENCE_S = 10
+"""How much longer than its phases a source may take."""
 SAMPLE_INSET_S = 0.03
 """CPU samples lie this far inside the measured window: the controller learns its exact bounds only afterwards."""
 
@@ -116,12 +119,16 @@ def measure(
 
     Never raises for what agents do: that is in `failure`.
     """
-    begun = time.monotonic()
+    begun, work = time.monotonic(), cell.forwarding
     measured = Measured(trial, cell, datetime.now(UTC), mechanism=mechanism, egress_words=path.egress_words)
     try:
         path.use_streams(cell.streams)
         surroundings, owners = path.surroundings(), path.owners()
-        _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
+        with tracing(path.testbed.sink, "sink", work, path.ways, "stamp") as tracer:
+            # Stamps tell the frames of the measurement: the window only has to hold them.
+            tracer.arm(0.0, work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
+            _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
+            measured.traced = tracer.read()
         measured.surroundings = (surroundings, path.surroundings())
         measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
         after = path.guest_states()
@@ -181,7 +188,9 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     first = testbed.uut.counters(path.uut_cpus)
     _sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
     measured.cpu = (first, testbed.uut.counters(path.uut_cpus))
-    measured.source = testbed.source.finish(ticket, timeout_s=work.warmup_s + work.duration_s + 10)
+    measured.source = testbed.source.finish(
+        ticket, timeout_s=work.warmup_s + work.duration_s + SOURCE_PATIENCE_S
+    )
 
     expected = [
         {"stream": stream["stream"], "frames": measured.phase(stream)["frames_sent"]}

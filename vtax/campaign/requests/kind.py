@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vtax.campaign.ends import PairEndsPath
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.ends_kind import EndsKind
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
@@ -21,11 +21,11 @@ class Kind(EndsKind):
     burst_frames = BURST_FRAMES
 
     def placement(self, cell: Cell) -> Placement | None:
-        """As the cell says."""
-        return cell.requests.placement
+        """As the cell says; None of guests behind one link."""
+        return None if cell.testbed.is_shared else cell.requests.placement
 
     def measure(
-        self, path: PairEndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
     ) -> Finished:
         """As fast as answers come, or as often as the rate says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
@@ -33,7 +33,7 @@ class Kind(EndsKind):
         return Finished(measured, judge(measured), headline(measured), broken)
 
     def record(
-        self, path: PairEndsPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
+        self, path: EndsPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
     ) -> TrialRecord:
         """See vtax.campaign.requests.rows."""
         measured = finished.measured

@@ -1,4 +1,4 @@
-"""One trial of requests: listen, ask through warm-up and window, collect."""
+"""One trial of requests: listen, ask through warm-up and window, collect; of several guests, all at once."""
 
 import time
 from collections.abc import Collection
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from vtax.campaign.ends import End, PairEndsPath
+from vtax.campaign.ends import End, EndsPath
 from vtax.campaign.observe import arm_cpus, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import ask
+from vtax.campaign.tracing import tracing
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.scenario import Cell, Requests
@@ -26,10 +27,10 @@ TIMEOUT_EMULATED_MS = 10_000
 class Exchanged(Observed):
     """Everything one trial brought home."""
 
-    run: dict[str, Any] = field(default_factory=dict)
-    """`requester.go`"""
-    tally: dict[str, Any] = field(default_factory=dict)
-    """`requester.collect`"""
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    """`requester.go`, by the guest's number."""
+    tallies: list[dict[str, Any]] = field(default_factory=list)
+    """`requester.collect`, likewise."""
     far_cpus: Collection[int] = ()
     """Where who asks runs, if on CPUs of its own."""
 
@@ -38,16 +39,23 @@ class Exchanged(Observed):
         """What was asked of it."""
         return self.cell.requests
 
-    @property
-    def times(self) -> dict[str, Any]:
+    def times(self, tally: dict[str, Any]) -> dict[str, Any]:
         """Response times: from when each request was due in an open loop, else from when it was sent."""
-        which = "corrected" if self.work.loop == "open" else "latency"
-        told: dict[str, Any] = self.tally[which]
+        told: dict[str, Any] = tally["corrected" if self.work.loop == "open" else "latency"]
         return told
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Of all requests that were answered."""
+        times = [self.times(tally) for tally in self.tallies]
+        count = sum(each["count"] for each in times)
+        return (
+            sum(each["count"] * each["mean_ns"] for each in times if each["count"]) / count if count else None
+        )
 
 
 def measure(
-    path: PairEndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: EndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
 ) -> Exchanged:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Exchanged(trial, cell, datetime.now(UTC))
@@ -57,9 +65,8 @@ def measure(
     return measured
 
 
-def _run(path: PairEndsPath, measured: Exchanged, emulated: bool) -> None:
-    work = measured.work
-    ((asker, answerer),) = path.ends
+def _run(path: EndsPath, measured: Exchanged, emulated: bool) -> None:
+    work, source = measured.work, path.testbed.source
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
     measured.far_cpus = path.far_cpus
     go = {
@@ -68,20 +75,27 @@ def _run(path: PairEndsPath, measured: Exchanged, emulated: bool) -> None:
         "duration_s": work.duration_s,
         "transactions": None,
     }
+
     try:
-        answerer.call("responder.open", _listening(answerer, work))
-        asker.call("requester.open", _asking(asker, answerer, work, timeout_ms))
-        begin = time.monotonic()
-        arm_cpus(path, work, begin)
-        (asked,) = ask([(asker, "requester.go", go)])
-        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-        # It connects first, and its last request may wait for its answer in vain.
-        measured.run = asked(work.warmup_s + work.duration_s + 2 * timeout_ms / 1000 + 10)
-        measured.tally = asker.call("requester.collect", {})
-        measured.sampled = path.cpu_meter.read()
+        with tracing(source, path.meter, work, path.ways, "headers") as tracer:
+            for asker, answerer in path.ends:
+                answerer.call("responder.open", _listening(answerer, work))
+                asker.call("requester.open", _asking(asker, answerer, work, timeout_ms))
+            begin = time.monotonic()
+            tracer.arm(begin - time.monotonic() + work.warmup_s, work.duration_s)
+            arm_cpus(path, work, begin)
+            asked = ask([(asker, "requester.go", go) for asker, _ in path.ends])
+            measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
+            # They connect first, and their last requests may wait for their answers in vain.
+            patience_s = work.warmup_s + work.duration_s + 2 * timeout_ms / 1000 + 10
+            measured.runs = [finish(patience_s) for finish in asked]
+            measured.tallies = [asker.call("requester.collect", {}) for asker, _ in path.ends]
+            measured.traced = tracer.read()
+            measured.sampled = path.cpu_meter.read()
     finally:
-        _close(asker, "requester")
-        _close(answerer, "responder")
+        for asker, answerer in path.ends:
+            _close(asker, "requester")
+            _close(answerer, "responder")
 
 
 def _listening(answerer: End, work: Requests) -> dict[str, Any]:

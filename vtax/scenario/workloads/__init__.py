@@ -5,8 +5,19 @@ from vtax.scenario.workloads.bulk import Bulk
 from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
 from vtax.scenario.workloads.requests import Requests
+from vtax.scenario.workloads.traced import TracedKeys
 
-__all__ = ["KINDS", "Bulk", "Echo", "Forwarding", "Refusal", "Requests", "Workload", "WorkloadKeys"]
+__all__ = [
+    "KINDS",
+    "Bulk",
+    "Echo",
+    "Forwarding",
+    "Refusal",
+    "Requests",
+    "TracedKeys",
+    "Workload",
+    "WorkloadKeys",
+]
 
 Workload = Forwarding | Bulk | Echo | Requests
 """Told apart by their key `kind`."""
