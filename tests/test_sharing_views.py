@@ -18,7 +18,7 @@ from vtax.statistics import anytime_interval
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Number
 from vtax.views.palette import styles
-from vtax.views.published import DATA
+from vtax.views.paper import DATA
 from vtax.views.published_table import FORMS
 from vtax.views.sharing_tables import goodput_table
 from vtax.views.summary import summarise

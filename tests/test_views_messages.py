@@ -17,7 +17,7 @@ from vtax.scenario import load_scenario
 from vtax.views.figures import draw_figures
 from vtax.views.layout import Table, text_of
 from vtax.views.message_tables import GOODPUT, RATIO, message_sockets_table, messages_table
-from vtax.views.published import DATA
+from vtax.views.paper import DATA
 from vtax.views.summary import Summary, summarise
 
 PAPER = {"source": {"paper": "oljira2016", "section": "III.B"}}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from vtax.results import Result
 from vtax.views.cells import further_factors, quoted
 from vtax.views.estimate import Estimate, mean_estimate
-
-PUBLISHED = Path(__file__).parent.parent / "data" / "scenarios"
+from vtax.views.paper import printed_rows
 
 _RECORDED = """
 SELECT cell, any_value(platform) AS platform, any_value(guests) AS guests, any_value(others) AS others,
@@ -129,13 +127,10 @@ def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
     return sorted(found, key=lambda echoes: (echoes.setting, rank[echoes.platform], echoes.guests))
 
 
-def published_round_trips(result: Result, measured: Iterable[Echoes]) -> list[PublishedRoundTrip]:
+def published_round_trips(
+    scenario: Mapping[str, Any], measured: Iterable[Echoes]
+) -> list[PublishedRoundTrip]:
     """What the scenario's source prints of routers whose others do what those measured do, in the file's order."""
-    paper = (result.campaign["scenario"].get("source") or {}).get("paper", "")
-    path = PUBLISHED / Path(paper).name / "table3.csv"
-    if not paper or not path.is_file():
-        return []
     others = {echoes.setting.others for echoes in measured}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [PublishedRoundTrip(**row) for row in csv.DictReader(file)]
-    return [row for row in rows if row.others in others]
+    printed = printed_rows(scenario, "table3.csv")
+    return [PublishedRoundTrip(**row) for row in printed if row["others"] in others]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from vtax.views import numbers
 from vtax.views.echoes import Echoes, PublishedRoundTrip
 from vtax.views.layout import Column, Number, Table, count, left_out, mean_number, sections
+from vtax.views.paper import with_sources
 from vtax.views.summary import Summary
-from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, N
+from vtax.views.tables import LEFT_OUT, N, heading
 
 
 def echoes_table(summary: Summary) -> Table:
     """A row a platform and number of routers, then the paper's on its own hardware."""
     rows = sorted(summary.echoes, key=lambda row: (row.setting, summary.emulated(row.platform)))
-    sources = "; ".join(dict.fromkeys(row.source for row in summary.published_round_trips))
-    printed = f" Published numbers are of other hardware: no ratio is formed. {sources}." if sources else ""
     return Table(
         name="echoes",
         title="Round trips through one router among many",
-        note="Mean over the echoes that were answered, in the mean over repetitions; beside is what the other routers "
-        f"forward together. raw with one guest is a plain router.{printed}",
+        note=with_sources(
+            "Mean over the echoes that were answered, in the mean over repetitions; beside is what the other routers "
+            "forward together. raw with one guest is a plain router.",
+            summary.published_round_trips,
+        ),
         columns=(
             Column("platform"),
             Column("guests", numeric=True),
@@ -29,14 +31,10 @@ def echoes_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=(
-            *sections(rows, lambda row: _heading(summary, row), _measured),
+            *sections(rows, lambda row: heading(summary, row), _measured),
             *sections(summary.published_round_trips, _published_heading, _published),
         ),
     )
-
-
-def _heading(summary: Summary, row: Echoes) -> str:
-    return row.setting.label + (f": {EMULATED_HEADING}" if summary.emulated(row.platform) else "")
 
 
 def _measured(row: Echoes) -> tuple[str | Number, ...]:

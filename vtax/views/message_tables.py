@@ -19,6 +19,7 @@ from vtax.views.layout import (
     sections,
 )
 from vtax.views.messages import MessageGoodput, PublishedGoodput
+from vtax.views.paper import with_sources
 from vtax.views.summary import Summary
 from vtax.views.tables import LEFT_OUT, N, heading
 
@@ -32,9 +33,12 @@ def messages_table(summary: Summary) -> Table:
     return Table(
         name="messages",
         title="Goodput by message",
-        note="Layer-4 payload of one stream, in the mean over repetitions with its 95% interval; s.d. is their "
-        "standard deviation. Of link: the share of what a full link carries. Ratio: to the goodput of raw, the bare "
-        f"hosts, or of emulated platforms to that of the first one, paired within blocks.{_sources(summary)}",
+        note=with_sources(
+            "Layer-4 payload of one stream, in the mean over repetitions with its 95% interval; s.d. is their "
+            "standard deviation. Of link: the share of what a full link carries. Ratio: to the goodput of raw, the "
+            "bare hosts, or of emulated platforms to that of the first one, paired within blocks.",
+            summary.published_goodput,
+        ),
         columns=(
             Column("platform"),
             MESSAGE,
@@ -104,13 +108,6 @@ def message_sockets_table(summary: Summary) -> Table:
 def length_label(row: MessageGoodput) -> str:
     """The length of messages in a table."""
     return "default" if row.message_bytes is None else str(row.message_bytes)
-
-
-def _sources(summary: Summary) -> str:
-    sources = "; ".join(dict.fromkeys(row.source for row in summary.published_goodput))
-    return (
-        f" What is published is of other hardware: no ratio is formed with it. {sources}." if sources else ""
-    )
 
 
 def _published(summary: Summary) -> tuple[Section, ...]:

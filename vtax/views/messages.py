@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import stdev
@@ -13,8 +12,8 @@ from vtax.views.bulk_cells import BulkCell, BulkSetting
 from vtax.views.estimate import Estimate, estimate
 from vtax.views.goodput import aggregate_mbps
 from vtax.views.link_share import link_goodput_mbps
+from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform
-from vtax.views.published import DATA
 from vtax.views.tax import references
 
 
@@ -76,14 +75,9 @@ def goodput_by_message(
 
 def published_goodput(scenario: Mapping[str, Any], rows: Iterable[MessageGoodput]) -> list[PublishedGoodput]:
     """What the scenario's source says of the placements that were measured, in the file's order."""
-    paper = (scenario.get("source") or {}).get("paper")
-    path = next((path for path in sorted(DATA.glob("*/throughput.csv")) if path.parent.name == paper), None)
-    if path is None:
-        return []
     placements = {row.setting.placement for row in rows}
-    with path.open(newline="", encoding="utf-8") as file:
-        said = [PublishedGoodput(**row) for row in csv.DictReader(file)]
-    return [row for row in said if row.placement in placements]
+    printed = printed_rows(scenario, "throughput.csv")
+    return [PublishedGoodput(**row) for row in printed if row["placement"] in placements]
 
 
 def _row(

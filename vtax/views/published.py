@@ -1,16 +1,13 @@
-"""Numbers that the repeated paper prints, to stand beside what was measured: of other hardware, in no ratio with it."""
+"""Numbers that the repeated paper prints of guests that share a link and a host."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from vtax.views.bulk_cells import BulkSetting
-
-DATA = Path(__file__).parent.parent / "data" / "scenarios"
+from vtax.views.paper import printed_rows
 
 
 @dataclass(frozen=True)
@@ -39,14 +36,12 @@ class Published:
 
 def published(scenario: Mapping[str, Any], settings: Sequence[BulkSetting]) -> list[Published]:
     """What the scenario's `source` prints of streams in these directions over these transports, in the file's order."""
-    paper = (scenario.get("source") or {}).get("paper")
-    path = next((path for path in sorted(DATA.glob("*/text.csv")) if path.parent.name == paper), None)
-    if path is None:
-        return []
     measured = {(setting.direction, setting.transport) for setting in settings}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [_published(row) for row in csv.DictReader(file)]
-    return [row for row in rows if (row.direction, row.transport) in measured]
+    return [
+        _published(row)
+        for row in printed_rows(scenario, "text.csv")
+        if (row["direction"], row["transport"]) in measured
+    ]
 
 
 def _published(row: dict[str, str]) -> Published:

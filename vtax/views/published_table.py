@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from vtax.views import numbers
 from vtax.views.estimate import Estimate
 from vtax.views.layout import Cell, Column, Number, Section, Table, count, left_out, ranged_number
+from vtax.views.paper import with_sources
 from vtax.views.published import Published
 from vtax.views.sharing import Sharing
 from vtax.views.sharing_tables import OfGuests
@@ -35,11 +36,10 @@ def published_table(summary: Summary) -> Table:
         in_unit = "" if unit == "ratio" else f", {unit}"
         title = f"{quantity}{in_unit}, {direction} {transport.upper()}"
         found.append(Section(title, (*_measured(summary, printed), *map(_printed, printed))))
-    sources = "; ".join(dict.fromkeys(row.source for row in rows))
     return Table(
         name="published",
         title="Beside the published numbers",
-        note=f"The paper's are of other hardware and systems: no ratio is formed across the two. {sources}.",
+        note=with_sources("", rows),
         columns=(
             Column("platform"),
             GUESTS,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import stdev
 from typing import Any
 
@@ -13,10 +11,9 @@ from vtax.results import Result
 from vtax.statistics import paired_difference
 from vtax.views.cells import further_factors, quoted
 from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform
 from vtax.views.tax import references
-
-PUBLISHED = Path(__file__).parent.parent / "data" / "scenarios"
 
 _RECORDED = """
 SELECT cell, any_value(platform) AS platform, any_value(transport) AS transport, any_value(placement) AS placement,
@@ -183,16 +180,11 @@ def added_times(responses: Sequence[Responses], platforms: Sequence[Platform]) -
     return rows
 
 
-def published_times(result: Result, measured: Iterable[Responses]) -> list[PublishedTime]:
+def published_times(scenario: Mapping[str, Any], measured: Iterable[Responses]) -> list[PublishedTime]:
     """What the scenario's source prints of the placements that were measured, in the file's order."""
-    paper = (result.campaign["scenario"].get("source") or {}).get("paper", "")
-    path = PUBLISHED / Path(paper).name / "response-time.csv"
-    if not paper or not path.is_file():
-        return []
     placements = {row.setting.placement for row in measured}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [PublishedTime(**row) for row in csv.DictReader(file)]
-    return [row for row in rows if row.placement in placements]
+    printed = printed_rows(scenario, "response-time.csv")
+    return [PublishedTime(**row) for row in printed if row["placement"] in placements]
 
 
 def _responses(row: dict[str, Any], blocks: Sequence[dict[str, Any]], further: Sequence[str]) -> Responses:

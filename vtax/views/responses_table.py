@@ -18,6 +18,7 @@ from vtax.views.layout import (
     ranged_number,
     sections,
 )
+from vtax.views.paper import with_sources
 from vtax.views.responses import AddedTime, PublishedTime
 from vtax.views.summary import Summary
 from vtax.views.tables import LEFT_OUT, REQUEST, N, heading
@@ -31,8 +32,11 @@ def responses_table(summary: Summary) -> Table:
     return Table(
         name="responses",
         title="Response times",
-        note="Mean over the requests that were answered, in the mean over repetitions; s.d. is the standard deviation "
-        f"of the repetitions' means. raw is the bare hosts.{_sources(summary, RESPONSE_TIME)}",
+        note=with_sources(
+            "Mean over the requests that were answered, in the mean over repetitions; s.d. is the standard deviation "
+            "of the repetitions' means. raw is the bare hosts.",
+            _printed(summary, RESPONSE_TIME),
+        ),
         columns=(
             Column("platform"),
             REQUEST,
@@ -101,8 +105,10 @@ def added_times_table(summary: Summary, emulated: bool = False) -> Table:
     return Table(
         name="added-times-emulated" if emulated else "added-times",
         title="Response time added",
-        note="Difference of the mean response times, paired within blocks."
-        + ("" if emulated else _sources(summary, ADDED)),
+        note=with_sources(
+            "Difference of the mean response times, paired within blocks.",
+            () if emulated else _printed(summary, ADDED),
+        ),
         columns=(
             Column("platform"),
             REQUEST,
@@ -161,10 +167,8 @@ def _added(row: AddedTime) -> Sequence[Cell]:
     )
 
 
-def _sources(summary: Summary, quantity: str) -> str:
-    rows = [row for row in summary.published_times if row.quantity == quantity]
-    sources = "; ".join(dict.fromkeys(row.source for row in rows))
-    return f" Published numbers are of other hardware: no ratio is formed. {sources}." if sources else ""
+def _printed(summary: Summary, quantity: str) -> list[PublishedTime]:
+    return [row for row in summary.published_times if row.quantity == quantity]
 
 
 def _published(summary: Summary, quantity: str, rest: Sequence[Cell]) -> tuple[Section, ...]:
@@ -174,9 +178,8 @@ def _published(summary: Summary, quantity: str, rest: Sequence[Cell]) -> tuple[S
         time = " ".join(filter(None, (row.relation, numbers.microseconds(float(row.value_ms) * 1e6))))
         return (row.setup, row.messages, Number(time), *rest)
 
-    rows = [row for row in summary.published_times if row.quantity == quantity]
     return sections(
-        rows,
+        _printed(summary, quantity),
         lambda row: f"{row.placement}, {row.transport}, published ({row.section}): {row.hardware}",
         cells,
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from vtax.results import Result
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, mean_estimate
-
-PUBLISHED = Path(__file__).parent.parent / "data" / "scenarios"
+from vtax.views.paper import printed_rows
 
 # The mean over the routers, which all send as much.
 _ROUTERS = f"""
@@ -71,13 +69,8 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
     ]
 
 
-def published_rates(result: Result, rates: Iterable[RouterRate]) -> list[PublishedRate]:
+def published_rates(scenario: Mapping[str, Any], rates: Iterable[RouterRate]) -> list[PublishedRate]:
     """What the scenario's source prints of routers with frames of the lengths measured, in the file's order."""
-    paper = (result.campaign["scenario"].get("source") or {}).get("paper", "")
-    path = PUBLISHED / Path(paper).name / "table2.csv"
-    if not paper or not path.is_file():
-        return []
     measured = {str(rate.setting.frame_bytes) for rate in rates}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [PublishedRate(**row) for row in csv.DictReader(file)]
-    return [row for row in rows if row.frame_bytes in measured]
+    printed = printed_rows(scenario, "table2.csv")
+    return [PublishedRate(**row) for row in printed if row["frame_bytes"] in measured]

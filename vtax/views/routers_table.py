@@ -5,6 +5,7 @@ from __future__ import annotations
 from vtax.views import numbers
 from vtax.views.cells import load_label
 from vtax.views.layout import UNKNOWN, Column, Number, Table, count, left_out, mean_number, sections
+from vtax.views.paper import with_sources
 from vtax.views.routers import PublishedRate, RouterRate
 from vtax.views.summary import Summary
 from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
@@ -13,13 +14,14 @@ from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
 def routers_table(summary: Summary) -> Table:
     """A row a platform and number of routers, then the paper's on its own hardware."""
     rates = sorted(summary.routers, key=lambda rate: (rate.setting.frames, summary.emulated(rate.platform)))
-    sources = "; ".join(dict.fromkeys(row.source for row in summary.published_routers))
-    printed = f" Published numbers are of other hardware: no ratio is formed. {sources}." if sources else ""
     return Table(
         name="routers",
         title="Routers behind one uplink",
-        note="Frames a second that each router forwards, and what it loses of those sent to it: means over the "
-        f"routers. raw with one guest is a plain router.{printed}",
+        note=with_sources(
+            "Frames a second that each router forwards, and what it loses of those sent to it: means over the "
+            "routers. raw with one guest is a plain router.",
+            summary.published_routers,
+        ),
         columns=(
             Column("platform"),
             Column("guests", numeric=True),

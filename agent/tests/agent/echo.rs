@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{Ends, FAR, NEAR};
+use crate::ends::{Ends, FAR, NEAR};
 
 pub fn echo(changes: Value) -> Value {
     let mut params = json!({

@@ -15,7 +15,7 @@ use proptest::{bool, prelude::*};
 use serde_json::{Value, json};
 use vtax_agent::control::LINE_LIMIT_BYTES;
 
-use crate::endpoint::{FAR, NEAR};
+use crate::ends::{FAR, NEAR};
 use crate::lines::lines;
 use crate::network::Namespace;
 use crate::process::Agent;

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::endpoint::{Ends, responder};
+use crate::ends::Ends;
 use crate::link::open;
+use crate::requests::responder;
 
 /// Long enough for a timer of a tenth of a second to show ten times.
 const WATCHED: Duration = Duration::from_secs(1);

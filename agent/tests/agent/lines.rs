@@ -9,7 +9,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use vtax_agent::control::LINE_LIMIT_BYTES;
 
-use crate::endpoint::{FAR, NEAR};
+use crate::ends::{FAR, NEAR};
 use crate::faults::{fault, json};
 use crate::fuzz::{SINK_MAC, SOURCE_MAC};
 use crate::streams;

@@ -3,7 +3,7 @@
 //! Those of these tests that send traffic make network namespaces and need root.
 
 mod echo;
-mod endpoint;
+mod ends;
 mod faults;
 mod frames;
 mod fuzz;
@@ -15,6 +15,7 @@ mod mechanisms;
 mod network;
 mod process;
 mod protocol;
+mod requests;
 mod residence;
 mod source;
 mod streams;

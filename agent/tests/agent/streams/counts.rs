@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Found, await_arrivals, drain, each, go, receiver, run, sender, series};
-use crate::endpoint::{Ends, has_sctp, listening};
+use crate::ends::{Ends, has_sctp, listening};
 use crate::process::Agent;
 
 fn counts_what_was_sent(protocol: &str) {

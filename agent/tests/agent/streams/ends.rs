@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{await_arrivals, changed, drain, go, receiver, sender};
-use crate::endpoint::{Ends, listening};
+use crate::ends::{Ends, listening};
 use crate::process::Agent;
 
 #[test]

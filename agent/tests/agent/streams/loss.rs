@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{AT, Found, changed, drain, each, go, receiver, record, run, sender};
-use crate::endpoint::{Ends, FAR, NEAR};
+use crate::ends::{Ends, FAR, NEAR};
 use crate::fuzz::{SINK_MAC, SOURCE_MAC};
 use crate::network::Namespace;
 use crate::process::Agent;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{Ends, FAR, NEAR};
+use crate::ends::{Ends, FAR, NEAR};
 
 pub const PORT: u16 = 5000;
 pub const AT: (&str, u16) = (FAR, PORT);

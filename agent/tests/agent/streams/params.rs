@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{changed, drain, go, receiver, sender};
-use crate::endpoint::{Ends, FAR, NEAR, listening};
+use crate::ends::{Ends, FAR, NEAR, listening};
 
 #[test]
 fn params_that_cannot_work_are_refused_by_name_and_leave_nothing() {

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::json;
 
 use super::{AT, await_counts, changed, drain, go, receiver, record, sender};
-use crate::endpoint::{Ends, NEAR};
+use crate::ends::{Ends, NEAR};
 
 /// Whether the other end ends the connection.
 fn is_broken_off(stream: &mut TcpStream) -> bool {

@@ -1,4 +1,4 @@
-//! # Requesters and responders on a veth pair
+//! # Requests and their answers between two ends
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -11,37 +11,28 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::fuzz::{SINK_MAC, SOURCE_MAC};
-use crate::network::Namespace;
-use crate::process::Agent;
+use crate::ends::{AT, Ends, FAR, NEAR, PORT, has_sctp, listening};
 
-pub const NEAR: &str = "198.18.0.2";
-pub const FAR: &str = "198.18.0.3";
-const PORT: u16 = 5000;
-const AT: (&str, u16) = (FAR, PORT);
+pub fn responder(protocol: &str, response_bytes: &Value) -> Value {
+    json!({
+        "cpu": 0, "protocol": protocol, "interface": "snk0", "address": FAR, "port": PORT,
+        "response_bytes": response_bytes,
+    })
+}
 
-/// Two namespaces with addresses, and an agent in each.
-pub struct Ends {
-    pub near: Namespace,
-    pub far: Namespace,
-    pub requester: Agent,
-    pub responder: Agent,
+fn requester(protocol: &str, message_bytes: usize, response_bytes: &Value) -> Value {
+    json!({
+        "cpu": 0, "protocol": protocol, "interface": "src0", "local_address": NEAR, "remote_address": FAR,
+        "port": PORT, "message_bytes": message_bytes, "response_bytes": response_bytes, "rps": null,
+        "timeout_ms": 20_000,
+    })
+}
+
+fn go(duration_s: f64, transactions: Option<u64>) -> Value {
+    json!({"trial": 7, "warmup_s": 0.02, "duration_s": duration_s, "transactions": transactions})
 }
 
 impl Ends {
-    pub fn make() -> Self {
-        let (near, far) = (Namespace::make(), Namespace::make());
-        near.join("src0", SOURCE_MAC, &far, "snk0", SINK_MAC);
-        near.ip(&format!("addr add {NEAR}/24 dev src0"));
-        far.ip(&format!("addr add {FAR}/24 dev snk0"));
-        Self {
-            requester: Agent::start(&["--netns", &near.path()]),
-            responder: Agent::start(&["--netns", &far.path()]),
-            near,
-            far,
-        }
-    }
-
     fn open(
         &mut self,
         protocol: &str,
@@ -64,33 +55,6 @@ impl Ends {
             .call("requester.go", go(duration_s, transactions));
         self.requester.call("requester.collect", json!({}))
     }
-
-    /// A connection from the near end.
-    pub fn connect(&self) -> TcpStream {
-        let stream = self.near.within(|| TcpStream::connect(AT)).unwrap();
-        let patience = Some(Duration::from_secs(10));
-        stream.set_read_timeout(patience).unwrap();
-        stream
-    }
-}
-
-pub fn responder(protocol: &str, response_bytes: &Value) -> Value {
-    json!({
-        "cpu": 0, "protocol": protocol, "interface": "snk0", "address": FAR, "port": PORT,
-        "response_bytes": response_bytes,
-    })
-}
-
-fn requester(protocol: &str, message_bytes: usize, response_bytes: &Value) -> Value {
-    json!({
-        "cpu": 0, "protocol": protocol, "interface": "src0", "local_address": NEAR, "remote_address": FAR,
-        "port": PORT, "message_bytes": message_bytes, "response_bytes": response_bytes, "rps": null,
-        "timeout_ms": 20_000,
-    })
-}
-
-fn go(duration_s: f64, transactions: Option<u64>) -> Value {
-    json!({"trial": 7, "warmup_s": 0.02, "duration_s": duration_s, "transactions": transactions})
 }
 
 /// A request as the agent sends it.
@@ -324,25 +288,6 @@ fn what_tcp_sends_again_is_told() {
     let found = ends.go(20.0, Some(3));
     assert_eq!(found["transactions"], 3, "{found}");
     assert!(found["retransmissions"].as_u64().unwrap() > 0, "{found}");
-}
-
-/// Whether the kernel has it, built in or loaded.
-pub fn has_sctp() -> bool {
-    let protocols = std::fs::read_to_string("/proc/net/protocols").unwrap();
-    protocols.lines().any(|line| line.starts_with("SCTP "))
-}
-
-/// Sockets of this thread's namespace that wait for a peer.
-pub fn listening() -> usize {
-    let of = |table: &str, state: &str| {
-        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap();
-        let states = text
-            .lines()
-            .skip(1)
-            .map(|line| line.split_whitespace().nth(3));
-        states.filter(|found| *found == Some(state)).count()
-    };
-    of("tcp", "0A") + of("udp", "07")
 }
 
 #[test]

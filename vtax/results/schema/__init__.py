@@ -1,0 +1,39 @@
+"""The tables of a result: every column with its type, unit and meaning, in one place.
+
+The Arrow schemas that files are written with and the tables of docs/results.md both come from here. Unit and
+meaning also travel in each Parquet file as Arrow field metadata, so that a file found alone explains itself.
+Terms follow RFC 1242, RFC 2544 and RFC 5481. `mbps` is layer 1: preamble, gap and FCS included, 24 bytes a
+frame.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+from vtax.results.schema.flows import FLOWS, HOPS, LATENCY, SERIES
+from vtax.results.schema.hosts import CPU, ENVIRONMENT
+from vtax.results.schema.stages import PACKETS, STAGES
+from vtax.results.schema.table import Table
+from vtax.results.schema.trials import SEARCHES, TRIALS
+
+__all__ = ["FLOWS", "FORMAT_VERSION", "TABLES", "TRIALS", "Table", "schemas"]
+
+FORMAT_VERSION: Final = 1
+
+TABLES: Final = {
+    table.name: table
+    for table in (TRIALS, FLOWS, SERIES, CPU, HOPS, LATENCY, STAGES, PACKETS, ENVIRONMENT, SEARCHES)
+}
+
+
+def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:
+    """The Arrow schema of each table of this campaign.
+
+    `campaign` is campaign.json's content. Its `factors`, in want of these those of its scenario, name the
+    factors' columns; those that `trials` does not have yet become string columns there.
+    """
+    factors = campaign.get("factors") or campaign.get("scenario", {}).get("factors", {})
+    fixed = {column.name for column in TRIALS.columns}
+    further = [name for name in factors if name not in fixed]
+    return {table.name: table.schema(further if table is TRIALS else ()) for table in TABLES.values()}

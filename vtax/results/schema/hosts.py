@@ -1,0 +1,51 @@
+"""Tables of the hosts: their CPU time, and what they are."""
+
+from typing import Final
+
+from vtax.results.schema.table import DOUBLE, INT32, INT64, STRING, TRIAL_ID, Column, Table
+
+CPU: Final = Table(
+    "cpu",
+    "a domain and component of a host in a trial",
+    (
+        TRIAL_ID,
+        Column("host", STRING, "", "the host"),
+        Column(
+            "domain",
+            STRING,
+            "",
+            "whose time it is: guest, neighbour, peer, server, source, sink, switch, instrument, controller, host, "
+            "idle, steal",
+        ),
+        Column(
+            "guest", INT32, "", "number of the guest whose time it is, from 0; null for what is no guest's"
+        ),
+        Column("component", STRING, "", "part of the domain: total, calibrated, softirq, or a thread's name"),
+        Column("percent", DOUBLE, "%", "CPU time of the measurement; 100 is one CPU"),
+        Column("low", DOUBLE, "%", "lower bound of its 95% interval; null where it is counted, not sampled"),
+        Column("high", DOUBLE, "%", "upper bound of its 95% interval; null where it is counted, not sampled"),
+        Column("wait_percent", DOUBLE, "%", "time its threads were ready and had no CPU; null where unknown"),
+        Column(
+            "samples",
+            INT64,
+            "",
+            "samples of the CPUs' clocks that it had: such rows of a host add up to all its CPUs; null where counted",
+        ),
+    ),
+)
+
+ENVIRONMENT: Final = Table(
+    "environment",
+    "a host in a trial",
+    (
+        TRIAL_ID,
+        Column("host", STRING, "", "the host"),
+        Column("kernel", STRING, "", "kernel release"),
+        Column("mitigations", STRING, "", "CPU vulnerabilities and their mitigations, JSON"),
+        Column("clocksource", STRING, "", "the kernel's clock source"),
+        Column("frequency_mhz", STRING, "MHz", "CPU frequencies, JSON"),
+        Column("offloads", STRING, "", "offload settings of each interface, JSON"),
+        Column("versions", STRING, "", "versions of the programs that took part, JSON"),
+        Column("hash", STRING, "", "digest of the other columns: equal where the environment is equal"),
+    ),
+)

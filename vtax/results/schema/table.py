@@ -1,0 +1,43 @@
+"""What a table of a result is: columns with type, unit and meaning."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+INT32, INT64, DOUBLE, STRING, BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
+STRINGS: Final = pa.list_(pa.string())
+INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: `unit` is empty for names, labels and structured text."""
+
+    name: str
+    type: pa.DataType
+    unit: str
+    meaning: str
+
+    @property
+    def field(self) -> pa.Field:
+        """The Arrow field, with unit and meaning as its metadata."""
+        return pa.field(self.name, self.type, metadata={"unit": self.unit, "meaning": self.meaning})
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row is, and its columns in order. Values that are unknown or missing are null."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+    def schema(self, further: Sequence[str] = ()) -> pa.Schema:
+        """The Arrow schema, with a string column for each of the `further` factors of a campaign."""
+        factors = (Column(name, STRING, "", "level of this factor, as text") for name in further)
+        return pa.schema([column.field for column in (*self.columns, *factors)])
+
+
+TRIAL_ID: Final = Column("trial_id", INT64, "", "number of the trial, unique in the campaign")

@@ -1,0 +1,36 @@
+"""What the repeated paper prints, to stand beside what was measured: of other hardware, in no ratio with it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+DATA = Path(__file__).parent.parent / "data" / "scenarios"
+
+
+class _Sourced(Protocol):
+    @property
+    def source(self) -> str: ...
+
+
+def printed_rows(scenario: Mapping[str, Any], file: str) -> list[dict[str, str]]:
+    """The rows of the CSV of that name beside the scenarios of the paper that `source` names, in the file's order.
+
+    Empty where the scenario repeats no paper, or one that has no such file.
+    """
+    paper = (scenario.get("source") or {}).get("paper")
+    path = next((path for path in sorted(DATA.glob(f"*/{file}")) if path.parent.name == paper), None)
+    if path is None:
+        return []
+    with path.open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))
+
+
+def with_sources(note: str, rows: Iterable[_Sourced]) -> str:
+    """A table's note; with published rows in the table also what they are, and where they are from."""
+    sources = "; ".join(dict.fromkeys(row.source for row in rows))
+    if not sources:
+        return note
+    return f"{note} What is published is of other hardware: no ratio is formed with it. {sources}.".lstrip()
