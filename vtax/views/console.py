@@ -21,6 +21,7 @@ from vtax.views.responses_table import (
     responses_table,
 )
 from vtax.views.routers_table import routers_table
+from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
 
 ROWS_AT_MOST = 60
@@ -53,6 +54,9 @@ def print_summary(summary: Summary, console: Console) -> None:
         responses_table(summary),
         response_quantiles_table(summary),
         response_cpu_table(summary),
+        stages_table(summary),
+        packets_table(summary),
+        tracing_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),

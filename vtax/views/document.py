@@ -10,6 +10,7 @@ from vtax.views.bulk_cells import BulkSetting
 from vtax.views.cells import Cell, Setting
 from vtax.views.echoes import EchoSetting
 from vtax.views.responses import ResponseSetting
+from vtax.views.stages import TracedSetting
 from vtax.views.summary import Summary
 
 FORMAT_VERSION = 1
@@ -29,7 +30,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, Setting | BulkSetting | EchoSetting | ResponseSetting):
+    if isinstance(value, Setting | BulkSetting | EchoSetting | ResponseSetting | TracedSetting):
         return {**dataclasses.asdict(value), "further": dict(value.further)}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

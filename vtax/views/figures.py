@@ -9,6 +9,7 @@ from vtax.views import (
     message_figures,  # noqa: F401 - registers its own
     response_figures,  # noqa: F401 - registers its own
     sharing_figures,  # noqa: F401 - registers its own
+    stage_figures,  # noqa: F401 - registers its own
     tables,
 )
 from vtax.views.cells import Setting, load_label, load_order, load_phrase

@@ -18,7 +18,7 @@ from vtax.views.tax import references
 _RECORDED = """
 SELECT cell, any_value(platform) AS platform, any_value(transport) AS transport, any_value(placement) AS placement,
        any_value(message_bytes) AS message_bytes, any_value(response_bytes) AS response_bytes,
-       any_value(requests_per_s) AS requests_per_s, count(*) AS recorded,
+       any_value(requests_per_s) AS requests_per_s, any_value(guests) AS guests, count(*) AS recorded,
        count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
        {further}
 FROM untraced GROUP BY cell
@@ -62,6 +62,7 @@ class ResponseSetting:
     response_bytes: int | None
     requests_per_s: float | None
     further: tuple[tuple[str, str], ...] = ()
+    guests: int = 1
 
     def __lt__(self, other: ResponseSetting) -> bool:
         """By placement and transport; equal answers and closed loops come last."""
@@ -73,13 +74,15 @@ class ResponseSetting:
         answers = f"{self.response_bytes}-byte answers" if self.response_bytes else "answers of equal length"
         rate = [f"{self.requests_per_s:g} a second"] if self.requests_per_s else []
         levels = [f"{name} = {value}" for name, value in self.further]
-        return ", ".join([f"{self.transport.upper()} {self.placement}", answers, *rate, *levels])
+        guests = [f"{self.guests} guests at once"] if self.guests > 1 else []
+        return ", ".join([f"{self.transport.upper()} {self.placement}", *guests, answers, *rate, *levels])
 
     @property
-    def _rank(self) -> tuple[str, str, float, float, tuple[tuple[str, str], ...]]:
+    def _rank(self) -> tuple[str, str, float, float, tuple[tuple[str, str], ...], int]:
         most = float("inf")
         order = {"tcp": "0", "sctp": "1"}.get(self.transport, self.transport)
-        return self.placement, order, self.response_bytes or most, self.requests_per_s or most, self.further
+        rate = self.requests_per_s or most
+        return self.placement, order, self.response_bytes or most, rate, self.further, self.guests
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,7 @@ def _responses(row: dict[str, Any], blocks: Sequence[dict[str, Any]], further: S
             row["response_bytes"],
             row["requests_per_s"],
             tuple((name, str(row[name])) for name in further),
+            row["guests"] if row["placement"] == "guest-to-peer" else 1,
         ),
         message_bytes=row["message_bytes"],
         recorded=row["recorded"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from vtax.results import Result
 from vtax.statistics import Distribution, decode, merge, quantile_interval
 from vtax.views.cells import further_factors, load_order, load_phrase, quoted
 from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.paper import printed_rows
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
@@ -129,6 +130,24 @@ class StageDelay:
         return 1 - max((share for value, share in self.curve if value <= delay_ns), default=0.0)
 
 
+@dataclass(frozen=True)
+class PublishedStage:
+    """What a paper says of a stage with so many guests, in words."""
+
+    stage: str
+    guests: str
+    says: str
+    setup: str
+    hardware: str
+    section: str
+    source: str
+
+
+def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) -> list[PublishedStage]:
+    """What the scenario's source says of stages, where any was measured."""
+    return [PublishedStage(**row) for row in printed_rows(scenario, "stages.csv")] if stages else []
+
+
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
     """Every cell that has a traced trial, usable or not, in the order setting, platform."""
     further = further_factors(result)
@@ -216,7 +235,9 @@ def _setting(row: dict[str, Any], further: Sequence[str]) -> TracedSetting:
     if row["placement"] is not None:
         answers = row["response_bytes"]
         told = "answers of equal length" if answers is None else f"{answers}-byte answers"
-        requests = f"{row['transport'].upper()} {row['placement']}, {row['message_bytes']}-byte requests, {told}"
+        requests = (
+            f"{row['transport'].upper()} {row['placement']}, {row['message_bytes']}-byte requests, {told}"
+        )
         guests = 1 if row["placement"] != "guest-to-peer" else row["guests"]
         return TracedSetting(requests, guests, float(row["message_bytes"]), levels)
     frames = f"{row['frame_mix'] or row['frame_bytes']}{'' if row['frame_mix'] else '-byte'} frames"

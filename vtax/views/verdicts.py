@@ -10,6 +10,7 @@ from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_la
 from vtax.views.cells import Cell, Setting, load_phrase
 from vtax.views.echoes import Echoes, EchoSetting
 from vtax.views.responses import Responses, ResponseSetting
+from vtax.views.stages import TracedCell, TracedSetting
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -38,7 +39,7 @@ class CellVerdict:
     """
 
     platform: str
-    setting: Setting | BulkSetting | EchoSetting | ResponseSetting
+    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | TracedSetting
     intended_mbps: float | None
     guests: int | None
     message_bytes: int | None
@@ -134,6 +135,25 @@ def request_verdicts(cells: Iterable[Responses]) -> list[CellVerdict]:
             intended_mbps=None,
             guests=None,
             message_bytes=cell.message_bytes,
+            recorded=cell.recorded,
+            suspect=cell.suspect,
+            invalid=cell.invalid,
+            left_out=cell.left_out,
+            usable=cell.is_usable,
+        )
+        for cell in cells
+    ]
+
+
+def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
+    """The same of cells whose packets were followed."""
+    return [
+        CellVerdict(
+            platform=cell.platform,
+            setting=cell.setting,
+            intended_mbps=None,
+            guests=cell.setting.guests,
+            message_bytes=None,
             recorded=cell.recorded,
             suspect=cell.suspect,
             invalid=cell.invalid,

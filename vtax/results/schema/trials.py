@@ -59,8 +59,8 @@ TRIALS: Final = Table(
             "trace",
             STRING,
             "",
-            "stages where packets were followed: it takes time, and such a trial is in no view but that of stages; else "
-            "none",
+            "stages where packets were followed, which takes time: such a trial is in no view but that of stages; "
+            "else none",
         ),
         Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
         Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
@@ -102,8 +102,8 @@ TRIALS: Final = Table(
             "marks",
             STRINGS,
             "",
-            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams far-end-busy; "
-            "traced where packets were followed",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams "
+            "far-end-busy; traced where packets were followed",
         ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),
