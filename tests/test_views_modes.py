@@ -1,6 +1,5 @@
 """What views show of campaigns whose trials decided how many there are."""
 
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -71,17 +70,19 @@ def test_the_maximum_of_an_adaptive_campaign_spans_the_loads_sequences(tmp_path:
     assert [row.intended_mbps for row in summary.precision] == [None, None]
 
 
-def searched(directory: Path, **bounds: Any) -> Result:
+def searched(directory: Path, further: tuple[tuple[str, str], ...] = (), **bounds: Any) -> Result:
     """Two trials of a search at loads of its own, the second with what was found."""
+    factors = {"platform": ["raw"], **{name: [level] for name, level in further}}
     campaign = {
         "name": "handmade",
-        "scenario": {"name": "handmade", "factors": {"platform": ["raw"]}, "search": {"most": 9}},
+        "scenario": {"name": "handmade", "factors": factors, "search": {"most": 9}},
         "platforms": {"raw": {"title": "raw", "kind": "x", "emulated": False, "skipped": None}},
         "status": "complete",
     }
     with ResultWriter.create(directory, campaign) as writer:
         for step, load in enumerate((1000.0, 480.0)):
-            made = replace(Made(), intended_mbps=load, offered_mbps=load, received_mbps=min(load, 480.0))
+            received = min(load, 480.0)
+            made = Made(intended_mbps=load, offered_mbps=load, received_mbps=received, further=further)
             record = made.record(step)
             record.trial |= {"search": "platform=raw", "step": step, "warmup_s": 0.5, "duration_s": 1.0}
             if step:
@@ -109,6 +110,12 @@ def test_a_search_shows_both_bounds_and_no_maximum(tmp_path: Path) -> None:
         in page
     )
     assert "Loads by their loss" in (tmp_path / "r/report.html").read_text()
+
+
+def test_a_searched_factor_may_have_any_name(tmp_path: Path) -> None:
+    further = (('the "cap"', "100"),)
+    (found,) = summarise(searched(tmp_path / "r", further, upper_mbps=1.0)).searches
+    assert found.setting.further == further
 
 
 def test_a_bound_that_the_platform_did_not_set_is_a_lower_one(tmp_path: Path) -> None:

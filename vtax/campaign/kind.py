@@ -4,11 +4,10 @@ A kind is a package beside this module, of the kind's name, whose module `kind` 
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from vtax.campaign.observed import Observed
 from vtax.campaign.path import Path
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
@@ -24,12 +23,13 @@ from vtax.testbed.settings import LocalSettings
 class Finished:
     """A trial that was made, and what is thought of it."""
 
-    measured: Observed
     judgement: Judgement
     headline: str
     """Its most telling number, for whoever watches."""
     broken: bool
     """Whether the path can serve no other trial."""
+    rows: Callable[[dict[str, Any], dict[str, Any]], TrialRecord]
+    """Its rows, by the columns of `trials` that all kinds share and by those of its `environment`."""
 
 
 class Kind(Protocol):
@@ -53,11 +53,6 @@ class Kind(Protocol):
         self, path: Any, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
     ) -> Finished:
         """Make a trial on an open path whose guests stand so (Path.guest_states). Never raises for what agents do."""
-
-    def record(
-        self, path: Any, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
-    ) -> TrialRecord:
-        """The rows of a trial; `place` has the columns of `trials` that all kinds share."""
 
 
 def kind_of(scenario: Scenario, cpus: dict[str, list[int]]) -> Kind:

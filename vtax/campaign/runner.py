@@ -174,7 +174,7 @@ class Campaign:
                 "versions": json.dumps({"vtax": vtax.__version__}),
                 **environment_columns(),
             }
-            rows = self.kind.record(path, finished, place, environment)
+            rows = finished.rows(place, environment)
             self.standing.add(Trial.of(rows))
             rows.searches = self.mode.found(block, cell, self.standing)
             self.writer.commit(rows)

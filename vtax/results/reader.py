@@ -28,8 +28,11 @@ CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
 }
 
-UNTRACED = "CREATE TEMP VIEW untraced AS SELECT * FROM trials WHERE trace IS DISTINCT FROM 'stages'"
-"""Following packets takes time: what traced trials carried is not what an untraced one carries."""
+BY_TRACE = (
+    "CREATE TEMP VIEW traced AS SELECT * FROM trials WHERE trace = 'stages'",
+    "CREATE TEMP VIEW untraced AS SELECT * FROM trials WHERE trace IS DISTINCT FROM 'stages'",
+)
+"""Following packets takes time: what traced trials carried is not what others carry."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,18 @@ class Result:
         return cls(directory, campaign, tables, contents.damaged, contents.notes)
 
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection to views of its own: the tables, `untraced` and `cells`.
+        """Return a connection to views of its own: the tables, `traced`, `untraced` and `cells`.
 
         It reaches nothing else: no files, no network, no extensions, no Python variables, and no way to turn
-        them on. `untraced` has the trials whose packets nobody followed; `cells` has a row for each flow of a valid
-        or suspect one of them, with the columns of both; where both have a column of the same name, the flow's is
-        prefixed with `flow_`.
+        them on. `traced` has the trials whose packets were followed, `untraced` all others; `cells` has a row for
+        each flow of a valid or suspect one of these, with the columns of both; where both have a column of the same
+        name, the flow's is prefixed with `flow_`.
         """
         connection = duckdb.connect(":memory:", config=CLOSED_WORLD)
         for name, rows in self.tables.items():
             connection.register(name, rows)
-        connection.execute(UNTRACED)
+        for view in BY_TRACE:
+            connection.execute(view)
         connection.execute(self._cells())
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET enable_external_access = false")

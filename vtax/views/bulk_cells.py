@@ -9,8 +9,9 @@ from typing import Any
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
-from vtax.views.cells import further_factors, load_label, quoted
+from vtax.views.cells import load_label
 from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.recorded import Further, recorded_cells
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
@@ -18,17 +19,8 @@ IDLE: Account = ("idle", None)
 GUEST_TO_PEER = "guest-to-peer"
 """The placement of guests that share a link; trials of an earlier vtax tell none."""
 
-_RECORDED = """
-SELECT cell, any_value(platform) AS platform, any_value(direction) AS direction,
-       any_value(transport) AS transport, any_value(message_bytes) AS message_bytes,
-       any_value(placement) AS placement, any_value(buffer_bytes) AS buffer_bytes,
-       any_value(guests) AS guests, count(*) AS recorded,
-       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
-       {further}
-FROM trials GROUP BY cell
-"""
-
 FAR_END_BUSY = "far-end-busy"
+_LEVELS = ("direction", "transport", "message_bytes", "placement", "buffer_bytes", "guests")
 
 _USABLE = (
     "SELECT trial_id, cell, block, marks FROM trials WHERE verdict <> 'invalid' ORDER BY block, trial_id"
@@ -62,7 +54,7 @@ class BulkSetting:
     direction: str
     transport: str
     message_bytes: int | None = None
-    further: tuple[tuple[str, str], ...] = ()
+    further: Further = ()
     placement: str = GUEST_TO_PEER
     buffer_bytes: int | None = None
 
@@ -180,30 +172,28 @@ def guests_phrase(guests: int) -> str:
 
 def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
-    further = further_factors(result)
-    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
     trials = _trials(result)
     cells = [
         BulkCell(
-            key=row["cell"],
-            platform=row["platform"],
+            key=row.key,
+            platform=row.platform,
             setting=BulkSetting(
-                row["direction"],
-                row["transport"],
-                row["message_bytes"],
-                tuple((name, str(row[name])) for name in further),
-                row["placement"] or GUEST_TO_PEER,
-                row["buffer_bytes"],
+                row.levels["direction"],
+                row.levels["transport"],
+                row.levels["message_bytes"],
+                row.further,
+                row.levels["placement"] or GUEST_TO_PEER,
+                row.levels["buffer_bytes"],
             ),
-            guests=row["guests"],
-            recorded=row["recorded"],
-            invalid=row["invalid"],
-            suspect=row["suspect"],
-            trials=tuple(trials.get(row["cell"], ())),
+            guests=row.levels["guests"],
+            recorded=row.recorded,
+            invalid=row.invalid,
+            suspect=row.suspect,
+            trials=tuple(trials.get(row.key, ())),
             adaptive=adaptive,
         )
-        for row in result.query(_RECORDED.format(further=columns)).to_pylist()
+        for row in recorded_cells(result, *_LEVELS)
     ]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(cells, key=lambda cell: (rank[cell.platform], cell.setting, cell.guests))

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from vtax.results import Result
-from vtax.results.schema import TRIALS
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.views.recorded import Further, recorded_cells
 
 GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
 UPLINK_LIMITED = "uplink-limited"
@@ -61,15 +61,6 @@ SELECT cell, uut_context, mark, count(*) AS trials
 FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) GROUP BY ALL ORDER BY mark
 """  # noqa: S608, made of constants
 
-_RECORDED = """
-SELECT cell, any_value(platform) AS platform, any_value(streams) AS streams,
-       any_value(frame_bytes) AS frame_bytes, any_value(frame_mix) AS frame_mix,
-       any_value(intended_mbps) AS intended_mbps, count(*) AS recorded,
-       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
-       {further}
-FROM untraced GROUP BY cell
-"""
-
 
 class Limit(StrEnum):
     """What bounded a throughput in the platform's stead, as every view words it."""
@@ -85,7 +76,7 @@ class Setting:
 
     frame_bytes: int | None
     streams: int
-    further: tuple[tuple[str, str], ...] = ()
+    further: Further = ()
     frame_mix: str | None = None
 
     def __lt__(self, other: Setting) -> bool:
@@ -109,7 +100,7 @@ class Setting:
         return ", ".join([self.frames, *self._further])
 
     @property
-    def _rank(self) -> tuple[str, int, int, tuple[tuple[str, str], ...]]:
+    def _rank(self) -> tuple[str, int, int, Further]:
         return (self.frame_mix or "", self.frame_bytes or 0, self.streams, self.further)
 
     @property
@@ -148,6 +139,11 @@ class Cell:
     def mean(self) -> MeanInterval:
         """How intervals of its means are taken."""
         return anytime_interval if self.adaptive else mean_interval
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it has a trial that can be shown."""
+        return bool(self.blocks)
 
     @property
     def left_out(self) -> float:
@@ -212,21 +208,13 @@ def by_block(blocks: Sequence[int], values: Sequence[float | None]) -> dict[int,
     return {block: value for block, value in zip(blocks, values, strict=True) if value is not None}
 
 
-def further_factors(result: Result) -> tuple[str, ...]:
-    """The campaign's factors beyond those that every trial has: `trials` has a text column for each."""
-    known = {column.name for column in TRIALS.columns}
-    return tuple(name for name in result.tables["trials"].schema.names if name not in known)
-
-
 def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, load.
 
     A cell whose trials ran in more than one `uut_context` comes once for each context, because no mean and no
     ratio is formed across the two.
     """
-    further = further_factors(result)
     adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
-    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     series: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_CELLS).to_pylist():
         series.setdefault(row["cell"], []).append(row)
@@ -234,24 +222,23 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     marks = _by_cell(result, _MARKS, "mark", "trials")
     unmeasured: list[dict[str, Any]] = [{"uut_context": "unknown"}]
     cells = []
-    for recorded in result.query(_RECORDED.format(further=columns)).to_pylist():
-        key = recorded["cell"]
-        levels = tuple((name, str(recorded[name])) for name in further)
+    for row in recorded_cells(result, "frame_bytes", "streams", "frame_mix", "intended_mbps"):
+        key, levels = row.key, row.levels
         for measured in series.get(key, unmeasured):
             context = measured["uut_context"]
             by_stream = streams.get((key, context), {})
             cells.append(
                 Cell(
                     key=key,
-                    platform=recorded["platform"],
+                    platform=row.platform,
                     setting=Setting(
-                        recorded["frame_bytes"], recorded["streams"], levels, recorded["frame_mix"]
+                        levels["frame_bytes"], levels["streams"], row.further, levels["frame_mix"]
                     ),
-                    intended_mbps=recorded["intended_mbps"],
+                    intended_mbps=levels["intended_mbps"],
                     uut_context=context,
-                    recorded=recorded["recorded"],
-                    invalid=recorded["invalid"],
-                    suspect=recorded["suspect"],
+                    recorded=row.recorded,
+                    invalid=row.invalid,
+                    suspect=row.suspect,
                     marks=marks.get((key, context), {}),
                     adaptive=adaptive,
                     stream_received_mbps={stream: tuple(values) for stream, values in by_stream.items()},
@@ -275,8 +262,3 @@ def _by_cell(result: Result, sql: str, key: str, value: str) -> dict[tuple[str, 
     for row in result.query(sql).to_pylist():
         found.setdefault((row["cell"], row["uut_context"]), {})[row[key]] = row[value]
     return found
-
-
-def quoted(name: str) -> str:
-    """A column's name in SQL, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'

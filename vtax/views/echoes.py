@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.results import Result
-from vtax.views.cells import further_factors, quoted
 from vtax.views.estimate import Estimate, mean_estimate
 from vtax.views.paper import printed_rows
-
-_RECORDED = """
-SELECT cell, any_value(platform) AS platform, any_value(guests) AS guests, any_value(others) AS others,
-       any_value(payload_bytes) AS payload_bytes, any_value(interval_ms) AS interval_ms, count(*) AS recorded,
-       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
-       {further}
-FROM trials GROUP BY cell
-"""
+from vtax.views.recorded import Further, recorded_cells
 
 _BLOCKS = """
 WITH trial AS (
@@ -38,7 +30,7 @@ class EchoSetting:
     others: str
     payload_bytes: int
     interval_ms: float
-    further: tuple[tuple[str, str], ...] = ()
+    further: Further = ()
 
     def __lt__(self, other: EchoSetting) -> bool:
         """Idle ones come first."""
@@ -53,7 +45,7 @@ class EchoSetting:
         return ", ".join([f"others {beside}", every, *levels])
 
     @property
-    def _rank(self) -> tuple[str, int, float, tuple[tuple[str, str], ...]]:
+    def _rank(self) -> tuple[str, int, float, Further]:
         return self.others, self.payload_bytes, self.interval_ms, self.further
 
 
@@ -96,28 +88,27 @@ class PublishedRoundTrip:
 
 def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, guests."""
-    further = further_factors(result)
-    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     blocks: dict[str, list[dict[str, float | None]]] = {}
     for row in result.query(_BLOCKS).to_pylist():
         blocks.setdefault(row["cell"], []).append(row)
     found = []
-    for row in result.query(_RECORDED.format(further=columns)).to_pylist():
-        left_out = row["invalid"] / row["recorded"]
+    for row in recorded_cells(result, "others", "payload_bytes", "interval_ms", "guests"):
+        levels = row.levels
         estimates = {}
         for name in ("mean_ns", "loss", "beside_mbps"):
-            values = [value for block in blocks.get(row["cell"], ()) if (value := block[name]) is not None]
-            estimates[name] = mean_estimate(values, left_out) if values else None
-        levels = tuple((name, str(row[name])) for name in further)
+            values = [value for block in blocks.get(row.key, ()) if (value := block[name]) is not None]
+            estimates[name] = mean_estimate(values, row.left_out) if values else None
         found.append(
             Echoes(
-                platform=row["platform"],
-                setting=EchoSetting(row["others"], row["payload_bytes"], row["interval_ms"], levels),
-                guests=row["guests"],
-                recorded=row["recorded"],
-                invalid=row["invalid"],
-                suspect=row["suspect"],
-                left_out=left_out,
+                platform=row.platform,
+                setting=EchoSetting(
+                    levels["others"], levels["payload_bytes"], levels["interval_ms"], row.further
+                ),
+                guests=levels["guests"],
+                recorded=row.recorded,
+                invalid=row.invalid,
+                suspect=row.suspect,
+                left_out=row.left_out,
                 mean_ns=estimates["mean_ns"],
                 loss_ratio=estimates["loss"],
                 beside_mbps=estimates["beside_mbps"],

@@ -14,7 +14,7 @@ from vtax.views.stages import TracedCell, TracedSetting
 _TYPICAL = """
 WITH spans AS (
     SELECT cell, trial_id, way, packet, max(at_ns) - min(at_ns) AS span_ns
-    FROM trials JOIN packets USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL
+    FROM traced JOIN packets USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY cell, way ORDER BY span_ns, trial_id, packet) AS place,
            count(*) OVER (PARTITION BY cell, way) AS kept

@@ -9,20 +9,11 @@ from typing import Any
 
 from vtax.results import Result
 from vtax.statistics import paired_difference
-from vtax.views.cells import further_factors, quoted
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform
+from vtax.views.recorded import Further, Recorded, recorded_cells
 from vtax.views.tax import references
-
-_RECORDED = """
-SELECT cell, any_value(platform) AS platform, any_value(transport) AS transport, any_value(placement) AS placement,
-       any_value(message_bytes) AS message_bytes, any_value(response_bytes) AS response_bytes,
-       any_value(requests_per_s) AS requests_per_s, any_value(guests) AS guests, count(*) AS recorded,
-       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
-       {further}
-FROM untraced GROUP BY cell
-"""
 
 _BLOCKS = """
 WITH host AS (
@@ -37,6 +28,7 @@ FROM untraced JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
 WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL ORDER BY block
 """
 
+_LEVELS = ("transport", "placement", "response_bytes", "requests_per_s", "guests", "message_bytes")
 MEANS = (
     "mean_ns",
     "within_ns",
@@ -61,7 +53,7 @@ class ResponseSetting:
     placement: str
     response_bytes: int | None
     requests_per_s: float | None
-    further: tuple[tuple[str, str], ...] = ()
+    further: Further = ()
     guests: int = 1
 
     def __lt__(self, other: ResponseSetting) -> bool:
@@ -78,7 +70,7 @@ class ResponseSetting:
         return ", ".join([f"{self.transport.upper()} {self.placement}", *guests, answers, *rate, *levels])
 
     @property
-    def _rank(self) -> tuple[str, str, float, float, tuple[tuple[str, str], ...], int]:
+    def _rank(self) -> tuple[str, str, float, float, Further, int]:
         most = float("inf")
         order = {"tcp": "0", "sctp": "1"}.get(self.transport, self.transport)
         rate = self.requests_per_s or most
@@ -152,15 +144,10 @@ class PublishedTime:
 
 def read_responses(result: Result, platforms: tuple[str, ...]) -> list[Responses]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, length."""
-    further = further_factors(result)
-    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     blocks: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_BLOCKS).to_pylist():
         blocks.setdefault(row["cell"], []).append(row)
-    found = [
-        _responses(row, blocks.get(row["cell"], []), further)
-        for row in result.query(_RECORDED.format(further=columns)).to_pylist()
-    ]
+    found = [_responses(row, blocks.get(row.key, [])) for row in recorded_cells(result, *_LEVELS)]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (row.setting, rank[row.platform], row.message_bytes))
 
@@ -190,28 +177,26 @@ def published_times(scenario: Mapping[str, Any], measured: Iterable[Responses]) 
     return [PublishedTime(**row) for row in printed if row["placement"] in placements]
 
 
-def _responses(row: dict[str, Any], blocks: Sequence[dict[str, Any]], further: Sequence[str]) -> Responses:
-    left_out = row["invalid"] / row["recorded"]
-
+def _responses(row: Recorded, blocks: Sequence[dict[str, Any]]) -> Responses:
     def mean(name: str) -> Estimate | None:
         values = [value for block in blocks if (value := block[name]) is not None]
-        return mean_estimate(values, left_out) if values else None
+        return mean_estimate(values, row.left_out) if values else None
 
     means = {block["block"]: block["mean_ns"] for block in blocks if block["mean_ns"] is not None}
     return Responses(
-        platform=row["platform"],
+        platform=row.platform,
         setting=ResponseSetting(
-            row["transport"],
-            row["placement"],
-            row["response_bytes"],
-            row["requests_per_s"],
-            tuple((name, str(row[name])) for name in further),
-            row["guests"] if row["placement"] == "guest-to-peer" else 1,
+            row.levels["transport"],
+            row.levels["placement"],
+            row.levels["response_bytes"],
+            row.levels["requests_per_s"],
+            row.further,
+            row.levels["guests"] if row.levels["placement"] == "guest-to-peer" else 1,
         ),
-        message_bytes=row["message_bytes"],
-        recorded=row["recorded"],
-        invalid=row["invalid"],
-        suspect=row["suspect"],
+        message_bytes=row.levels["message_bytes"],
+        recorded=row.recorded,
+        invalid=row.invalid,
+        suspect=row.suspect,
         deviation_ns=stdev(means.values()) if len(means) > 1 else None,
         mean_by_block_ns=means,
         **{name: mean(name) for name in MEANS},

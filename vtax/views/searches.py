@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.results import Result
-from vtax.views.cells import Setting, further_factors
+from vtax.views.cells import Setting
 from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.recorded import any_values, further_factors, further_levels
 
 _SEARCHES = """
 WITH made AS (
     SELECT search, count(*) AS recorded, count(*) FILTER (verdict = 'invalid') AS invalid
     FROM trials WHERE search IS NOT NULL GROUP BY search
 )
-SELECT searches.search, goal, loss_ratio, any_value(platform) AS platform, any_value(streams) AS streams,
-       any_value(frame_bytes) AS frame_bytes, any_value(frame_mix) AS frame_mix, min(lower_mbps) AS lower_mbps,
+SELECT searches.search, goal, loss_ratio, {levels}, min(lower_mbps) AS lower_mbps,
        max(upper_mbps) AS upper_mbps, bool_or(lower_mbps IS NULL) AS no_lower,
        bool_or(upper_mbps IS NULL) AS no_upper, list(conditional_mbps ORDER BY block) AS conditional_mbps,
        count(*) AS searches, sum(searches.trials) AS trials, sum(trial_s) AS trial_s,
        list(DISTINCT bounded_by) FILTER (bounded_by IS NOT NULL) AS bounded_by,
-       any_value(invalid / recorded) AS left_out {further}
+       any_value(invalid / recorded) AS left_out
 FROM searches JOIN trials USING (trial_id) JOIN made ON made.search = searches.search
 GROUP BY searches.search, goal, loss_ratio ORDER BY searches.search, loss_ratio
 """
@@ -57,8 +57,8 @@ class Found:
 def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
     """Every goal of every search that came to its end, in the order platform, setting, goal."""
     further = further_factors(result)
-    columns = "".join(f', any_value("{name}") AS "{name}"' for name in further)
-    found = [_found(row, further) for row in result.query(_SEARCHES.format(further=columns)).to_pylist()]
+    levels = any_values(("platform", "frame_bytes", "streams", "frame_mix", *further))
+    found = [_found(row, further) for row in result.query(_SEARCHES.format(levels=levels)).to_pylist()]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (rank.get(row.platform, len(rank)), row.setting, row.loss_ratio))
 
@@ -67,12 +67,7 @@ def _found(row: dict[str, Any], further: tuple[str, ...]) -> Found:
     known = [value for value in row["conditional_mbps"] if value is not None]
     return Found(
         platform=row["platform"],
-        setting=Setting(
-            row["frame_bytes"],
-            row["streams"],
-            tuple((name, str(row[name])) for name in further),
-            row["frame_mix"],
-        ),
+        setting=Setting(row["frame_bytes"], row["streams"], further_levels(row, further), row["frame_mix"]),
         goal=row["goal"],
         loss_ratio=row["loss_ratio"],
         lower_mbps=None if row["no_lower"] else row["lower_mbps"],

@@ -10,9 +10,10 @@ import numpy as np
 
 from vtax.results import Result
 from vtax.statistics import Distribution, decode, merge, quantile_interval
-from vtax.views.cells import further_factors, load_order, load_phrase, quoted
+from vtax.views.cells import load_order, load_phrase
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.paper import printed_rows
+from vtax.views.recorded import Further, recorded_cells
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
@@ -20,20 +21,21 @@ CURVE_POINTS = 200
 """Of a distribution as it is drawn and told."""
 DIRECTIONS = ("rx", "through", "tx")
 
-_RECORDED = """
-SELECT cell, any_value(platform) AS platform, any_value(guests) AS guests, any_value(transport) AS transport,
-       any_value(placement) AS placement, any_value(message_bytes) AS message_bytes,
-       any_value(response_bytes) AS response_bytes, any_value(frame_bytes) AS frame_bytes,
-       any_value(frame_mix) AS frame_mix, any_value(intended_mbps) AS intended_mbps, count(*) AS recorded,
-       count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect
-       {further}
-FROM trials WHERE trace = 'stages' GROUP BY cell
-"""
+_LEVELS = (
+    "guests",
+    "transport",
+    "placement",
+    "message_bytes",
+    "response_bytes",
+    "frame_bytes",
+    "frame_mix",
+    "intended_mbps",
+)
 
 _STAGES = """
 SELECT cell, block, host, stages.direction, stage, min(position) AS position, sum("count") AS packets,
        sum("count" * mean_ns) / nullif(sum("count"), 0) AS mean_ns, list(histogram) AS histograms
-FROM trials JOIN stages USING (trial_id)
+FROM traced JOIN stages USING (trial_id)
 WHERE verdict <> 'invalid' AND "count" > 0 GROUP BY ALL ORDER BY block
 """
 
@@ -44,7 +46,7 @@ WITH marks AS (
     FROM stages GROUP BY trial_id
 )
 SELECT cell, sum(packets) AS packets, sum(strayed) AS strayed, sum(lost) AS lost, avg(hook_ns) AS hook_ns
-FROM trials JOIN marks USING (trial_id) WHERE verdict <> 'invalid' GROUP BY cell
+FROM traced JOIN marks USING (trial_id) WHERE verdict <> 'invalid' GROUP BY cell
 """
 
 
@@ -55,7 +57,7 @@ class TracedSetting:
     what: str
     guests: int
     load: float
-    further: tuple[tuple[str, str], ...] = ()
+    further: Further = ()
 
     def __lt__(self, other: TracedSetting) -> bool:
         """By the packets, then by guests."""
@@ -68,7 +70,7 @@ class TracedSetting:
         return ", ".join([self.what, *guests, *(f"{name} = {value}" for name, value in self.further)])
 
     @property
-    def _rank(self) -> tuple[float, str, tuple[tuple[str, str], ...], int]:
+    def _rank(self) -> tuple[float, str, Further, int]:
         return self.load, self.what, self.further, self.guests
 
 
@@ -150,20 +152,18 @@ def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) 
 
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
     """Every cell that has a traced trial, usable or not, in the order setting, platform."""
-    further = further_factors(result)
-    columns = "".join(f", any_value({quoted(name)}) AS {quoted(name)}" for name in further)
     told = {row["cell"]: row for row in result.query(_TRIALS).to_pylist()}
     cells = []
-    for row in result.query(_RECORDED.format(further=columns)).to_pylist():
-        counted = told.get(row["cell"], {})
+    for row in recorded_cells(result, *_LEVELS, of="traced"):
+        counted = told.get(row.key, {})
         cells.append(
             TracedCell(
-                key=row["cell"],
-                platform=row["platform"],
-                setting=_setting(row, further),
-                recorded=row["recorded"],
-                invalid=row["invalid"],
-                suspect=row["suspect"],
+                key=row.key,
+                platform=row.platform,
+                setting=_setting(row.levels, row.further),
+                recorded=row.recorded,
+                invalid=row.invalid,
+                suspect=row.suspect,
                 hook_ns=counted.get("hook_ns"),
                 **{name: int(counted.get(name) or 0) for name in ("packets", "strayed", "lost")},
             )
@@ -230,8 +230,7 @@ def _order(row: StageDelay) -> tuple[bool, str, int, bool, int]:
     return row.host is None, row.host or "", 0 if through else direction, row.position is None, position
 
 
-def _setting(row: dict[str, Any], further: Sequence[str]) -> TracedSetting:
-    levels = tuple((name, str(row[name])) for name in further)
+def _setting(row: Mapping[str, Any], further: Further) -> TracedSetting:
     if row["placement"] is not None:
         answers = row["response_bytes"]
         told = "answers of equal length" if answers is None else f"{answers}-byte answers"
@@ -239,7 +238,7 @@ def _setting(row: dict[str, Any], further: Sequence[str]) -> TracedSetting:
             f"{row['transport'].upper()} {row['placement']}, {row['message_bytes']}-byte requests, {told}"
         )
         guests = 1 if row["placement"] != "guest-to-peer" else row["guests"]
-        return TracedSetting(requests, guests, float(row["message_bytes"]), levels)
+        return TracedSetting(requests, guests, float(row["message_bytes"]), further)
     frames = f"{row['frame_mix'] or row['frame_bytes']}{'' if row['frame_mix'] else '-byte'} frames"
     what = f"{frames} at {load_phrase(row['intended_mbps'])}"
-    return TracedSetting(what, row["guests"], load_order(row["intended_mbps"]), levels)
+    return TracedSetting(what, row["guests"], load_order(row["intended_mbps"]), further)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vtax.results import Result
 from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
@@ -91,74 +91,43 @@ def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
     """A row a cell; one that ran in two contexts is usable if either has a usable trial."""
     found: dict[str, CellVerdict] = {}
     for cell in cells:
-        usable = bool(cell.blocks) or (cell.key in found and found[cell.key].usable)
-        found[cell.key] = CellVerdict(
-            platform=cell.platform,
-            setting=cell.setting,
-            intended_mbps=cell.intended_mbps,
-            guests=None,
-            message_bytes=None,
-            recorded=cell.recorded,
-            suspect=cell.suspect,
-            invalid=cell.invalid,
-            left_out=cell.left_out,
-            usable=usable,
-        )
+        verdict = _verdict(cell, intended_mbps=cell.intended_mbps)
+        usable = verdict.usable or (cell.key in found and found[cell.key].usable)
+        found[cell.key] = replace(verdict, usable=usable)
     return list(found.values())
 
 
 def guests_verdicts(cells: Iterable[BulkCell | Echoes]) -> list[CellVerdict]:
     """The same of cells that differ by their number of guests."""
-    return [
-        CellVerdict(
-            platform=cell.platform,
-            setting=cell.setting,
-            intended_mbps=None,
-            guests=cell.guests,
-            message_bytes=None,
-            recorded=cell.recorded,
-            suspect=cell.suspect,
-            invalid=cell.invalid,
-            left_out=cell.left_out,
-            usable=cell.is_usable,
-        )
-        for cell in cells
-    ]
+    return [_verdict(cell, guests=cell.guests) for cell in cells]
 
 
 def request_verdicts(cells: Iterable[Responses]) -> list[CellVerdict]:
     """The same of cells that differ by the length of their requests."""
-    return [
-        CellVerdict(
-            platform=cell.platform,
-            setting=cell.setting,
-            intended_mbps=None,
-            guests=None,
-            message_bytes=cell.message_bytes,
-            recorded=cell.recorded,
-            suspect=cell.suspect,
-            invalid=cell.invalid,
-            left_out=cell.left_out,
-            usable=cell.is_usable,
-        )
-        for cell in cells
-    ]
+    return [_verdict(cell, message_bytes=cell.message_bytes) for cell in cells]
 
 
 def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
     """The same of cells whose packets were followed."""
-    return [
-        CellVerdict(
-            platform=cell.platform,
-            setting=cell.setting,
-            intended_mbps=None,
-            guests=cell.setting.guests,
-            message_bytes=None,
-            recorded=cell.recorded,
-            suspect=cell.suspect,
-            invalid=cell.invalid,
-            left_out=cell.left_out,
-            usable=cell.is_usable,
-        )
-        for cell in cells
-    ]
+    return [_verdict(cell, guests=cell.setting.guests) for cell in cells]
+
+
+def _verdict(
+    cell: Cell | BulkCell | Echoes | Responses | TracedCell,
+    intended_mbps: float | None = None,
+    guests: int | None = None,
+    message_bytes: int | None = None,
+) -> CellVerdict:
+    """A cell's, with what cells of its kind differ by."""
+    return CellVerdict(
+        platform=cell.platform,
+        setting=cell.setting,
+        intended_mbps=intended_mbps,
+        guests=guests,
+        message_bytes=message_bytes,
+        recorded=cell.recorded,
+        suspect=cell.suspect,
+        invalid=cell.invalid,
+        left_out=cell.left_out,
+        usable=cell.is_usable,
+    )

@@ -1,17 +1,17 @@
 """Kind `bulk` of a campaign: streams to, from or through guests, each with a peer of its own, or between two."""
 
+from functools import partial
 from typing import Any
 
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.bulk.rows import headline, record
-from vtax.campaign.bulk.trial import Streamed, measure
+from vtax.campaign.bulk.trial import measure
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.ends_kind import EndsKind
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
 from vtax.platforms import Probe
-from vtax.results import TrialRecord
 from vtax.scenario import Cell
 from vtax.testbed.pair import Placement
 
@@ -33,12 +33,4 @@ class Kind(EndsKind):
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
         judgement = judge(measured, emulated=probe.emulated)
         broken = measured.failure is not None or is_broken(measured)
-        return Finished(measured, judgement, headline(measured), broken)
-
-    def record(
-        self, path: EndsPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
-    ) -> TrialRecord:
-        """See vtax.campaign.bulk.rows."""
-        measured = finished.measured
-        assert isinstance(measured, Streamed)  # noqa: S101 - of its own making
-        return record(measured, finished.judgement, place, environment)
+        return Finished(judgement, headline(measured), broken, partial(record, measured, judgement))

@@ -1,16 +1,16 @@
 """Kind `echo` of a campaign: round trips through one of the guests, which are routers."""
 
+from functools import partial
 from typing import Any
 
 from vtax.campaign.echo.judge import judge
 from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.echo.rows import headline, record
-from vtax.campaign.echo.trial import Echoed, measure
+from vtax.campaign.echo.trial import measure
 from vtax.campaign.ends_kind import EndsKind
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
 from vtax.platforms import Probe
-from vtax.results import TrialRecord
 from vtax.scenario import Cell
 
 
@@ -24,13 +24,6 @@ class Kind(EndsKind):
     ) -> Finished:
         """As often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
+        judgement = judge(measured)
         broken = measured.failure is not None or is_broken(measured)
-        return Finished(measured, judge(measured), headline(measured), broken)
-
-    def record(
-        self, path: EchoPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
-    ) -> TrialRecord:
-        """See vtax.campaign.echo.rows."""
-        measured = finished.measured
-        assert isinstance(measured, Echoed)  # noqa: S101 - of its own making
-        return record(measured, finished.judgement, place, environment)
+        return Finished(judgement, headline(measured), broken, partial(record, measured, judgement))

@@ -9,7 +9,7 @@ from vtax.campaign.forwarding.instrument import sink_is_lost
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.forwarding.rows import headline, record
-from vtax.campaign.forwarding.trial import Measured, measure
+from vtax.campaign.forwarding.trial import measure
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
 from vtax.campaign.plan import Plot
@@ -81,25 +81,21 @@ class Kind:
         probe: Probe,
     ) -> Finished:
         """By the mechanism that calibration chooses."""
-        ceiling = self._ceiling(cell)
+        ceiling, facts = self._ceiling(cell), path.facts
+        assert facts is not None  # noqa: S101 - it is open
         measured = measure(path, cell, number, guests, mechanism=ceiling.mechanism, emulated=probe.emulated)
         judgement = judge(measured, ceiling.ceiling_fps, cell.testbed.link_mbps)
         broken = measured.failure is not None or is_broken(measured) or sink_is_lost(measured)
-        return Finished(measured, judgement, headline(measured), broken)
-
-    def record(
-        self, path: ForwardingPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
-    ) -> TrialRecord:
-        """With the ceiling, and how the sink counted."""
-        measured, facts = finished.measured, path.facts
-        assert isinstance(measured, Measured) and facts is not None  # noqa: S101 - of its own making
-        columns = {
-            **place,
-            "ceiling_fps": self._ceiling(measured.cell).ceiling_fps,
+        instrument = {
+            "ceiling_fps": ceiling.ceiling_fps,
             "sink_mode": facts.sink_mode,
             "sink_fallback": facts.sink_fallback,
         }
-        return record(measured, finished.judgement, columns, facts.sink_cost_ns, environment)
+
+        def rows(place: dict[str, Any], environment: dict[str, Any]) -> TrialRecord:
+            return record(measured, judgement, {**place, **instrument}, facts.sink_cost_ns, environment)
+
+        return Finished(judgement, headline(measured), broken, rows)
 
     def _ceiling(self, cell: Cell) -> Ceiling:
         return self._ceilings[settings_of(cell, self._cpus)].choose(cell)

@@ -1,5 +1,6 @@
 """Kind `requests` of a campaign: response times between a guest and whoever asks it."""
 
+from functools import partial
 from typing import Any
 
 from vtax.campaign.ends import EndsPath
@@ -8,9 +9,8 @@ from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
 from vtax.campaign.requests.judge import judge
 from vtax.campaign.requests.rows import headline, record
-from vtax.campaign.requests.trial import Exchanged, measure
+from vtax.campaign.requests.trial import measure
 from vtax.platforms import Probe
-from vtax.results import TrialRecord
 from vtax.scenario import Cell
 from vtax.testbed.pair import BURST_FRAMES, Placement
 
@@ -29,13 +29,6 @@ class Kind(EndsKind):
     ) -> Finished:
         """As fast as answers come, or as often as the rate says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
+        judgement = judge(measured)
         broken = measured.failure is not None or is_broken(measured)
-        return Finished(measured, judge(measured), headline(measured), broken)
-
-    def record(
-        self, path: EndsPath, finished: Finished, place: dict[str, Any], environment: dict[str, Any]
-    ) -> TrialRecord:
-        """See vtax.campaign.requests.rows."""
-        measured = finished.measured
-        assert isinstance(measured, Exchanged)  # noqa: S101 - of its own making
-        return record(measured, finished.judgement, place, environment)
+        return Finished(judgement, headline(measured), broken, partial(record, measured, judgement))

@@ -1,7 +1,7 @@
 """What every kind of workload has."""
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import Keys, Scalar, key
@@ -24,19 +24,24 @@ def shared_uplink(kind: str, testbed: TestbedSettings) -> Iterator[Refusal]:
         yield Refusal("testbed", "uplink", testbed.uplink, problem)
 
 
+def samples_key(default: int) -> Any:
+    """The key `cpu_samples_hz` of kinds that sample so often where the scenario does not say."""
+    return key(
+        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
+        "0 to 997",
+        default=default,
+        ge=0,
+        le=997,
+    )
+
+
 class WorkloadKeys(Keys):
     """The keys that all kinds share. A kind is a module of this package with its own keys below them."""
 
     kind: str
     warmup_s: float = key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
     duration_s: float = key("length of the measurement", "0.1 to 3600", default=10.0, ge=0.1, le=3600)
-    cpu_samples_hz: int = key(
-        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
-        "0 to 997",
-        default=0,
-        ge=0,
-        le=997,
-    )
+    cpu_samples_hz: int = samples_key(0)
 
     @property
     def encapsulation(self) -> Encapsulation:

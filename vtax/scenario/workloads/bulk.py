@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys, shared_uplink
+from vtax.scenario.workloads.base import Refusal, shared_uplink
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 
 LEAST_MESSAGE_BYTES = 24
 """What a message holds to be told apart from others: flow, phase, sequence."""
@@ -13,26 +14,23 @@ PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
 """What is handed over at once where the scenario does not say: what costs the sender little."""
 UDP_HEADERS_BYTES = 28
 DEFAULT = "default"
-GUEST_TO_PEER = "guest-to-peer"
 
 
-class Bulk(WorkloadKeys):
+class Bulk(EndsKeys):
     """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B; oljira2016, III.B)."""
 
     kind: Literal["bulk"] = key("guests send, receive or forward streams of data", "bulk")
-    direction: Literal["sending", "receiving", "forwarding"] = key(
-        "what the guests do: send to their peers, receive from them, or forward what these send to servers behind them",
-        "sending, receiving, forwarding",
-        default="sending",
-    )
-    placement: Literal["guest-to-peer", "inter-host", "intra-host"] = key(
+    transport: Transport = key("the protocol that carries the data", "tcp, udp, sctp", default="tcp")
+    placement: Placement = key(
         "where the far end is: a bare host for each guest behind a switch, a guest of another host over the link, or a "
         "second guest of the same host",
         "guest-to-peer, inter-host, intra-host",
         default=GUEST_TO_PEER,
     )
-    transport: Literal["tcp", "udp", "sctp"] = key(
-        "the protocol that carries the data", "tcp, udp, sctp", default="tcp"
+    direction: Literal["sending", "receiving", "forwarding"] = key(
+        "what the guests do: send to their peers, receive from them, or forward what these send to servers behind them",
+        "sending, receiving, forwarding",
+        default="sending",
     )
     flows: int = key("connections of each guest", "1 to 64", default=1, ge=1, le=64)
     message_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
@@ -56,7 +54,6 @@ class Bulk(WorkloadKeys):
         default=DEFAULT,
         pattern=r"^[a-z][a-z0-9_-]{0,14}$",
     )
-    no_delay: bool = key("whether small messages go at once (tcp, sctp)", "true, false", default=False)
     buffer_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
         "the sockets' send and receive buffers",
         f"4096 to 268435456, or {DEFAULT} (what the kernels choose)",
@@ -65,33 +62,10 @@ class Bulk(WorkloadKeys):
         le=256 << 20,
     )
 
-    cpu_samples_hz: int = key(
-        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
-        "0 to 997",
-        default=499,
-        ge=0,
-        le=997,
-    )
-
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """SCTP is a module."""
-        return ("sctp",) if self.transport == "sctp" else ()
-
-    @property
-    def has_bare_peers(self) -> bool:
-        """Whether far ends are bare hosts, and all guests behind one link; else they are guests."""
-        return self.placement == GUEST_TO_PEER
-
     @property
     def guests_forward(self) -> bool:
         """End hosts do not."""
         return self.direction == "forwarding"
-
-    @property
-    def far_protocols(self) -> tuple[str, ...]:
-        """Peers have sockets of their kernel's as well; guests are looked at as such."""
-        return self.protocols if self.has_bare_peers else ()
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Links of another testbed, and messages that their transport cannot take."""
@@ -113,9 +87,7 @@ class Bulk(WorkloadKeys):
         if self.congestion != DEFAULT and self.transport != "tcp":
             problem = f"{self.transport} leaves no such choice; allowed: {DEFAULT}"
             yield Refusal("workload", "congestion", self.congestion, problem)
-        if self.no_delay and self.transport == "udp":
-            problem = "udp never waits; allowed: false"
-            yield Refusal("workload", "no_delay", self.no_delay, problem)
+        yield from super().refusals(testbed)
 
     def piece_bytes(self, mtu: int) -> int:
         """What is handed to the kernel at once on links of that mtu."""

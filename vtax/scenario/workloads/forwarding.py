@@ -108,7 +108,6 @@ class Forwarding(TracedKeys):
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Frames that the links do not carry, rates beyond all sources, trains and traces that cannot be."""
-        yield from self.too_many_ways(testbed)
         mtu, lengths = testbed.mtu, self.lengths
         least, beyond = self.encapsulation.least_frame_bytes, self.encapsulation.beyond_mtu_bytes
         if (load := self.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
@@ -142,3 +141,4 @@ class Forwarding(TracedKeys):
         if self.is_traced and not testbed.is_shared and self.streams > MOST_WAYS:
             problem = f"more ways than are followed at once; allowed with trace: stages: 1 to {MOST_WAYS}"
             yield Refusal("workload", "streams", self.streams, problem)
+        yield from super().refusals(testbed)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 from vtax.scenario.workloads.traced import TracedKeys
 
 GREATEST_DATAGRAM_BYTES = 65507
@@ -13,12 +14,18 @@ GREATEST_DATAGRAM_BYTES = 65507
 EQUAL = "equal"
 
 
-class Requests(TracedKeys):
+class Requests(EndsKeys, TracedKeys):
     """Response times over message size, between hosts and inside one (oljira2016, III.B); of several guests at once."""
 
     kind: Literal["requests"] = key("one end asks, the other answers; response times are taken", "requests")
-    transport: Literal["tcp", "udp", "sctp"] = key(
+    transport: Transport = key(
         "the protocol that carries requests and answers", "tcp, udp, sctp", default="tcp"
+    )
+    placement: Placement = key(
+        "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
+        "of its own host",
+        "guest-to-peer, inter-host, intra-host",
+        default=GUEST_TO_PEER,
     )
     message_bytes: int = key(
         "length of a request",
@@ -34,12 +41,6 @@ class Requests(TracedKeys):
         ge=1,
         le=65536,
     )
-    placement: Literal["guest-to-peer", "inter-host", "intra-host"] = key(
-        "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
-        "of its own host",
-        "guest-to-peer, inter-host, intra-host",
-        default="guest-to-peer",
-    )
     loop: Literal["closed", "open"] = key(
         "whether a request leaves as soon as the one before is answered, or when its time has come",
         "closed, open",
@@ -52,24 +53,6 @@ class Requests(TracedKeys):
         gt=0,
         le=1_000_000,
     )
-    no_delay: bool = key("whether small messages go at once (tcp, sctp)", "true, false", default=False)
-    cpu_samples_hz: int = key(
-        "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",
-        "0 to 997",
-        default=499,
-        ge=0,
-        le=997,
-    )
-
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """SCTP is a module."""
-        return ("sctp",) if self.transport == "sctp" else ()
-
-    @property
-    def far_protocols(self) -> tuple[str, ...]:
-        """A bare peer has its kernel's sockets as well; guests are looked at as such."""
-        return self.protocols if self.placement == "guest-to-peer" else ()
 
     @property
     def guests_forward(self) -> bool:
@@ -91,12 +74,8 @@ class Requests(TracedKeys):
         if testbed.is_shared and self.placement != "guest-to-peer":
             problem = f"{self.placement} ends have a link of their own; allowed: dedicated"
             yield Refusal("testbed", "uplink", testbed.uplink, problem)
-        yield from self.too_many_ways(testbed)
-        if self.transport != "udp":
-            return
         for name, length in (("message_bytes", self.message_bytes), ("response_bytes", self.answer_bytes)):
-            if length > GREATEST_DATAGRAM_BYTES:
+            if self.transport == "udp" and length > GREATEST_DATAGRAM_BYTES:
                 problem = f"{length} is more than a datagram holds; allowed with udp: 1 to {GREATEST_DATAGRAM_BYTES}"
                 yield Refusal("workload", name, length, problem)
-        if self.no_delay:
-            yield Refusal("workload", "no_delay", self.no_delay, "udp never waits; allowed: false")
+        yield from super().refusals(testbed)

@@ -39,8 +39,9 @@ class TracedKeys(WorkloadKeys):
         """Whether its packets are followed."""
         return self.trace == "stages"
 
-    def too_many_ways(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """More guests than can be followed at once."""
         if self.is_traced and testbed.guests > MOST_WAYS:
             problem = f"more ways than are followed at once; allowed with trace: stages: 1 to {MOST_WAYS}"
             yield Refusal("testbed", "guests", testbed.guests, problem)
+        yield from super().refusals(testbed)
