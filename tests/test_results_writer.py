@@ -33,6 +33,8 @@ def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
         cpu=[{"host": "local", "domain": "host", "component": "total", "percent": 12.5}],
         hops=[{"hop": "uut0", "received": 7}],
         latency=[{"stream": 0, "kind": "one-way", "corrected": False, "histogram": "HISTFAAA"}],
+        stages=[{"host": "uut", "stage": "switch", "count": 7}],
+        packets=[{"packet": 0, "function": "queue", "at_ns": 1}],
         environment=[{"host": "local", "kernel": "6.1"}],
         searches=[{"goal": "NDR", "lower_mbps": 1.0}],
     )

@@ -119,7 +119,7 @@ class _Finder:
             if parts:
                 parts.append(Gap(GUEST, "through"))
             one, other = self._interface(comes), self._interface(goes)
-            direction = _leaving(other.kind) if other.kind != "bridge" else _arriving(one.kind)
+            direction = _leaving(other.kind)
             arrives = Arrives(one, _arriving(one.kind))
             between = Gap(SWITCH if _same_bridge(comes, goes) else STACK, direction)
             parts += [arrives, between, Leaves(other, _leaving(other.kind))]
@@ -154,6 +154,8 @@ def _same_bridge(one: Found, other: Found) -> bool:
 
 
 def _arriving(kind: NicKind) -> Direction:
+    if kind == "bridge":
+        return "through"  # the host's own way to the bridge, before that to a member
     return "tx" if kind in TOWARDS_GUESTS else "rx"
 
 

@@ -22,7 +22,7 @@ class TracedKeys(WorkloadKeys):
     trace_every: int = key(
         "of so many packets one is followed, chosen by what identifies it",
         "1 to 65536",
-        default=16,
+        default=64,
         ge=1,
         le=65536,
     )
