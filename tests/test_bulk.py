@@ -1,11 +1,13 @@
 """Streams between end hosts: what a scenario may ask, and what is made of what the endpoints tell."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.scenarios import CPUS, refusal_of, write_scenario
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.rows import headline, record
 from vtax.campaign.bulk.trial import Streamed
@@ -28,14 +30,7 @@ factors:
 repetitions: 1
 """
 SECOND_NS = 1_000_000_000
-CPUS = {"agents": [0], "host": [1], "guests": [1], "controller": [0]}
-
-
-def written(directory: Path, old: str = "", new: str = "") -> str:
-    assert old in SCENARIO
-    path = directory / "own.yaml"
-    path.write_text(SCENARIO.replace(old, new).lstrip())
-    return str(path)
+written = partial(write_scenario, SCENARIO)
 
 
 def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
@@ -90,9 +85,7 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
-    with pytest.raises(InputError) as refused:
-        load_scenario(written(tmp_path, old, new))
-    assert said in str(refused.value)
+    assert said in refusal_of(written(tmp_path, old, new))
 
 
 def test_one_guest_of_dedicated_links_is_no_end_host(tmp_path: Path) -> None:

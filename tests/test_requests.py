@@ -1,12 +1,14 @@
 """Requests and their answers: what a scenario may ask, and what is made of what the ends tell."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.scenarios import CPUS, refusal_of, write_scenario
 from tests.synthetic import encode
 from vtax.campaign.kind import kind_of
 from vtax.campaign.requests.judge import judge
@@ -30,14 +32,7 @@ repetitions: 1
 """
 SECOND_NS = 1_000_000_000
 PLACE = {"block": 0, "attempt": 0, "search": None, "step": None}
-CPUS = {"agents": [0], "host": [1], "guests": [1], "controller": [0]}
-
-
-def written(directory: Path, old: str = "", new: str = "") -> str:
-    assert old in SCENARIO
-    path = directory / "own.yaml"
-    path.write_text(SCENARIO.replace(old, new).lstrip())
-    return str(path)
+written = partial(write_scenario, SCENARIO)
 
 
 def test_placements_have_testbeds_of_their_own_and_lengths_share_one(tmp_path: Path) -> None:
@@ -109,9 +104,7 @@ def test_placements_have_testbeds_of_their_own_and_lengths_share_one(tmp_path: P
     ],
 )
 def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
-    with pytest.raises(InputError) as refused:
-        load_scenario(written(tmp_path, old, new))
-    assert said in str(refused.value)
+    assert said in refusal_of(written(tmp_path, old, new))
 
 
 def test_the_bare_host_is_no_two_guests(tmp_path: Path) -> None:

@@ -37,8 +37,10 @@ def called(name: str) -> str:
 
 
 def is_broken(measured: Observed) -> bool:
-    """Whether a guest cannot serve another trial."""
-    return not measured.guests or any(
+    """Whether the instrument or a guest cannot serve another trial."""
+    if measured.failure is not None or not measured.guests:
+        return True
+    return any(
         not answers(after) or bool(_ready(before) - _ready(after))
         for before, after in measured.guests.values()
     )

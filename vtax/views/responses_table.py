@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from vtax.views import numbers
+from vtax.views.estimate import Estimate
 from vtax.views.layout import (
     UNKNOWN,
     Cell,
@@ -19,7 +20,7 @@ from vtax.views.layout import (
     sections,
 )
 from vtax.views.paper import with_sources
-from vtax.views.responses import AddedTime, PublishedTime
+from vtax.views.responses import AddedTime, PublishedTime, Responses
 from vtax.views.summary import Summary
 from vtax.views.tables import LEFT_OUT, REQUEST, N, heading
 
@@ -27,73 +28,69 @@ RESPONSE_TIME, ADDED = "response time", "added to the bare hosts'"
 """Quantities as the published ones are named."""
 
 
+Measure = tuple[Column, Callable[[Responses], Cell]]
+"""A column, and what it shows of a cell's requests."""
+
+
 def responses_table(summary: Summary) -> Table:
     """A row a platform and length: the mean over repetitions and their standard deviation."""
-    return Table(
-        name="responses",
-        title="Response times",
-        note=with_sources(
+    return _table(
+        summary,
+        "responses",
+        "Response times",
+        with_sources(
             "Mean over the requests that were answered, in the mean over repetitions; s.d. is the standard deviation "
             "of the repetitions' means. raw is the bare hosts.",
             _printed(summary, RESPONSE_TIME),
         ),
-        columns=(
-            Column("platform"),
-            REQUEST,
-            Column("mean", "µs", numeric=True),
-            Column("s.d.", "µs", numeric=True),
-            Column("failed", "%", numeric=True),
-            N,
-            LEFT_OUT,
-        ),
-        sections=(
-            *sections(
-                summary.responses,
-                lambda row: heading(summary, row),
-                lambda row: (
-                    row.platform,
-                    str(row.message_bytes),
-                    mean_number(row.mean_ns, numbers.microseconds),
-                    Number(UNKNOWN if row.deviation_ns is None else numbers.microseconds(row.deviation_ns)),
-                    mean_number(row.failed_ratio, numbers.ratio_as_percent),
-                    count(row.failed_ratio),
-                    left_out(row.left_out),
+        (
+            _time("mean", lambda row: row.mean_ns),
+            (
+                Column("s.d.", "µs", numeric=True),
+                lambda row: Number(
+                    UNKNOWN if row.deviation_ns is None else numbers.microseconds(row.deviation_ns)
                 ),
             ),
-            *_published(summary, RESPONSE_TIME, [Number("")] * 4),
+            (
+                Column("failed", "%", numeric=True),
+                lambda row: mean_number(row.failed_ratio, numbers.ratio_as_percent),
+            ),
         ),
+        _published(summary, RESPONSE_TIME, [Number("")] * 4),
     )
 
 
 def response_quantiles_table(summary: Summary) -> Table:
     """The distribution within a repetition."""
-    return Table(
-        name="response-quantiles",
-        title="Response times within a repetition",
-        note="Means over repetitions. Quantiles are over all requests, a failed one is later than every other; the "
+    return _table(
+        summary,
+        "response-quantiles",
+        "Response times within a repetition",
+        "Means over repetitions. Quantiles are over all requests, a failed one is later than every other; the "
         "deviation is the standard deviation of those that were answered.",
-        columns=(
-            Column("platform"),
-            REQUEST,
-            Column("p50", "µs", numeric=True),
-            Column("p90", "µs", numeric=True),
-            Column("p99", "µs", numeric=True),
-            Column("deviation", "µs", numeric=True),
-            N,
-            LEFT_OUT,
+        (
+            _time("p50", lambda row: row.p50_ns),
+            _time("p90", lambda row: row.p90_ns),
+            _time("p99", lambda row: row.p99_ns),
+            _time("deviation", lambda row: row.within_ns),
         ),
-        sections=sections(
-            summary.responses,
-            lambda row: heading(summary, row),
-            lambda row: (
-                row.platform,
-                str(row.message_bytes),
-                mean_number(row.p50_ns, numbers.microseconds),
-                mean_number(row.p90_ns, numbers.microseconds),
-                mean_number(row.p99_ns, numbers.microseconds),
-                mean_number(row.within_ns, numbers.microseconds),
-                count(row.failed_ratio),
-                left_out(row.left_out),
+    )
+
+
+def response_cpu_table(summary: Summary) -> Table:
+    """How many are answered, what it takes of the guest's host, and what TCP sent again."""
+    return _table(
+        summary,
+        "response-cpu",
+        "Rate, CPU and retransmissions of requests",
+        "CPU is all but idle time of the CPUs of the answering guest and its host, as the kernel counts it; 100 = "
+        "one CPU. Retransmissions are the asking end's in a trial.",
+        (
+            (Column("answered", "1/s", numeric=True), lambda row: mean_number(row.per_s, numbers.whole)),
+            (Column("CPU", "%", numeric=True), lambda row: mean_number(row.host_percent, numbers.percent)),
+            (
+                Column("retransmissions", "segments", numeric=True),
+                lambda row: mean_number(row.retransmissions, numbers.mbps),
             ),
         ),
     )
@@ -124,36 +121,32 @@ def added_times_table(summary: Summary, emulated: bool = False) -> Table:
     )
 
 
-def response_cpu_table(summary: Summary) -> Table:
-    """How many are answered, what it takes of the guest's host, and what TCP sent again."""
-    return Table(
-        name="response-cpu",
-        title="Rate, CPU and retransmissions of requests",
-        note="CPU is all but idle time of the CPUs of the answering guest and its host, as the kernel counts it; 100 = "
-        "one CPU. Retransmissions are the asking end's in a trial.",
-        columns=(
-            Column("platform"),
-            REQUEST,
-            Column("answered", "1/s", numeric=True),
-            Column("CPU", "%", numeric=True),
-            Column("retransmissions", "segments", numeric=True),
-            N,
-            LEFT_OUT,
-        ),
-        sections=sections(
-            summary.responses,
-            lambda row: heading(summary, row),
-            lambda row: (
-                row.platform,
-                str(row.message_bytes),
-                mean_number(row.per_s, numbers.whole),
-                mean_number(row.host_percent, numbers.percent),
-                mean_number(row.retransmissions, numbers.mbps),
-                count(row.failed_ratio),
-                left_out(row.left_out),
-            ),
+def _table(
+    summary: Summary,
+    name: str,
+    title: str,
+    note: str,
+    measures: Sequence[Measure],
+    published: Sequence[Section] = (),
+) -> Table:
+    """A row a platform and length with these measures, then what is published."""
+    measured = sections(
+        summary.responses,
+        lambda row: heading(summary, row),
+        lambda row: (
+            row.platform,
+            str(row.message_bytes),
+            *(cell(row) for _, cell in measures),
+            count(row.failed_ratio),
+            left_out(row.left_out),
         ),
     )
+    columns = (Column("platform"), REQUEST, *(column for column, _ in measures), N, LEFT_OUT)
+    return Table(name, title, note, columns, (*measured, *published))
+
+
+def _time(title: str, of: Callable[[Responses], Estimate | None]) -> Measure:
+    return Column(title, "µs", numeric=True), lambda row: mean_number(of(row), numbers.microseconds)
 
 
 def _added(row: AddedTime) -> Sequence[Cell]:

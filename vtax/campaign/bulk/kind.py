@@ -32,5 +32,5 @@ class Kind(EndsKind):
         """As the transport goes."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
         judgement = judge(measured, emulated=probe.emulated)
-        broken = measured.failure is not None or is_broken(measured)
-        return Finished(judgement, headline(measured), broken, partial(record, measured, judgement))
+        rows = partial(record, measured, judgement)
+        return Finished(judgement, headline(measured), is_broken(measured), rows)

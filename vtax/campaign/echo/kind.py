@@ -25,5 +25,5 @@ class Kind(EndsKind):
         """As often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
         judgement = judge(measured)
-        broken = measured.failure is not None or is_broken(measured)
-        return Finished(judgement, headline(measured), broken, partial(record, measured, judgement))
+        rows = partial(record, measured, judgement)
+        return Finished(judgement, headline(measured), is_broken(measured), rows)

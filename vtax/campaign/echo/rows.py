@@ -1,17 +1,15 @@
 """A trial of echoes as rows of the result's tables."""
 
-from dataclasses import replace
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.echo.trial import Echoed
+from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
 from vtax.campaign.stream_rows import flow_rows, goodput_words, series_rows
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
-from vtax.statistics.quantiles import decode
 
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 ASKED = 0
 """The guest that echoes go through."""
 
@@ -40,16 +38,7 @@ def record(
         ],
         series=[row for guest, of in others for row in series_rows(number, "neighbour", guest, of)],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
-        latency=[
-            {
-                "trial_id": number,
-                "stream": ASKED,
-                "kind": "round-trip",
-                "corrected": False,
-                "lost": measured.tally["lost"],
-                "histogram": measured.tally["latency"]["histogram"],
-            }
-        ],
+        latency=[histogram_row(number, measured.tally["latency"], measured.tally["lost"])],
         environment=surroundings,
     )
 
@@ -69,7 +58,6 @@ def _asked(measured: Echoed) -> dict[str, Any]:
     """The row of the echoes. Quantiles are over all that were sent: a lost one is later than every other."""
     tally = measured.tally
     latency, lost, sent = tally["latency"], tally["lost"], tally["sent"]
-    distribution = replace(decode(latency["histogram"]), lost=lost)
     return {
         "trial_id": measured.trial,
         "role": "victim",
@@ -79,10 +67,6 @@ def _asked(measured: Echoed) -> dict[str, Any]:
         "failed": lost,
         "loss_ratio": lost / sent if sent else None,
         "probes_sent": sent,
-        "latency_count": latency["count"],
-        "latency_min_ns": latency["min_ns"],
-        "latency_mean_ns": latency["mean_ns"],
-        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
-        "latency_max_ns": latency["max_ns"],
+        **time_columns(latency, distribution_of(latency, lost)),
         "duration_s": measured.work.duration_s,
     }

@@ -85,7 +85,7 @@ class Kind:
         assert facts is not None  # noqa: S101 - it is open
         measured = measure(path, cell, number, guests, mechanism=ceiling.mechanism, emulated=probe.emulated)
         judgement = judge(measured, ceiling.ceiling_fps, cell.testbed.link_mbps)
-        broken = measured.failure is not None or is_broken(measured) or sink_is_lost(measured)
+        broken = is_broken(measured) or sink_is_lost(measured)
         instrument = {
             "ceiling_fps": ceiling.ceiling_fps,
             "sink_mode": facts.sink_mode,

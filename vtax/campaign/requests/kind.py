@@ -30,5 +30,5 @@ class Kind(EndsKind):
         """As fast as answers come, or as often as the rate says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
         judgement = judge(measured)
-        broken = measured.failure is not None or is_broken(measured)
-        return Finished(judgement, headline(measured), broken, partial(record, measured, judgement))
+        rows = partial(record, measured, judgement)
+        return Finished(judgement, headline(measured), is_broken(measured), rows)

@@ -1,21 +1,19 @@
 """A trial of requests as rows of the result's tables."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.requests.trial import Exchanged
+from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.trails import Way
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
-from vtax.statistics.quantiles import decode
 
 HEADERS_BYTES = 80
 """Of IPv4 with TCP and its timestamps, or SCTP, and a little more."""
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def record(
@@ -64,7 +62,7 @@ def headline(measured: Exchanged) -> str:
 def _flow(measured: Exchanged, guest: int, tally: dict[str, Any]) -> dict[str, Any]:
     """The row of a guest's requests. Quantiles are over all that were sent: a failed one is later than every other."""
     times, answered, failed = measured.times(tally), tally["transactions"], tally["failed"]
-    distribution = replace(decode(times["histogram"]), lost=failed)
+    distribution = distribution_of(times, failed)
     return {
         "trial_id": measured.trial,
         "role": "victim",
@@ -75,12 +73,8 @@ def _flow(measured: Exchanged, guest: int, tally: dict[str, Any]) -> dict[str, A
         "loss_ratio": failed / (answered + failed) if answered + failed else None,
         "retransmissions": tally["retransmissions"],
         "probes_sent": answered + failed,
-        "latency_count": times["count"],
-        "latency_min_ns": times["min_ns"],
-        "latency_mean_ns": times["mean_ns"],
+        **time_columns(times, distribution),
         "latency_deviation_ns": distribution.deviation,
-        **{f"latency_{name}_ns": distribution.quantile(q) for name, q in QUANTILES.items()},
-        "latency_max_ns": times["max_ns"],
         "duration_s": measured.work.duration_s,
     }
 
@@ -89,14 +83,7 @@ def _histograms(trial: int, guest: int, tally: dict[str, Any]) -> Iterator[dict[
     """A guest's times; its number stands for a stream's, of which each guest has one."""
     for corrected, times in {False: tally["latency"], True: tally["corrected"]}.items():
         if times is not None:
-            yield {
-                "trial_id": trial,
-                "stream": guest,
-                "kind": "round-trip",
-                "corrected": corrected,
-                "lost": tally["failed"],
-                "histogram": times["histogram"],
-            }
+            yield histogram_row(trial, times, tally["failed"], stream=guest, corrected=corrected)
 
 
 def _unattributed(measured: Exchanged) -> list[dict[str, Any]]:
