@@ -122,7 +122,6 @@ def test_what_cannot_be_seen_is_said() -> None:
         (["tap2", "br0"], "tap2 is no member of br0, but a member of none"),
         (["br0", "br1"], "br0 and br1 are both bridges"),
         (["tap0", "tap1", "tap2"], "tap0, tap1, tap2 are no way; allowed: one interface"),
-        (["br1"], "br1: one hook alone shows no delay"),
     ],
 )
 def test_what_is_no_way_is_refused_with_the_next_step(names: list[str], said: str) -> None:

@@ -58,8 +58,6 @@ class _Finder:
                 f"trace: {', '.join(names)} are no way; allowed: one interface, two ends of a way with the bridges "
                 "between them, an interface and its bridge, or four: into a guest and out of it"
             )
-        if not trails:
-            raise InputError(f"trace: nothing can be followed: {'; '.join(self._remarks)}")
         seen = dict.fromkeys(point.place.name for each in trails for point in each.points)
         interfaces = [*names, *(name for name in seen if name in self._found and name not in names)]
         return Targets(tuple(trails), tuple(interfaces), tuple(self._remarks))

@@ -33,7 +33,7 @@ _LEVELS = (
 )
 
 _STAGES = """
-SELECT cell, block, host, stages.direction, stage, min(position) AS position, sum("count") AS packets,
+SELECT cell, block, host, stages.direction, stage, min(stages.position) AS position, sum("count") AS packets,
        sum("count" * mean_ns) / nullif(sum("count"), 0) AS mean_ns, list(histogram) AS histograms
 FROM traced JOIN stages USING (trial_id)
 WHERE verdict <> 'invalid' AND "count" > 0 GROUP BY ALL ORDER BY block
