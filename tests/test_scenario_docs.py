@@ -59,6 +59,7 @@ WRITTEN = {
     ("intended_mbps", True): "`max`",
     ("link_mbps", True): "`unlimited`",
     ("vlan", True): "`none`",
+    ("cap_mbps", True): "`none`",
     ("intended_goodput_mbps", True): "`max`",
     ("message_bytes", True): "`default`",
     ("response_bytes", True): "`equal`",

@@ -15,6 +15,7 @@ from vtax.campaign.forwarding import judge as judging
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.guest import is_broken
+from vtax.campaign.neighbours import findings as neighbours
 from vtax.campaign.verdict import Verdict
 from vtax.machine.cpu import TICK_S
 from vtax.testbed.guest import GUEST
@@ -229,7 +230,7 @@ def test_the_document_states_the_thresholds() -> None:
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     modules = (
         *(limits, uplink, instrument, foreign, judging),
-        *(surroundings, crosscheck, stream_findings, bulk),
+        *(surroundings, crosscheck, stream_findings, bulk, neighbours),
     )
     found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {

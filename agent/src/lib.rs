@@ -12,6 +12,7 @@ mod mac;
 mod meter;
 mod netdevice;
 mod offload;
+mod stress;
 pub mod traffic;
 
 pub use cpu::CpuList;

@@ -6,7 +6,7 @@ from vtax.campaign.crosscheck import ledger_of
 from vtax.campaign.ledger import account_named
 from vtax.campaign.observed import Observed
 from vtax.machine.cpu import CpuSample, cpu_use
-from vtax.testbed.guest import GUEST, PEER, SERVER
+from vtax.testbed.guest import GUEST, NEIGHBOUR, PEER, SERVER
 
 
 def cpu_row(
@@ -68,8 +68,8 @@ def ledger_rows(measured: Observed, environment: dict[str, Any]) -> list[dict[st
 
 
 def _whose(domain: str) -> dict[str, Any]:
-    """Domain and guest of a name: guests and their far ends are numbered from 0, the only one has no number."""
-    for numbered in (GUEST, PEER, SERVER):
+    """Domain and guest of a name: guests, neighbours and far ends are numbered from 0, the only one has no number."""
+    for numbered in (GUEST, NEIGHBOUR, PEER, SERVER):
         number = domain.removeprefix(numbered)
         if domain.startswith(numbered) and (not number or number.isdecimal()):
             return {"domain": numbered, "guest": int(number or 0)}

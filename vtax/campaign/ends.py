@@ -1,9 +1,11 @@
 """A path between agents at both ends of it: the guests themselves, their peers, or what is behind them."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.trails import Way, end_host_ways
 from vtax.machine.agent import AgentError, AgentGone
@@ -50,6 +52,53 @@ class End:
         return {**self.place, "local_address": self.address, "remote_address": other.address}
 
 
+def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:
+    """An end that is a guest itself, at its first NIC."""
+    state = guest.host.guest_state(guest.name)
+    nics = {nic["mac"]: nic["interface"] for nic in state["interfaces"]}
+    return End(
+        guest.host,
+        guest.name,
+        nics[guest.interfaces[0]["mac"]],
+        address,
+        0 if own_kernel else guest.host.cpus["guests"][0],
+        not own_kernel,
+    )
+
+
+def far_end(
+    host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str, cpu: int
+) -> End:
+    """An end with an agent of its own, on a host that has the agents' CPUs."""
+    host.start_agent(agent, "agents")
+    host.call(agent, "guest.configure", configuration)
+    return End(host, agent, interface, address, cpu, True)
+
+
+def await_echoes(peer: End, other: End, last_words: Callable[[], str]) -> None:
+    """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
+    way = {
+        **peer.echo_to(other),
+        "payload_bytes": 56,
+        "interval_ms": 1000 / READY_PER_S,
+        "timeout_ms": 1000,
+    }
+    deadline = time.monotonic() + READY_LIMIT_S
+    peer.call("echo.open", way)
+    while True:
+        asked = {"trial": READY_TRIAL, "warmup_s": None, "duration_s": READY_REPLIES / READY_PER_S}
+        peer.call("echo.go", asked)
+        told = peer.call("echo.collect", {})
+        if told["sent"] and not told["lost"]:
+            break
+        if time.monotonic() > deadline:
+            raise PathFailed(
+                f"{other.agent} does not answer all of {told['sent']} echoes within {READY_LIMIT_S:g} s "
+                f"({told['lost']} lost)\n{last_words()}"
+            )
+    peer.call("echo.close", {})
+
+
 class EndsPath(Path):
     """A path with a pair of ends for each guest: its peer, and the other end of what the peer is asked for."""
 
@@ -62,21 +111,23 @@ class EndsPath(Path):
         testbed: EndsTestbed,
         protocols: Sequence[str],
         samples_hz: int,
+        neighbours: Neighbours | None = None,
     ) -> None:
-        super().__init__(preset, config, testbed, protocols, samples_hz)
+        super().__init__(preset, config, testbed, protocols, samples_hz, neighbours)
         self.ends: list[tuple[End, End]] = []
         """Peer and other end, by the guest's number."""
 
     def open(self) -> PathFacts:
         """Build everything and wait until peers reach the other ends; raises PathFailed, PlatformUnusable, OSError."""
-        self.testbed.build(self.preset.platform().port)
+        self.build()
         begun = self.testbed.uut.counters([])["at_s"]
         try:
             hello_s = self.start_guests()
             self.ends = [(self.peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
             self.cpu_meter.open(self.testbed.source, self.meter)
             for peer, other in self.ends:
-                self._wait_ready(peer, other)
+                await_echoes(peer, other, self.last_words)
+            self.neighbours.ready()
             self.set_egress()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
@@ -119,48 +170,13 @@ class EndsPath(Path):
 
     def guest_end(self, guest: GuestSpec, address: str) -> End:
         """An end that is a guest itself, at its first NIC."""
-        state = guest.host.guest_state(guest.name)
-        nics = {nic["mac"]: nic["interface"] for nic in state["interfaces"]}
-        own_kernel = self.preset.platform().own_kernel
-        return End(
-            guest.host,
-            guest.name,
-            nics[guest.interfaces[0]["mac"]],
-            address,
-            0 if own_kernel else guest.host.cpus["guests"][0],
-            not own_kernel,
-        )
+        return guest_end(guest, address, own_kernel=self.preset.platform().own_kernel)
 
     def make_far_end(
         self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
     ) -> End:
         """An end with an agent of its own, on a host that has the agents' CPUs."""
-        host.start_agent(agent, "agents")
-        host.call(agent, "guest.configure", configuration)
-        return End(host, agent, interface, address, self.far_end_cpu, True)
-
-    def _wait_ready(self, peer: End, other: End) -> None:
-        """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
-        way = {
-            **peer.echo_to(other),
-            "payload_bytes": 56,
-            "interval_ms": 1000 / READY_PER_S,
-            "timeout_ms": 1000,
-        }
-        deadline = self.testbed.uut.counters([])["at_s"] + READY_LIMIT_S
-        peer.call("echo.open", way)
-        while True:
-            asked = {"trial": READY_TRIAL, "warmup_s": None, "duration_s": READY_REPLIES / READY_PER_S}
-            peer.call("echo.go", asked)
-            told = peer.call("echo.collect", {})
-            if told["sent"] and not told["lost"]:
-                break
-            if self.testbed.uut.counters([])["at_s"] > deadline:
-                raise PathFailed(
-                    f"{other.agent} does not answer all of {told['sent']} echoes within {READY_LIMIT_S:g} s "
-                    f"({told['lost']} lost)\n{self.last_words()}"
-                )
-        peer.call("echo.close", {})
+        return far_end(host, agent, configuration, interface, address, self.far_end_cpu)
 
 
 class SharedEndsPath(EndsPath):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from vtax.campaign.ends import EndsPath, EndsTestbed, PairEndsPath, SharedEndsPath
 from vtax.campaign.kind import settings_of
+from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.machine.ownership import OwnershipRecord
@@ -47,17 +48,20 @@ class EndsKind:
 
     def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> EndsPath:
         """As the cells of the plot have it."""
-        testbed = self.testbed(plot.cells[0], owned)
+        first = plot.cells[0]
+        testbed = self.testbed(first, owned)
+        neighbours = neighbours_of(first, testbed, preset, owned)
         path_class = PairEndsPath if isinstance(testbed, PairTestbed) else self.shared_path
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
         samples_hz = max(cell.workload.cpu_samples_hz for cell in plot.cells)
-        return path_class(preset, config, testbed, protocols, samples_hz)
+        return path_class(preset, config, testbed, protocols, samples_hz, neighbours)
 
     def testbed(self, cell: Cell, owned: OwnershipRecord) -> EndsTestbed:
         """Of two ends, placed as the cell says, or of as many guests as it has, all behind one link."""
         settings = settings_of(cell, self.cpus)
         if placement := self.placement(cell):
-            return PairTestbed(settings, placement, owned, self.burst_frames)
+            beside = cell.testbed.neighbour_guests if cell.testbed.neighbours_share_link else 0
+            return PairTestbed(settings, placement, owned, self.burst_frames, beside)
         return SharedTestbed(settings, cell.testbed.guests, owned, forwards=cell.workload.guests_forward)
 
     def placement(self, cell: Cell) -> Placement | None:

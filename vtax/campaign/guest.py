@@ -7,12 +7,18 @@ from vtax.campaign.observed import Observed
 from vtax.campaign.surroundings import host_step_ns, stepped_ns
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.platforms.console import telling_line
-from vtax.testbed.guest import GUEST
+from vtax.testbed.guest import GUEST, is_neighbour
 
 
 def guest_findings(measured: Observed) -> Iterator[Finding]:
-    """What happened to the guests of a complete trial, in words; none of it is held against the trial."""
+    """What happened to the guests of a complete trial, in words; none of it is held against the trial.
+
+    But what neighbours do is what the trial is made by.
+    """
     for name, (before, after) in measured.guests.items():
+        if is_neighbour(name):
+            yield from _fell_out(name, before, after)
+            continue
         for happened in _befell(called(name), before, after, host_step_ns(measured)):
             yield Verdict.VALID, happened
 
@@ -29,6 +35,14 @@ def _befell(guest: str, before: dict[str, Any], after: dict[str, Any], host_step
     step_ns = stepped_ns(before["clock_offset_ns"], after["clock_offset_ns"])
     if step_ns and not host_step:
         yield f"{guest}'s clock was stepped by {step_ns / 1e9:+.3f} s: nothing is measured by it"
+
+
+def _fell_out(neighbour: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Finding]:
+    """Why a trial had no such neighbour to its end."""
+    if not answers(after):
+        yield Verdict.INVALID, f"{ending(after, before, neighbour)}: the trial says nothing of the guest"
+    elif (after["oom_kills"] or 0) > (before["oom_kills"] or 0):
+        yield Verdict.INVALID, f"{neighbour} was out of memory, and killed what it was to do"
 
 
 def called(name: str) -> str:

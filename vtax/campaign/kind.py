@@ -72,4 +72,5 @@ def settings_of(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
         cpus,
         cell.workload.encapsulation,
         testbed.is_shared,
+        testbed.cap_mbps,
     )

@@ -7,6 +7,7 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.campaign.ends import EndsPath
+from vtax.campaign.neighbours.base import Turn
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.path import Path
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
@@ -15,16 +16,26 @@ from vtax.scenario.workloads import WorkloadKeys
 
 
 def observe(
-    path: Path, measured: Observed, guests: dict[str, dict[str, Any]], run: Callable[[], None]
+    path: Path,
+    measured: Observed,
+    guests: dict[str, dict[str, Any]],
+    run: Callable[[], None],
+    *,
+    emulated: bool,
 ) -> None:
-    """Have `run` make the trial on a ready path whose guests stand so.
+    """Have `run` make the trial on a ready path whose guests stand so; it tells the neighbours when to go.
 
     Never raises for what agents do: that is in `failure`.
     """
     begun = time.monotonic()
     try:
         surroundings, owners = path.surroundings(), path.owners()
-        run()
+        try:
+            path.neighbours.open(Turn(measured.trial, measured.cell, emulated))
+            run()
+            measured.beside = path.neighbours.collect()
+        finally:
+            path.neighbours.close()
         measured.surroundings = (surroundings, path.surroundings())
         measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
         after = path.guest_states()
@@ -34,8 +45,9 @@ def observe(
     measured.wall_s = time.monotonic() - begun
 
 
-def arm_cpus(path: Path, work: WorkloadKeys, begin: float) -> None:
-    """Have the CPUs sampled in the window of a trial that begins at a moment of the host's clock."""
+def begin_window(path: Path, work: WorkloadKeys, begin: float) -> None:
+    """Have the CPUs sampled in the window of a trial that begins at a moment of the host's clock, and neighbours go."""
+    path.neighbours.go(begin)
     ahead_s = begin - time.monotonic()
     path.cpu_meter.arm(ahead_s + work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.tracing import Traced
 from vtax.scenario import Cell
 
@@ -33,4 +34,6 @@ class Observed:
     """What else the UUT's host did (Host.surroundings)."""
     guests: dict[str, Twice] = field(default_factory=dict)
     """How each guest stood (Host.guest_state), by its name; empty where the trial did not come to its end."""
+    beside: Beside = field(default_factory=Beside)
+    """What the neighbours did."""
     wall_s: float = 0.0

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.guest import GuestSpec
@@ -40,6 +41,9 @@ class Testbed(Protocol):
     def guests(self) -> list[GuestSpec]:
         """The guests, on whichever host."""
 
+    def build(self, port_kind: str) -> None:
+        """Make hosts, links and ports."""
+
     def close(self) -> None:
         """Take everything down."""
 
@@ -54,12 +58,14 @@ class Path:
         testbed: Testbed,
         protocols: Sequence[str],
         samples_hz: int,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self.preset = preset
         self._config = config
         self.testbed = testbed
         self._protocols = list(protocols)
         self.cpu_meter = CpuMeter(samples_hz)
+        self.neighbours = neighbours or Neighbours()
         self.facts: PathFacts | None = None
         """What opening it showed; None while it is down."""
 
@@ -70,21 +76,36 @@ class Path:
     def close(self) -> None:
         """Take everything down."""
         self.facts = None
-        self.testbed.close()
+        try:
+            self.testbed.close()
+        finally:
+            self.neighbours.take_down()
+
+    def build(self) -> None:
+        """Make the testbed, and the neighbours' part of it."""
+        port_kind = self.preset.platform().port
+        self.testbed.build(port_kind)
+        self.neighbours.build(port_kind)
 
     @property
-    def guests(self) -> list[str]:
-        """The guests' names."""
-        return [guest.name for guest in self.testbed.guests]
+    def guests(self) -> list[GuestSpec]:
+        """The guests that are measured, and their neighbours."""
+        return [*self.testbed.guests, *self.neighbours.guests]
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """All hosts."""
+        return (*self.testbed.hosts, *self.neighbours.hosts)
 
     def start_guests(self) -> float:
         """Start and configure every guest; returns the longest time to a hello, in seconds."""
         if (host_weight := self._config.weight_of_host) is not None:
             self.testbed.uut.weigh(host_weight)
         hellos = []
-        for guest in self.testbed.guests:
+        config = self._config.model_dump()
+        for guest in self.guests:
             started = guest.host.start_guest(
-                guest.name, self.preset.kind, self._config.model_dump(), guest.nics, self._protocols
+                guest.name, self.preset.kind, guest.config(config), guest.nics, self._protocols, guest.cpus
             )
             hellos.append(started["hello_s"])
             configuration = guest.configuration(started["modules"])
@@ -100,7 +121,7 @@ class Path:
 
     def guest_states(self) -> dict[str, dict[str, Any]]:
         """How the guests stand, by name; see Host.guest_state."""
-        return {guest.name: guest.host.guest_state(guest.name) for guest in self.testbed.guests}
+        return {guest.name: guest.host.guest_state(guest.name) for guest in self.guests}
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on on the UUT's host; see Host.surroundings."""
@@ -109,7 +130,7 @@ class Path:
     def owners(self) -> dict[str, dict[int, str]]:
         """Whose the threads and processes of all hosts are; see Host.owners, Host.heirs."""
         owners: dict[str, dict[int, str]] = {"threads": {}, "processes": {}}
-        for host in self.testbed.hosts:
+        for host in self.hosts:
             for kind, named in host.owners().items():
                 owners[kind] |= named
         owners["processes"] = self.testbed.uut.heirs(owners["processes"])
@@ -124,6 +145,8 @@ class Path:
             notes.append("host_weight weighs nothing: host and guests have CPUs of their own")
         if self._config.pinned_vcpus and len(cpus["guests"]) == 1:
             notes.append("pinned changes nothing: all guests have one CPU anyway")
+        if any(guest.cpus is not None and {*guest.cpus} == {*cpus["guests"]} for guest in self.guests):
+            notes.append("unbound neighbours are bound: host and guests have the same CPUs")
         return tuple(notes)
 
     @property
@@ -134,18 +157,17 @@ class Path:
     @property
     def uut_cpus(self) -> list[int]:
         """The CPUs of host and guests."""
-        cpus = self.testbed.settings.cpus
-        return sorted({*cpus["host"], *cpus["guests"]})
+        return self.testbed.settings.uut_cpus
 
     def last_words(self) -> str:
         """The last lines of the guests' consoles."""
-        words = (guest.host.last_words(guest.name) for guest in self.testbed.guests)
+        words = (guest.host.last_words(guest.name) for guest in self.guests)
         return "\n".join(said for said in words if said)
 
     def interface_counters(self) -> dict[str, dict[str, Any]]:
         """Totals of all interfaces, by host/name; see Host.interface_counters."""
         return {
             f"{host.name}/{interface}": counters
-            for host in self.testbed.hosts
+            for host in self.hosts
             for interface, counters in host.interface_counters().items()
         }

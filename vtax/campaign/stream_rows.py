@@ -1,11 +1,11 @@
 """The streams of data of a guest as rows of `flows` and `series`."""
 
-from typing import Any, Literal
+from typing import Any
 
 from vtax.campaign.streams import Flows
+from vtax.campaign.trial_rows import Role
 
 STEP_S = 0.1
-Role = Literal["victim", "neighbour"]
 
 
 def flow_rows(trial: int, role: Role, guest: int, flows: Flows, window_s: float) -> list[dict[str, Any]]:

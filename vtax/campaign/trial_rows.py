@@ -1,10 +1,12 @@
 """A trial between ends as a row of `trials`, whatever the ends did."""
 
-from typing import Any
+from typing import Any, Literal
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Judgement
 from vtax.scenario.workloads import TracedKeys, WorkloadKeys
+
+Role = Literal["victim", "neighbour"]
 
 
 def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -> dict[str, Any]:
@@ -18,6 +20,7 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "cell": cell.key,
         "platform": cell.platform,
         "guests": cell.testbed.guests,
+        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
         "warmup_s": work.warmup_s,
         "duration_s": work.duration_s if complete else None,
         "wall_s": measured.wall_s,

@@ -180,6 +180,12 @@ def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> No
     if testbed.guests > 1 and not testbed.is_shared:
         problem = f"{testbed.guests} guests need one link that they share; allowed: shared"
         raise refusal(document, factors, Key("testbed", "uplink"), testbed.uplink, problem)
+    if testbed.is_shared and testbed.has_neighbours:
+        problem = "neighbours of guests behind a shared uplink are more of these; allowed: none, or uplink: dedicated"
+        raise refusal(document, factors, Key("testbed", "neighbours"), testbed.neighbours, problem)
+    if testbed.is_shared and testbed.cap_mbps is not None:
+        problem = "guests behind a shared uplink have no port of their own; allowed: none"
+        raise refusal(document, factors, Key("testbed", "cap_mbps"), testbed.cap_mbps, problem)
     for section, name, value, problem in cell.workload.refusals(testbed):
         raise refusal(document, factors, Key(section, name), value, problem)
 

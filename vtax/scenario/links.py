@@ -1,4 +1,4 @@
-"""Keys `testbed.*`: the links between the hosts, and how many guests share them."""
+"""Keys `testbed.*`: the links between the hosts, the guests on them, and the neighbours these have."""
 
 from typing import Annotated, Literal
 
@@ -6,6 +6,9 @@ from vtax.scenario.fields import Keys, key, named, written
 
 MOST_GUESTS = 8
 """As many as the papers have on one host."""
+
+Behaviour = Literal["none", "idle", "light", "heavy", "forward", "bulk", "requests"]
+"""What neighbours do (schlosser2011, section 3.4; oljira2016, III.D)."""
 
 
 class TestbedSettings(Keys):
@@ -34,6 +37,53 @@ class TestbedSettings(Keys):
         ge=1,
         le=MOST_GUESTS,
     )
+    neighbours: Behaviour = key(
+        "what further guests of the platform do on the host: rest, load their CPU (light), CPU and memory (heavy), "
+        "forward frames of 64 bytes, send a stream of TCP each, answer requests; or that there are none",
+        "none, idle, light, heavy, forward, bulk, requests",
+        default="none",
+    )
+    neighbour_guests: int = key(
+        "how many there are of them",
+        f"0 to {MOST_GUESTS - 1}; 0 is none",
+        default=1,
+        ge=0,
+        le=MOST_GUESTS - 1,
+    )
+    neighbour_cpus: Literal["bound", "unbound"] = key(
+        "whether neighbours run on the guests' CPUs as all guests do, or also on those of the host's own work",
+        "bound, unbound",
+        default="bound",
+    )
+    load_share: float = key(
+        "load that `forward` is offered, as a share of what the neighbours forward while the guest is idle",
+        "more than 0, at most 1",
+        default=0.5,
+        gt=0,
+        le=1,
+    )
+    cap_mbps: Annotated[float | None, named("none", "Mbit/s"), written("none")] = key(
+        "most that a guest's port takes of what the guest sends, layer 1",
+        "1 to 1000000, or none",
+        default=None,
+        ge=1,
+        le=1_000_000,
+    )
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What neighbours do; none where there are none."""
+        return self.neighbours if self.neighbour_guests else "none"
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether there are any."""
+        return self.behaviour != "none"
+
+    @property
+    def neighbours_share_link(self) -> bool:
+        """Whether they are on the link of the guest that they are beside, where that is one end of two."""
+        return self.behaviour not in ("none", "forward")
 
     @property
     def is_shared(self) -> bool:

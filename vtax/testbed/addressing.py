@@ -92,6 +92,15 @@ class StreamAddresses:
         return f"02:76:74:61:{self.stream:02x}:{role:02x}"
 
 
+FIRST_NEIGHBOUR = 64
+"""The number of the first neighbour's stream: beyond those of all guests."""
+
+
+def neighbour_streams(count: int) -> list[StreamAddresses]:
+    """The addresses of so many neighbours, which speak IPv4."""
+    return [StreamAddresses(FIRST_NEIGHBOUR + number) for number in range(count)]
+
+
 def as_source_takes_it(
     stream: StreamAddresses, interface: str, destination_mac: str, vlan: int | None
 ) -> dict[str, Any]:

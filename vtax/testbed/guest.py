@@ -17,6 +17,14 @@ PEER = "peer"
 SERVER = "server"
 """The far end behind a guest that is a router, numbered likewise."""
 
+NEIGHBOUR = "neighbour"
+"""A guest beside those that are measured; numbered from 0."""
+
+
+def is_neighbour(name: str) -> bool:
+    """Whether a guest is one of the neighbours, by its name."""
+    return name.startswith(NEIGHBOUR)
+
 
 def guest_name(number: int, guests: int) -> str:
     """The name of a guest among so many."""
@@ -36,6 +44,17 @@ class GuestSpec:
     forwards: bool
     egress_macs: list[str]
     """The NICs that what is measured leaves the guest by."""
+    least_memory_bytes: int = 0
+    """What it needs, where its platform's guests have memory of their own."""
+    cpus: list[int] | None = None
+    """Where it runs; None for the guests' CPUs."""
+
+    def config(self, platform: dict[str, Any]) -> dict[str, Any]:
+        """The platform's keys for this guest."""
+        memory_bytes = platform.get("memory_bytes")
+        if memory_bytes is None:
+            return platform
+        return {**platform, "memory_bytes": max(memory_bytes, self.least_memory_bytes)}
 
     def configuration(self, modules: list[str]) -> dict[str, Any]:
         """Parameters of `guest.configure`."""

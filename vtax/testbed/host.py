@@ -12,7 +12,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.machine.agent import Agent, AgentGone, PendingReply, start_agent
@@ -25,13 +24,13 @@ from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import interfaces_of
+from vtax.testbed.counters import interface_counters
 from vtax.testbed.link import LinkEnd
-from vtax.testbed.port import PORTS, Port
+from vtax.testbed.port import PORTS, Cap, Port
 from vtax.testbed.scheduling import Scheduling
 
 GUEST_PATIENCE_S = 5.0
 """A guest that says nothing for so long hangs."""
-TC_H_ROOT = 0xFFFFFFFF
 GONE = {errno.ENODEV, errno.ENOENT, errno.ESRCH}
 
 
@@ -91,9 +90,22 @@ class Host:
         if agent is not None:
             agent.close()
 
-    def open_port(self, name: str, kind: str, end: dict[str, str], far_macs: list[str]) -> None:
-        """Make a port of `kind` at the link end {"interface", "mac"}; `far_macs` are what the link leads to."""
-        self._ports[name] = PORTS[kind](LinkEnd(self.namespace, end["interface"], end["mac"]), name, far_macs)
+    def open_port(
+        self,
+        name: str,
+        kind: str,
+        end: dict[str, str],
+        far_macs: list[str],
+        cap: dict[str, Any] | None = None,
+    ) -> None:
+        """Make a port of `kind` at the link end {"interface", "mac"}; `far_macs` are what the link leads to.
+
+        `cap` has the fields of vtax.testbed.port.Cap.
+        """
+        at = LinkEnd(self.namespace, end["interface"], end["mac"])
+        self._ports[name] = PORTS[kind](at, name, far_macs)
+        if cap is not None:
+            Cap(**cap).apply(at)
 
     def way(self, port: str, guest_mac: str, nic: NicKind) -> dict[str, Any]:
         """What frames of a guest's NIC pass here: {"link", "nic"}, with the fields of vtax.stages.Interface.
@@ -122,10 +134,11 @@ class Host:
         config: dict[str, Any],
         nics: list[dict[str, Any]],
         protocols: list[str],
+        cpus: list[int] | None = None,
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
+        It runs on `cpus`, or the guests'. Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
         chosen = module.Config(**config)
@@ -134,7 +147,7 @@ class Host:
             config=chosen,
             nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
             host=self.namespace,
-            cpus=self.cpus["guests"],
+            cpus=cpus or self.cpus["guests"],
             record=self._record,
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
@@ -222,27 +235,8 @@ class Host:
         return threads
 
     def interface_counters(self) -> dict[str, dict[str, Any]]:
-        """Totals of every interface: frames received, sent, and dropped on their way in, out, and in its queue.
-
-        `held_back` counts how often its queue found that the far ring had no room (requeues of the root qdisc), and
-        `kind` is what `ip -d link` calls it.
-        """
-
-        def read(ip: IPRoute) -> tuple[list[Any], list[Any]]:
-            return list(ip.get_links()), list(ip.get_qdiscs())
-
-        links, qdiscs = self.namespace.netlink(read)
-        queues = {qdisc["index"]: _queue(qdisc) for qdisc in qdiscs if qdisc["parent"] == TC_H_ROOT}
-        return {
-            name: {
-                "name": name,
-                "kind": link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND"),
-                **_frames(link.get_attr("IFLA_STATS64")),
-                **queues.get(link["index"], _queue(None)),
-            }
-            for link in links
-            if (name := link.get_attr("IFLA_IFNAME")) != "lo"
-        }
+        """Totals of every interface; see vtax.testbed.counters."""
+        return interface_counters(self.namespace)
 
     def close(self) -> None:
         """Take down guests, agents, ports and the namespace; what is gone already is passed over.
@@ -286,21 +280,3 @@ def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, ti
         total["run_ns"] += times.run_ns
         total["wait_ns"] += times.wait_ns
         total["runs"] += times.runs
-
-
-def _queue(qdisc: Any) -> dict[str, int]:
-    statistics = qdisc.get_attr("TCA_STATS2") if qdisc is not None else None
-    queue = statistics.get_attr("TCA_STATS_QUEUE") if statistics else None
-    return {
-        "dropped_queue": int(queue["drops"]) if queue else 0,
-        "held_back": int(queue["requeues"]) if queue else 0,
-    }
-
-
-def _frames(stats: dict[str, int]) -> dict[str, int]:
-    return {
-        "received": stats["rx_packets"],
-        "sent": stats["tx_packets"],
-        "dropped_in": stats["rx_dropped"] + stats["rx_missed_errors"],
-        "dropped_out": stats["tx_dropped"],
-    }

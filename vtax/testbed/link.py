@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.machine.ingress import set_offload
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, index_of
 from vtax.units import OVERHEAD_BYTES
 
 BURST_BYTES = 64 * 1024
@@ -19,6 +19,11 @@ LIMIT_BYTES = 300_000
 
 HOST_LIMIT_BYTES = 1000 * 1538
 """What a host's own queue holds, as Linux has it by default: a thousand full frames (txqueuelen)."""
+
+CAP_BURST_S, LEAST_BURST_FRAMES = 0.001, 4
+"""How late timers may be for a cap to be reached, and what it lets pass at once at least."""
+AMPLE_MBPS = 100_000.0
+"""More than any end here sends."""
 
 ETHERNET_BYTES, VLAN_TAG_BYTES = 14, 4
 
@@ -70,6 +75,11 @@ def make_link(source: LinkEnd, destination: LinkEnd, mtu: int) -> None:
         end.namespace.bring_up(end.interface)
 
 
+def set_address(end: LinkEnd) -> None:
+    """Give an interface that was made elsewhere its MAC address."""
+    end.namespace.netlink(lambda ip: ip.link("set", index=index_of(ip, end.interface), address=end.mac))
+
+
 def complete_frames(end: LinkEnd) -> None:
     """Have every frame leave `end` in one piece and with its checksum, as a wire would bring it."""
     for feature in (CHECKSUMS, PIECES):
@@ -100,7 +110,7 @@ def shape_host(
     Their kernels hand over many segments at once, to which the bucket adds its overhead once: 1.5% more would pass than
     the link has. What is longer than its peak rate allows it cuts into frames first; the peak is beyond all rates.
     """
-    longest = mtu + ETHERNET_BYTES + VLAN_TAG_BYTES + OVERHEAD_BYTES
+    longest = _longest_bytes(mtu)
     burst_bytes = BURST_BYTES if burst_frames is None else burst_frames * longest
     bucket = f"burst {burst_bytes} limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}"
     _shape(end, link_mbps, flow_control, bucket)
@@ -126,6 +136,48 @@ def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Seque
     _run(end.namespace, "tc -batch -", "\n".join(lines))
 
 
+def cap(
+    end: LinkEnd, cap_mbps: float, senders: Sequence[str], mtu: int, burst_frames: int | None = None
+) -> None:
+    """Let `end` take at most so much (layer 1) of what each sender sends; what is beyond waits in its own queue.
+
+    `senders` are tc's words for their frames, as in `ether src MAC`; the first has all that are no other's. Below the
+    bucket of a shaped end, or one that is never short of tokens: either cuts what is longer than a frame.
+    """
+    shaped = f"qdisc tbf {SHAPER}" in _run(end.namespace, f"tc qdisc show dev {end.interface}")
+    longest = _longest_bytes(mtu)
+    if not shaped:
+        ample = f"burst {BURST_BYTES} limit {HOST_LIMIT_BYTES} peakrate 1000gbit mtu {longest}"
+        _shape(end, AMPLE_MBPS, True, ample)
+    device = f"dev {end.interface}"
+    burst_bytes = _cap_burst_bytes(cap_mbps, longest, burst_frames)
+    rate = (
+        f"rate {round(cap_mbps * 1e6)}bit burst {burst_bytes} cburst {burst_bytes} overhead {OVERHEAD_BYTES}"
+    )
+    lines = [f"qdisc replace {device} parent {SHAPER} handle 2: htb default 1"]
+    for number, sender in enumerate(senders, start=1):
+        protocol = sender.partition(" ")[0].replace("ether", "all")
+        lines += [
+            f"class add {device} parent 2: classid 2:{number} htb {rate} quantum {longest}",
+            f"qdisc add {device} parent 2:{number} bfifo limit {LIMIT_BYTES}",
+            f"filter add {device} parent 2: protocol {protocol} u32 match {sender} classid 2:{number}",
+        ]
+    _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
+def _cap_burst_bytes(cap_mbps: float, longest_bytes: int, burst_frames: int | None) -> int:
+    """What a cap lets pass at once: as many frames as are asked for, or what makes up for late timers."""
+    if burst_frames is not None:
+        return burst_frames * longest_bytes
+    late_bytes = round(cap_mbps * 1e6 / 8 * CAP_BURST_S)
+    return max(LEAST_BURST_FRAMES * longest_bytes, min(BURST_BYTES, late_bytes))
+
+
+def _longest_bytes(mtu: int) -> int:
+    """Of a frame at layer 1."""
+    return mtu + ETHERNET_BYTES + VLAN_TAG_BYTES + OVERHEAD_BYTES
+
+
 def _shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, bucket: str) -> None:
     if link_mbps is not None:
         _run(
@@ -137,8 +189,9 @@ def _shape(end: LinkEnd, link_mbps: float | None, flow_control: bool, bucket: st
         _run(end.namespace, f"tc qdisc replace dev {end.interface} root pfifo limit 1000")
 
 
-def _run(namespace: Namespace, command: str, words: str = "") -> None:
+def _run(namespace: Namespace, command: str, words: str = "") -> str:
     arguments = ["nsenter", f"--net={namespace.path}", "--", *command.split()]
     done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=10, input=words)
     if done.returncode != 0:
         raise OSError(f"{command}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout

@@ -11,10 +11,10 @@ import contextlib
 from typing import Any, Literal
 
 from vtax.machine.ownership import OwnershipRecord
-from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec, guest_name, interface, interface_towards_source, nic
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, make_link, shape_host
+from vtax.testbed.link import LinkEnd, make_link, set_address, shape_host
 from vtax.testbed.settings import LocalSettings
 
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
@@ -32,7 +32,8 @@ METER = "source"
 class PairTestbed:
     """The UUT's host with a guest, and its far end: a bare peer, or a second guest.
 
-    A shaped link lets `burst_frames` pass at once; without, as many as those of streams do (link.shape).
+    A shaped link lets `burst_frames` pass at once; without, as many as those of streams do (link.shape). So many
+    `neighbours` have their NICs behind the near port, and addresses for their far ends beyond the link.
     """
 
     def __init__(
@@ -41,11 +42,17 @@ class PairTestbed:
         placement: Placement,
         record: OwnershipRecord,
         burst_frames: int | None = None,
+        neighbours: int = 0,
     ) -> None:
         self.settings = settings
         self.placement = placement
         self._burst_frames = burst_frames
         self.streams = [StreamAddresses(0, settings.encapsulation.ip_version)]
+        self.beside = neighbour_streams(neighbours)
+        """The addresses of neighbours on the same link."""
+        self.beside_end: LinkEnd
+        """What their far ends have in common: the link's far end, or the port there."""
+        self._wire = False
         agents = settings.cpus["agents"]
         self.uut = Host("uut", record, settings.cpus)
         self.source = Host("source", record, {**settings.cpus, "host": agents, "guests": agents})
@@ -85,6 +92,7 @@ class PairTestbed:
         """Make hosts, link and ports; both ends of the link get an ingress of their own."""
         (stream,) = self.streams
         wire, inter = port_kind == "wire", self.placement == "inter-host"
+        self._wire = wire
         for host in self.hosts:
             host.create()
         self.source.start_agent(METER, "agents")
@@ -97,11 +105,45 @@ class PairTestbed:
             shape_host(end, settings.link_mbps, settings.flow_control, settings.mtu, self._burst_frames)
         self.uut.give_ingress_context(near.interface, "host")
         self.source.give_ingress_context(far.interface, "agents")
-        behind = [] if self.placement == "intra-host" else [stream.source_mac]
-        self.uut.open_port(NEAR_PORT, port_kind, {"interface": near.interface, "mac": near.mac}, behind)
+        if inter and not wire:
+            self.beside_end = LinkEnd(self.source.namespace, FAR_PORT, stream.end_mac(3))
+        else:
+            self.beside_end = far
+        far_macs = {self.beside_end.mac} if self.beside else set()
+        if self.placement != "intra-host":
+            far_macs.add(stream.source_mac)
+        cap = settings.cap(self._near_senders, self._burst_frames)
+        near_end = {"interface": near.interface, "mac": near.mac}
+        self.uut.open_port(NEAR_PORT, port_kind, near_end, sorted(far_macs), cap)
         if inter:
+            near_macs = {self.near_mac(each) for each in (stream, *self.beside)}
+            cap = None if wire else settings.cap([f"ether src {stream.source_mac}"], self._burst_frames)
             far_end = {"interface": far.interface, "mac": far.mac}
-            self.source.open_port(FAR_PORT, port_kind, far_end, [stream.uut_in_mac])
+            self.source.open_port(FAR_PORT, port_kind, far_end, sorted(near_macs), cap)
+            if not wire:
+                set_address(self.beside_end)
+
+    @property
+    def _near_senders(self) -> list[str]:
+        """Who sends from the near host, in tc's words: on raw, which has one NIC for all, by their addresses."""
+        streams = [*self.streams, *self.beside]
+        if self._wire:
+            return [f"ip src {stream.uut_in_ip}/32" for stream in streams]
+        return [f"ether src {stream.uut_in_mac}" for stream in streams]
+
+    def near_mac(self, stream: StreamAddresses) -> str:
+        """The NIC that has a stream's near address; raw has one for all."""
+        return self.streams[0].uut_in_mac if self._wire else stream.uut_in_mac
+
+    def beside_interface(self, stream: StreamAddresses) -> dict[str, Any]:
+        """A neighbour's NIC as `guest.configure` takes it."""
+        mac, far_mac = self.near_mac(stream), self.beside_end.mac
+        return interface(self.settings, stream, mac, stream.uut_in_ip, stream.source_ip, far_mac)
+
+    def beside_far_interface(self, stream: StreamAddresses) -> dict[str, Any]:
+        """The same of its far end, beyond the link."""
+        mac, near_mac = self.beside_end.mac, self.near_mac(stream)
+        return interface(self.settings, stream, mac, stream.source_ip, stream.uut_in_ip, near_mac)
 
     def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """Parameters of `guest.configure` of a bare peer's agent."""

@@ -5,13 +5,14 @@ entries are static and nothing is learned or flooded, so that only the measured 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.rtnl import ndmsg
 
 from vtax.machine.namespace import index_of
-from vtax.testbed.link import LinkEnd
+from vtax.testbed.link import LinkEnd, cap
 
 STATIC = ndmsg.states["noarp"]
 """An entry that leads to a member; a `permanent` one would lead to the host itself."""
@@ -85,6 +86,20 @@ class BridgePort:
                 ip.fdb("add", ifindex=member, lladdr=mac, state=STATIC, flags=NTF_MASTER)
 
         self.end.namespace.netlink(act)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Most that a port takes of each of the guests behind it, layer 1; `senders` are tc's words for their frames."""
+
+    cap_mbps: float
+    senders: list[str]
+    mtu: int
+    burst_frames: int | None = None
+
+    def apply(self, end: LinkEnd) -> None:
+        """Hold back what is beyond it where it leaves the host."""
+        cap(end, self.cap_mbps, self.senders, self.mtu, self.burst_frames)
 
 
 PORTS: dict[str, type[WirePort] | type[BridgePort]] = {"wire": WirePort, "bridge": BridgePort}

@@ -1,6 +1,7 @@
 """Keys `testbed.*` as the built-in testbeds take them, and the frames these are for."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from vtax.scenario.encapsulation import Encapsulation
 
@@ -15,6 +16,24 @@ class LocalSettings:
     cpus: dict[str, list[int]] = field(hash=False)
     encapsulation: Encapsulation = field(default_factory=Encapsulation)
     shared: bool = False
+    cap_mbps: float | None = field(default=None, compare=False)
+    """Of no concern to a source's ceilings."""
+
+    def cap(self, senders: list[str], burst_frames: int | None = None) -> dict[str, Any] | None:
+        """What a port holds back of each of the guests behind it, as Host.open_port takes it."""
+        if self.cap_mbps is None:
+            return None
+        return {
+            "cap_mbps": self.cap_mbps,
+            "senders": senders,
+            "mtu": self.mtu,
+            "burst_frames": burst_frames,
+        }
+
+    @property
+    def uut_cpus(self) -> list[int]:
+        """The CPUs of the UUT's host and its guests."""
+        return sorted({*self.cpus["host"], *self.cpus["guests"]})
 
     def problem(self) -> str | None:
         """What veth pairs cannot be, in a sentence; None where nothing is wrong."""

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.echoes_table import echoes_table
+from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.layout import Column, Table, interval_of, text_of
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.published_table import published_table
@@ -57,6 +58,9 @@ def print_summary(summary: Summary, console: Console) -> None:
         stages_table(summary),
         packets_table(summary),
         tracing_table(summary),
+        interference_table(summary),
+        matrix_table(summary),
+        neighbours_table(summary),
         tables.loss_table(summary),
         tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from vtax.views import (
+    interference_figures,  # noqa: F401 - registers its own
     message_figures,  # noqa: F401 - registers its own
     response_figures,  # noqa: F401 - registers its own
     sharing_figures,  # noqa: F401 - registers its own

@@ -19,6 +19,7 @@ from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.echoes_table import echoes_table
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
+from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.layout import Table
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.palette import styles
@@ -89,6 +90,7 @@ def render(summary: Summary) -> str:
             echoes_table(summary),
         ),
         streamed=_filled(messages_table(summary)),
+        beside=_filled(interference_table(summary), matrix_table(summary), neighbours_table(summary)),
         timed=_filled(responses_table(summary), response_quantiles_table(summary)),
         traced=_filled(stages_table(summary), packets_table(summary)),
         details=_filled(

@@ -14,6 +14,7 @@ from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.echo_sentences import echo_sentences
 from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.goodput import goodput_by_guests
+from vtax.views.interference import Interference, interference
 from vtax.views.losses import Loss, losses
 from vtax.views.message_sentences import message_sentences
 from vtax.views.messages import (
@@ -21,6 +22,14 @@ from vtax.views.messages import (
     PublishedGoodput,
     goodput_by_message,
     published_goodput,
+)
+from vtax.views.neighbours import (
+    NeighbourLoad,
+    PublishedStress,
+    PublishedTraffic,
+    neighbour_loads,
+    published_stress,
+    published_traffic,
 )
 from vtax.views.packets import PacketMoment, PublishedMoment, packet_moments, published_moments
 from vtax.views.precision import Reached, precision_reached
@@ -94,6 +103,10 @@ class Summary:
     published_stages: list[PublishedStage]
     packets: list[PacketMoment]
     published_packets: list[PublishedMoment]
+    interference: list[Interference]
+    neighbours: list[NeighbourLoad]
+    published_stress: list[PublishedStress]
+    published_traffic: list[PublishedTraffic]
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
@@ -196,6 +209,10 @@ def summarise(result: Result) -> Summary:
         packets=packets,
         published_packets=published_moments(scenario, packets),
         published_times=published_times(scenario, responses),
+        interference=interference(scenario, found, responses, between),
+        neighbours=neighbour_loads(result, names),
+        published_stress=published_stress(scenario),
+        published_traffic=published_traffic(scenario),
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,

@@ -117,7 +117,7 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     change: Estimate | None = None
     problem: str | None = None
     if same:
-        ratio = _ratio(maximum, same[0])
+        ratio = ratio_of(maximum, same[0])
         if ratio:
             change = estimate(ratio, _left_out(maximum.cell, same[0].cell)).map(lambda each: (each - 1) * 100)
         else:
@@ -142,7 +142,8 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     )
 
 
-def _ratio(maximum: Maximum, reference: Maximum) -> Interval | None:
+def ratio_of(maximum: Maximum, reference: Maximum) -> Interval | None:
+    """A maximum over its reference's, paired within blocks; None where no block has both."""
     if not maximum.cell.adaptive:
         return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps)
     half_each = (1 + CONFIDENCE) / 2

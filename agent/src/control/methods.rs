@@ -14,6 +14,7 @@ use super::streams::Streams;
 use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::{Counts, Responder};
 use crate::guest::residence::Residence;
+use crate::stress::Stress;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
 use crate::traffic::source::Source;
@@ -29,6 +30,7 @@ pub(super) struct Agent {
     responder: Slot<Responder>,
     requester: Slot<Requester>,
     pub(super) streams: Streams,
+    pub(super) stress: Slot<Stress>,
     residence: Slot<Residence>,
 }
 
@@ -61,6 +63,7 @@ impl Agent {
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
             streams: Streams::new(),
+            stress: Slot::new("stress"),
             residence: Slot::new("residence"),
         }
     }
@@ -202,6 +205,7 @@ impl Agent {
             "abort" => {
                 let Nothing {} = read_params(params)?;
                 self.calls.abort();
+                self.abort_stress();
                 now(Nothing {})
             }
             "shutdown" => {

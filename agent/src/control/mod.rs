@@ -12,6 +12,7 @@ mod server;
 mod slot;
 mod stream;
 mod streams;
+mod stress;
 mod terminal;
 
 pub use server::serve;

@@ -95,7 +95,7 @@ impl Agent {
                 drop(echo.take()?);
                 now(Nothing {})
             }
-            _ => Err(RpcError::unknown_method(method)),
+            _ => self.call_stress(method, params),
         }
     }
 }

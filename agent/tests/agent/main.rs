@@ -19,3 +19,4 @@ mod requests;
 mod residence;
 mod source;
 mod streams;
+mod stress;

@@ -45,6 +45,7 @@ def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:
     yield from taken_findings(measured, measured.far_cpus, "the far guest")
     yield from ledger_findings(measured)
     yield from guest_findings(measured)
+    yield from measured.beside.findings
 
 
 def _far_end(guest: int, flows: Flows) -> Iterator[Finding]:

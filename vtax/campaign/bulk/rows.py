@@ -32,7 +32,10 @@ def record(
     number, window_s = measured.trial, work.duration_s
     return TrialRecord(
         trial=trial,
-        flows=[row for guest, flows in guests for row in flow_rows(number, "victim", guest, flows, window_s)],
+        flows=[
+            *(row for guest, flows in guests for row in flow_rows(number, "victim", guest, flows, window_s)),
+            *measured.beside.flows,
+        ],
         series=[row for guest, flows in guests for row in series_rows(number, "victim", guest, flows)],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         environment=surroundings,

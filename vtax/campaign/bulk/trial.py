@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vtax.campaign.ends import EndsPath
-from vtax.campaign.observe import arm_cpus, observe, watch_cpus
+from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams
 from vtax.scenario import Bulk, Cell
@@ -55,7 +55,7 @@ def measure(
 ) -> Streamed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Streamed(trial, cell, datetime.now(UTC))
-    observe(path, measured, guests, lambda: _run(path, measured, emulated))
+    observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
     return measured
 
 
@@ -71,7 +71,7 @@ def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
         streams.connect(path.testbed.settings.mtu)
         together = all(sender.shares_clock for sender, _ in pairs)
         begin = time.monotonic() + (HEAD_START_S if together else 0.0)
-        arm_cpus(path, work, begin)
+        begin_window(path, work, begin)
         runs = streams.go(begin if together else None)
         measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
         told = [finish(work.warmup_s + work.duration_s + 10) for finish in runs]

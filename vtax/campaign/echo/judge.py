@@ -23,6 +23,7 @@ def _findings(measured: Echoed) -> Iterator[Finding]:
     yield from surroundings_findings(measured)
     yield from ledger_findings(measured)
     yield from guest_findings(measured)
+    yield from measured.beside.findings
 
 
 def _asker(measured: Echoed) -> Iterator[Finding]:

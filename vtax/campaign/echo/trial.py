@@ -7,7 +7,7 @@ from typing import Any
 
 from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.ends import End
-from vtax.campaign.observe import arm_cpus, observe, watch_cpus
+from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams, ask, phases
 from vtax.machine.agent import AgentError, AgentGone
@@ -46,7 +46,7 @@ def measure(
 ) -> Echoed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Echoed(trial, cell, datetime.now(UTC))
-    observe(path, measured, guests, lambda: _run(path, measured, emulated))
+    observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
     return measured
 
 
@@ -59,7 +59,7 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
         asker.call("echo.open", _way(asker, answerer, work, timeout_ms))
         streams.connect(path.testbed.settings.mtu)
         begin = time.monotonic() + HEAD_START_S
-        arm_cpus(path, work, begin)
+        begin_window(path, work, begin)
         runs = streams.go(begin)
         (asked,) = ask([(asker, "echo.go", phases(measured.trial, work, begin))])
         measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)

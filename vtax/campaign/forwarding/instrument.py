@@ -33,7 +33,8 @@ def _source(measured: Measured) -> Iterator[Finding]:
         yield Verdict.INVALID, "the source was aborted"
     if (thread := source.get("thread")) is not None:
         run_s = (source["end_ns"] - source["start_ns"]) / 1e9
-        share = thread["run_delay_ns"] / 1e9 / run_s
+        # What neighbours' frames take of this CPU is the instrument's own, and lowers the ceiling.
+        share = thread["run_delay_ns"] / 1e9 / run_s - measured.beside.source_share
         yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
     if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
         yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"

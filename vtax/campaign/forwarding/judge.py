@@ -10,6 +10,7 @@ from vtax.campaign.forwarding.uplink import UPLINK_LIMITED, Uplink, uplink_findi
 from vtax.campaign.guest import guest_findings
 from vtax.campaign.surroundings import surroundings_findings
 from vtax.campaign.verdict import Judgement, Verdict
+from vtax.testbed.neighbours import NEIGHBOURS_INGRESS
 
 OWN_CONTEXT_NS_PER_FRAME = 50
 """Less CPU time than this a frame in the ingress thread, and the frames were handled elsewhere."""
@@ -27,10 +28,11 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
             *uplink_findings(measured),
             *ledger_findings(measured),
             *guest_findings(measured),
+            *measured.beside.findings,
         ],
         key=lambda finding: -list(Verdict).index(finding[0]),
     )
-    per_stream = ceiling_fps / measured.cell.streams
+    per_stream = ceiling_fps * (1 - measured.beside.source_share) / measured.cell.streams
     limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
     marks = {mark for mark in limits if mark is not None}
     uplink = Uplink.of(measured)
@@ -57,6 +59,6 @@ def uut_context(measured: Measured) -> str | None:
     run_ns = sum(
         times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
         for name, times in after["threads"].items()
-        if name.startswith("ingress ")
+        if name.startswith("ingress ") and name not in NEIGHBOURS_INGRESS
     )
     return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"

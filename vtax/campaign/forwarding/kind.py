@@ -12,6 +12,7 @@ from vtax.campaign.forwarding.rows import headline, record
 from vtax.campaign.forwarding.trial import measure
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
+from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.inputs import InputError
@@ -61,7 +62,8 @@ class Kind:
         self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord
     ) -> ForwardingPath:
         """With NICs for the most streams of the plot, and a sink with room for the most captured frames."""
-        settings = settings_of(plot.cells[0], self._cpus)
+        first = plot.cells[0]
+        settings = settings_of(first, self._cpus)
         testbed = local_testbed(settings, max(cell.streams for cell in plot.cells), owned)
         works = [cell.forwarding for cell in plot.cells]
         return ForwardingPath(
@@ -70,6 +72,7 @@ class Kind:
             testbed,
             max(work.cpu_samples_hz for work in works),
             max(work.capture_frames for work in works),
+            neighbours_of(first, testbed, preset, owned),
         )
 
     def measure(

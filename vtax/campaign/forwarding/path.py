@@ -4,21 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.campaign.forwarding.captures import SNAP_BYTES
+from vtax.campaign.forwarding.passage import Passage
+from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.trails import Way, router_ways
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.local import LocalTestbed
 
-READY_FRAMES = 200
-READY_FPS = 1000
-READY_LIMIT_S = 10.0
 DROP_PLACES = 256
 """How many interfaces and reasons the drop meter tells apart."""
 DROPS_METERED_FPS = 100_000
 """More frames a second are not metered: each that the sink takes costs 48 ns, 0.5% of a CPU at this rate."""
-READY_TRIAL = 0xFFFFFFFF
-"""Trial number that readiness frames carry; trials count from 1."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +42,10 @@ class ForwardingPath(Path):
         testbed: LocalTestbed,
         samples_hz: int = 0,
         capture_frames: int = 0,
+        neighbours: Neighbours | None = None,
     ) -> None:
-        super().__init__(preset, config, testbed, testbed.settings.encapsulation.protocols, samples_hz)
+        protocols = testbed.settings.encapsulation.protocols
+        super().__init__(preset, config, testbed, protocols, samples_hz, neighbours)
         self._capture_frames = capture_frames
         self._opened_streams = 0
         self._metered: dict[int, str] = {}
@@ -54,8 +53,7 @@ class ForwardingPath(Path):
 
     def open(self) -> ForwardingFacts:
         """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
-        kind = self.preset.platform()
-        self.testbed.build(kind.port)
+        self.build()
         begun = self.testbed.uut.counters([])["at_s"]
         try:
             hello_s = self.start_guests()
@@ -72,7 +70,10 @@ class ForwardingPath(Path):
             no_drop_reasons = self._try_drop_meter()
             self.cpu_meter.open(self.testbed.sink, "sink")
             self.use_streams(len(self.testbed.streams))
-            self._wait_ready()
+            frame_bytes = self.testbed.settings.encapsulation.least_frame_bytes
+            passage = Passage(self.testbed.source, "source", self.testbed.sink, "sink")
+            passage.await_ready(frame_bytes, self.last_words)
+            self.neighbours.ready()
             self.set_egress()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
@@ -144,9 +145,7 @@ class ForwardingPath(Path):
 
     def _try_drop_meter(self) -> str | None:
         """Open the drop meter in all namespaces of the path; returns why not where that cannot be."""
-        self._metered = {
-            inode: name for host in self.testbed.hosts for name, inode in host.namespaces().items()
-        }
+        self._metered = {inode: name for host in self.hosts for name, inode in host.namespaces().items()}
         try:
             self._open_drop_meter()
         except AgentError as error:
@@ -162,45 +161,3 @@ class ForwardingPath(Path):
     def _close_drop_meter(self) -> None:
         self.testbed.sink.call("sink", "drops.close", {})
         self._metering = False
-
-    def _wait_ready(self) -> None:
-        """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""
-        deadline = self.testbed.uut.counters([])["at_s"] + READY_LIMIT_S
-        while True:
-            runs = self._probe()
-            short = {stream: run for stream, run in runs.items() if run < READY_FRAMES}
-            if not short:
-                return
-            if self.testbed.uut.counters([])["at_s"] > deadline:
-                lacking = ", ".join(f"stream {stream}: {run}" for stream, run in short.items())
-                raise PathFailed(
-                    f"no {READY_FRAMES} consecutive frames came through within {READY_LIMIT_S:g} s ({lacking})\n"
-                    f"{self.last_words()}"
-                )
-
-    def _probe(self) -> dict[int, int]:
-        duration_s = (READY_FRAMES + 10) / READY_FPS
-        frame_bytes = self.testbed.settings.encapsulation.least_frame_bytes
-        self.testbed.sink.call(
-            "sink", "sink.arm", {"trial": READY_TRIAL, "phase": "probe", "frame_bytes": frame_bytes}
-        )
-        sent = self.testbed.source.call(
-            "source",
-            "source.run",
-            {
-                "trial": READY_TRIAL,
-                "frame_bytes": frame_bytes,
-                "mechanism": "raw",
-                "intended_fps": READY_FPS,
-                "probe_fps": READY_FPS,
-                "phases": [{"phase": "probe", "duration_s": duration_s}],
-            },
-        )
-        expected = [
-            {"stream": stream["stream"], "frames": stream["phases"][0]["frames_sent"]}
-            for stream in sent["streams"]
-        ]
-        got: dict[str, Any] = self.testbed.sink.call(
-            "sink", "sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500}
-        )
-        return {stream["stream"]: stream["longest_run"] for stream in got["streams"]}

@@ -9,7 +9,7 @@ from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.limits import offered_fps
 from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
-from vtax.campaign.trial_rows import traced_columns
+from vtax.campaign.trial_rows import Role, traced_columns
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 from vtax.units import goodput_mbps, mbps
@@ -34,6 +34,7 @@ def record(
         "platform": measured.cell.platform,
         "streams": measured.cell.streams,
         "guests": measured.cell.testbed.guests,
+        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
         "frame_bytes": None if work.mix else work.frame_bytes,
         "frame_mix": work.mix,
         "intended_mbps": work.intended_mbps,
@@ -55,10 +56,14 @@ def record(
     if not complete:
         return TrialRecord(trial=trial, flows=[], cpu=[], hops=[], latency=[], environment=surroundings)
     sunk = {stream["stream"]: stream for stream in measured.sink["streams"]}
-    flows = [_flow(measured, stream, sunk[stream["stream"]]) for stream in measured.source["streams"]]
+    shared = measured.cell.testbed.is_shared
+    flows = [
+        flow_row(measured, stream, sunk[stream["stream"]], "victim", stream["stream"] if shared else 0)
+        for stream in measured.source["streams"]
+    ]
     return TrialRecord(
         trial=trial,
-        flows=flows,
+        flows=[*flows, *measured.beside.flows],
         cpu=[
             *_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
             *ledger_rows(measured, environment),
@@ -91,7 +96,10 @@ def headline(measured: Measured) -> str:
     return f"received {mbps(received / measured.window_s, mean_bytes):.1f} of {offered:.1f} Mbit/s, lost {lost:.2f}%"
 
 
-def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
+def flow_row(
+    measured: Measured, source: dict[str, Any], sink: dict[str, Any], role: Role, guest: int
+) -> dict[str, Any]:
+    """A row of `flows`, by what source and sink say of one stream."""
     work = measured.work
     phase = measured.phase(source)
     sent, received = phase["frames_sent"], sink["received"]
@@ -100,8 +108,8 @@ def _flow(measured: Measured, source: dict[str, Any], sink: dict[str, Any]) -> d
     received_bytes = sink["received_bytes"] / max(received, 1)
     return {
         "trial_id": measured.trial,
-        "role": "victim",
-        "guest": source["stream"] if measured.cell.testbed.is_shared else 0,
+        "role": role,
+        "guest": guest,
         "stream": source["stream"],
         "intended_mbps": work.intended_mbps,
         "offered_mbps": mbps(offered, sent_bytes),

@@ -6,17 +6,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from pyroute2.netlink.exceptions import NetlinkError
-
 from vtax.campaign.forwarding.captures import captured_frames
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.guest import called
+from vtax.campaign.observe import begin_window, observe
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.tracing import tracing
-from vtax.machine.agent import AgentError, AgentGone
+from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Forwarding
-from vtax.testbed.guest import GUEST
+from vtax.testbed.guest import GUEST, NEIGHBOUR
 
 QUIET_MS = 200
 QUIET_EMULATED_MS = 500
@@ -29,8 +28,6 @@ PROBES_PER_S_SHARED_FLOOD = 0.1
 """As good as none: they come on top of a link that is full, and would overfill the uplink behind it."""
 SOURCE_PATIENCE_S = 10
 """How much longer than its phases a source may take."""
-SAMPLE_INSET_S = 0.03
-"""CPU samples lie this far inside the measured window: the controller learns its exact bounds only afterwards."""
 
 
 @dataclass
@@ -106,6 +103,22 @@ def probe_interval(work: Forwarding) -> int:
     return max(1, math.floor(work.intended_fps / PROBES_PER_S_PACED + 0.5))
 
 
+def as_run(trial: int, work: Forwarding, mechanism: str, probe_fps: float | None = None) -> dict[str, Any]:
+    """Parameters of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
+    return {
+        "trial": trial,
+        "frame_bytes": work.lengths.as_json(),
+        "flows": work.flows,
+        "mechanism": mechanism,
+        "intended_fps": work.intended_fps,
+        "probe_fps": probe_fps or (PROBES_PER_S_FLOOD if work.intended_fps is None else PROBES_PER_S_PACED),
+        "phases": [
+            *([{"phase": "warmup", "duration_s": work.warmup_s}] if work.warmup_s else []),
+            {"phase": "measure", "duration_s": work.duration_s},
+        ],
+    }
+
+
 def measure(
     path: ForwardingPath,
     cell: Cell,
@@ -119,24 +132,19 @@ def measure(
 
     Never raises for what agents do: that is in `failure`.
     """
-    begun, work = time.monotonic(), cell.forwarding
+    work = cell.forwarding
     measured = Measured(trial, cell, datetime.now(UTC), mechanism=mechanism, egress_words=path.egress_words)
-    try:
+
+    def run() -> None:
         path.use_streams(cell.streams)
-        surroundings, owners = path.surroundings(), path.owners()
         with tracing(path.testbed.sink, "sink", work, path.ways, "stamp") as tracer:
             # Stamps tell the frames of the measurement: the window only has to hold them.
             tracer.arm(0.0, work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
             _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
             measured.traced = tracer.read()
-        measured.surroundings = (surroundings, path.surroundings())
-        measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
-        after = path.guest_states()
-        measured.guests = {name: (before, after[name]) for name, before in guests.items()}
-        measured.failure = _failure_of(measured)
-    except (AgentGone, AgentError, NetlinkError, OSError) as error:
-        measured.failure = str(error) or type(error).__name__
-    measured.wall_s = time.monotonic() - begun
+
+    observe(path, measured, guests, run, emulated=emulated)
+    measured.failure = measured.failure or _failure_of(measured)
     return measured
 
 
@@ -147,7 +155,11 @@ def _failure_of(measured: Measured) -> str | None:
             return f"the agent inside {called(name)} {after['reason']}"
     if measured.interfaces is not None:
         before, after = measured.interfaces
-        gone = sorted(name for name in before.keys() - after.keys() if not name.startswith(f"uut/{GUEST}"))
+        gone = sorted(
+            name
+            for name in before.keys() - after.keys()
+            if not name.startswith((f"uut/{GUEST}", f"uut/{NEIGHBOUR}"))
+        )
         if gone:
             return f"somebody took interfaces away: {', '.join(gone)}"
     return None
@@ -166,27 +178,14 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     path.meter_drops(None if intended is None else intended * cell.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
     interfaces_before, drops_before = path.interface_counters(), path.dropped()
-    path.cpu_meter.arm(work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
+    begin_window(path, work, time.monotonic())
     ticket = testbed.source.begin(
-        "source",
-        "source.run",
-        {
-            "trial": measured.trial,
-            "frame_bytes": work.lengths.as_json(),
-            "flows": work.flows,
-            "mechanism": measured.mechanism,
-            "intended_fps": intended,
-            "probe_fps": probes_per_s(cell),
-            "phases": [
-                *([{"phase": "warmup", "duration_s": work.warmup_s}] if work.warmup_s else []),
-                {"phase": "measure", "duration_s": work.duration_s},
-            ],
-        },
+        "source", "source.run", as_run(measured.trial, work, measured.mechanism, probes_per_s(cell))
     )
     went = time.monotonic()
-    _sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
+    sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
     first = testbed.uut.counters(path.uut_cpus)
-    _sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
+    sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
     measured.cpu = (first, testbed.uut.counters(path.uut_cpus))
     measured.source = testbed.source.finish(
         ticket, timeout_s=work.warmup_s + work.duration_s + SOURCE_PATIENCE_S
@@ -208,8 +207,3 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     measured.interfaces = (interfaces_before, path.interface_counters())
     if drops_before is not None and (drops_after := path.dropped()) is not None:
         measured.drops = (drops_before, drops_after)
-
-
-def _sleep_until(moment: float) -> None:
-    """Sleep until a moment of the monotonic clock: nothing crosses a control stream meanwhile."""
-    time.sleep(max(0.0, moment - time.monotonic()))

@@ -21,3 +21,4 @@ def _findings(measured: Exchanged) -> Iterator[Finding]:
     yield from taken_findings(measured, measured.far_cpus, "who asks")
     yield from ledger_findings(measured)
     yield from guest_findings(measured)
+    yield from measured.beside.findings

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
+from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.requests.trial import Exchanged
-from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
+from vtax.campaign.round_trip_rows import histogram_row
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.trails import Way
 from vtax.campaign.trial_rows import trial_row
@@ -37,7 +38,7 @@ def record(
     numbered = list(enumerate(measured.tallies))
     return TrialRecord(
         trial=trial,
-        flows=[_flow(measured, guest, tally) for guest, tally in numbered],
+        flows=[*(_flow(measured, guest, tally) for guest, tally in numbered), *measured.beside.flows],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
         latency=[row for guest, tally in numbered for row in _histograms(measured.trial, guest, tally)],
         stages=[*stage_rows(measured), *_unattributed(measured)],
@@ -60,23 +61,9 @@ def headline(measured: Exchanged) -> str:
 
 
 def _flow(measured: Exchanged, guest: int, tally: dict[str, Any]) -> dict[str, Any]:
-    """The row of a guest's requests. Quantiles are over all that were sent: a failed one is later than every other."""
-    times, answered, failed = measured.times(tally), tally["transactions"], tally["failed"]
-    distribution = distribution_of(times, failed)
-    return {
-        "trial_id": measured.trial,
-        "role": "victim",
-        "guest": guest,
-        "stream": 0,
-        "transactions": answered,
-        "failed": failed,
-        "loss_ratio": failed / (answered + failed) if answered + failed else None,
-        "retransmissions": tally["retransmissions"],
-        "probes_sent": answered + failed,
-        **time_columns(times, distribution),
-        "latency_deviation_ns": distribution.deviation,
-        "duration_s": measured.work.duration_s,
-    }
+    """The row of a guest's requests."""
+    times = measured.times(tally)
+    return exchange_row(measured.trial, "victim", guest, tally, times, measured.work.duration_s)
 
 
 def _histograms(trial: int, guest: int, tally: dict[str, Any]) -> Iterator[dict[str, Any]]:

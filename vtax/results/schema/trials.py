@@ -77,6 +77,12 @@ TRIALS: Final = Table(
         Column(
             "uut_context", STRING, "", "whose CPU context forwards: own (the UUT's) or sender (the source's)"
         ),
+        Column(
+            "neighbour_maximum_mbps",
+            DOUBLE,
+            "Mbit/s",
+            "what each neighbour that forwards can in the mean, with the guest idle, layer 1; null for all else",
+        ),
         Column("mechanism", STRING, "", "how frames enter the link: raw, gso or af_xdp"),
         Column("ceiling_fps", DOUBLE, "frames/s", "calibrated limit of the mechanism, all streams together"),
         Column(

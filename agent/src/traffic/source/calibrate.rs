@@ -108,6 +108,7 @@ impl CalibrateParams {
             mechanism,
             intended_fps: (self.load == Kind::Paced).then_some(GREATEST_FPS),
             probe_fps: PROBE_FPS,
+            shares_cpu: false,
             phases: vec![
                 phase(Phase::Warmup, WARMUP_S),
                 phase(Phase::Measure, MEASURE_S),

@@ -125,7 +125,8 @@ impl Source {
         let probe_fps = params.probe_fps;
         match pace {
             Pace::Intended { fps } => {
-                Box::new(Paced::new(feeds, fps, &params.frame_bytes, probe_fps))
+                let paced = Paced::new(feeds, fps, &params.frame_bytes, probe_fps);
+                Box::new(paced.sharing_cpu(params.shares_cpu))
             }
             Pace::Unlimited if devices.is_empty() => Box::new(Flood::new(feeds, probes, probe_fps)),
             Pace::Unlimited => {

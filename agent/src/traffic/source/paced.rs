@@ -1,20 +1,25 @@
 //! # Paced: every frame at its time
 //!
-//! One busy-waiting thread serves all streams from one schedule. Frames go one by one. A stream that is behind its schedule
-//! catches up in short bursts, whose length is counted: a rate at which frames are due faster than the interface takes them one by
-//! one is sent so.
+//! One busy-waiting thread serves all streams from one schedule; on a CPU that it shares, it sleeps for moments. Frames go one by
+//! one. A stream that is behind its schedule catches up in short bursts, whose length is counted: a rate at which frames are due
+//! faster than the interface takes them one by one is sent so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
 
 use super::feed::Feed;
 use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
 use super::schedule::{Schedule, probe_interval};
 use crate::Error;
-use crate::traffic::clock::now_ns;
+use crate::cpu::preempt_ordinary_threads;
+use crate::traffic::clock::{now_ns, sleep_until};
 use crate::traffic::lengths::Lengths;
 
 /// Most frames sent at once.
 const BURST: usize = 4;
+/// How long a thread that shares its CPU sleeps at once: what is due meanwhile fits any ring.
+const REST_NS: u64 = 50_000;
 
 pub(super) struct Paced<'a> {
     feeds: Vec<Feed<'a>>,
@@ -23,6 +28,7 @@ pub(super) struct Paced<'a> {
     lengths: Lengths,
     /// One frame in so many is a probe.
     probe_interval: u64,
+    shares_cpu: bool,
     lags: TimeHistogram,
     gap_errors: TimeHistogram,
 }
@@ -39,14 +45,24 @@ impl<'a> Paced<'a> {
             intended_fps,
             lengths: lengths.clone(),
             probe_interval: probe_interval(intended_fps, probe_fps),
+            shares_cpu: false,
             lags: TimeHistogram::new(),
             gap_errors: TimeHistogram::new(),
         }
+    }
+
+    /// The same on a CPU that others have as well, or not.
+    pub(super) fn sharing_cpu(self, shares_cpu: bool) -> Self {
+        Self { shares_cpu, ..self }
     }
 }
 
 impl Load for Paced<'_> {
     fn send_phase(&mut self, window: &mut Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
+        if self.shares_cpu {
+            preempt_ordinary_threads()
+                .context("cannot raise the priority of the source's thread; grant CAP_SYS_NICE")?;
+        }
         let schedule = Schedule::new(
             window.start_ns,
             self.intended_fps,
@@ -60,6 +76,7 @@ impl Load for Paced<'_> {
             feed.begin(window.phase);
         }
         'phase: while !abort.load(Ordering::Relaxed) {
+            let mut sent = 0;
             for (stream, feed) in self.feeds.iter_mut().enumerate() {
                 let now = now_ns();
                 if now >= window.end_ns {
@@ -72,6 +89,7 @@ impl Load for Paced<'_> {
                 let first = feed.next();
                 let count = stamp_due(feed, now, window.end_ns, self.probe_interval, due_ns);
                 let done = feed.send(count)?;
+                sent += done;
                 for slot in 0..done {
                     let (number, departed) = (first + slot as u64, feed.time_ns(slot));
                     self.lags.record(departed - due_ns(number));
@@ -80,6 +98,9 @@ impl Load for Paced<'_> {
                             .record(schedule.gap_error_ns(number, departed - before));
                     }
                 }
+            }
+            if self.shares_cpu && sent == 0 {
+                sleep_until(window.end_ns.min(now_ns() + REST_NS));
             }
         }
         Ok(self.feeds.iter_mut().map(Feed::end).collect())

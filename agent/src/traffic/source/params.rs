@@ -110,6 +110,10 @@ pub(crate) struct RunParams {
     pub(super) intended_fps: Option<f64>,
     /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
     pub(super) probe_fps: f64,
+    /// Whether others have the CPU as well: the thread of a paced load sleeps while nothing is due, and preempts them when
+    /// something is.
+    #[serde(default)]
+    pub(super) shares_cpu: bool,
     pub(super) phases: Vec<PhaseParams>,
 }
 
@@ -158,6 +162,10 @@ impl RunParams {
             Some(fps) => {
                 self.check_rate(fps)?;
                 Ok(Pace::Intended { fps })
+            }
+            None if self.shares_cpu => {
+                let problem = "a flood never sleeps; give intended_fps or leave this out";
+                Err(Error::params("shares_cpu", problem))
             }
             None => Ok(Pace::Unlimited),
         }
@@ -233,6 +241,10 @@ mod tests {
             (json!({"intended_fps": 0.0}), "intended_fps: 0"),
             (json!({"intended_fps": 1e8}), "intended_fps:"),
             (json!({"probe_fps": -1.0}), "probe_fps: -1"),
+            (
+                json!({"shares_cpu": true, "intended_fps": null}),
+                "shares_cpu: a flood",
+            ),
             (json!({"phases": []}), "phases:"),
             (
                 json!({"phases": [{"phase": "warmup", "duration_s": 0.0}]}),

@@ -1,0 +1,91 @@
+"""Requests and answers between two ends: a connection of a trial's own, one request under way at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.campaign.ends import End
+from vtax.campaign.streams import ask
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.scenario import Requests
+
+PORT = 5001
+SHORT_BYTES = 20
+"""A request of fewer has no room to tell its length."""
+TIMEOUT_MS = 2000
+TIMEOUT_EMULATED_MS = 10_000
+"""An answer that takes longer is none."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The requests of a trial."""
+
+    asker: End
+    answerer: End
+    work: Requests
+    trial: int
+    timeout_ms: int
+
+    def open(self) -> None:
+        """Listen, and make ready to ask."""
+        self.answerer.call("responder.open", self._listening)
+        self.asker.call("requester.open", self._asking)
+
+    def go(self) -> Callable[[], Any]:
+        """Ask through warm-up and window; the result waits for the end of that."""
+        work = self.work
+        go = {
+            "trial": self.trial,
+            "warmup_s": work.warmup_s or None,
+            "duration_s": work.duration_s,
+            "transactions": None,
+        }
+        (asked,) = ask([(self.asker, "requester.go", go)])
+        # It connects first, and its last request may wait for its answer in vain.
+        patience_s = work.warmup_s + work.duration_s + 2 * self.timeout_ms / 1000 + 10
+        return lambda: asked(patience_s)
+
+    def collect(self) -> dict[str, Any]:
+        """What came of them."""
+        tally: dict[str, Any] = self.asker.call("requester.collect", {})
+        return tally
+
+    def close(self) -> None:
+        """An end that never opened says so, and is passed over; so is an agent that is gone."""
+        for end, role in ((self.asker, "requester"), (self.answerer, "responder")):
+            try:
+                end.call(f"{role}.close", {})
+            except (AgentError, AgentGone):
+                continue
+
+    @property
+    def _listening(self) -> dict[str, Any]:
+        work = self.work
+        return {
+            **self.answerer.place,
+            "protocol": work.transport,
+            "address": self.answerer.address,
+            "port": PORT,
+            "response_bytes": self._response_bytes,
+            "short_message_bytes": work.message_bytes if work.message_bytes < SHORT_BYTES else None,
+            "options": work.options,
+        }
+
+    @property
+    def _asking(self) -> dict[str, Any]:
+        work = self.work
+        return {
+            **self.asker.echo_to(self.answerer),
+            "protocol": work.transport,
+            "port": PORT,
+            "message_bytes": work.message_bytes,
+            "response_bytes": self._response_bytes,
+            "rps": work.requests_per_s if work.loop == "open" else None,
+            "timeout_ms": self.timeout_ms,
+            "options": work.options,
+        }
+
+    @property
+    def _response_bytes(self) -> int | str:
+        return "equal" if self.work.response_bytes is None else self.work.response_bytes

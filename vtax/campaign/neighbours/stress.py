@@ -1,0 +1,69 @@
+"""Neighbours that load their CPU, or CPU and memory, as `stress` does in schlosser2011 (section 3.4)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.campaign.neighbours.base import Beside, Neighbours, Turn, call, close_all
+from vtax.campaign.verdict import Finding, Verdict
+from vtax.machine.agent import AgentGone
+from vtax.testbed.guest import GuestSpec
+from vtax.testbed.neighbours import NeighbourSite
+
+MEMORY_BYTES = 256 << 20
+"""What a memory worker takes, writes and gives back: the default of `stress`."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many workers of each kind a neighbour has, and the memory that it needs for them."""
+
+    cpu_workers: int
+    memory_workers: int
+    guest_bytes: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Parameters of `stress.open`."""
+        return {
+            "cpu_workers": self.cpu_workers,
+            "memory_workers": self.memory_workers,
+            "memory_bytes": MEMORY_BYTES,
+        }
+
+
+LOADS = {"light": Load(1, 0), "heavy": Load(8, 4, 1536 << 20)}
+"""By the behaviour's name."""
+
+
+class Stress(Neighbours):
+    """They are at work from before a trial until after it."""
+
+    def __init__(self, site: NeighbourSite, load: Load) -> None:
+        super().__init__(site)
+        self._load = load
+
+    def open(self, turn: Turn) -> None:
+        """Have all of them work."""
+        for guest in self.guests:
+            call(guest, "stress.open", self._load.as_json())
+            call(guest, "stress.go", {})
+
+    def collect(self) -> Beside:
+        """Have all of them rest."""
+        return Beside(findings=[finding for guest in self.guests for finding in _collected(guest)])
+
+    def close(self) -> None:
+        """No worker is left."""
+        close_all(self.guests, "stress.close")
+
+
+def _collected(guest: GuestSpec) -> Iterator[Finding]:
+    try:
+        told = call(guest, "stress.collect", {})
+    except AgentGone:
+        return  # how it stands tells why
+    if told["aborted"]:
+        yield Verdict.INVALID, f"the load of {guest.name} was aborted"
+    for worker in told["workers"]:
+        if worker["problem"]:
+            yield Verdict.INVALID, f"a {worker['kind']} worker of {guest.name} gave up: {worker['problem']}"

@@ -1,0 +1,135 @@
+"""Neighbours that talk to far ends of their own: streams of TCP in bulk, or requests (oljira2016, III.D)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from vtax.campaign.ends import End, await_echoes, far_end, guest_end
+from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
+from vtax.campaign.exchange_rows import exchange_row
+from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
+from vtax.campaign.stream_findings import stream_findings
+from vtax.campaign.stream_rows import flow_rows
+from vtax.campaign.streams import Streams
+from vtax.campaign.verdict import Finding, Verdict
+from vtax.machine.agent import AgentGone
+from vtax.scenario import Bulk, Requests
+from vtax.testbed.guest import NEIGHBOUR
+from vtax.testbed.neighbours import FAR_AGENT, NeighbourSite
+
+REQUEST_BYTES = 64
+"""Length of the neighbours' requests and answers."""
+
+
+class Talk(Neighbours):
+    """Each neighbour is an end, and has one."""
+
+    site: NeighbourSite
+
+    def __init__(self, site: NeighbourSite, *, own_kernel: bool, far_cpu: int, mtu: int) -> None:
+        super().__init__(site)
+        self._own_kernel, self._far_cpu, self.mtu = own_kernel, far_cpu, mtu
+        self.ends: list[tuple[End, End]] = []
+        """Far end and neighbour."""
+
+    def ready(self) -> None:
+        """Wait until every neighbour answers its far end."""
+        self.ends = [self._pair(number) for number in range(len(self.guests))]
+        for far, near in self.ends:
+            await_echoes(far, near, lambda: "")
+
+    def _pair(self, number: int) -> tuple[End, End]:
+        site, stream = self.site, self.site.streams[number]
+        agent = f"{FAR_AGENT} {number}"
+        configuration, interface = site.far_configuration(stream), site.far_interface(stream)
+        far = far_end(site.far, agent, configuration, interface, stream.source_ip, self._far_cpu)
+        return far, guest_end(self.guests[number], stream.uut_in_ip, own_kernel=self._own_kernel)
+
+
+class InBulk(Talk):
+    """Each sends a stream of TCP as fast as it goes."""
+
+    _streams: Streams | None = None
+    _turn: Turn
+    _runs: list[Callable[[float], Any]]
+
+    def open(self, turn: Turn) -> None:
+        """Connect all."""
+        given = turn.cell.workload
+        work = Bulk(kind="bulk", warmup_s=given.warmup_s, duration_s=given.duration_s)
+        self._turn, self._streams = turn, Streams([(near, far) for far, near in self.ends], work, turn.trial)
+        self._streams.connect(self.mtu)
+
+    def go(self, begin: float) -> None:
+        """Send, all who share the host's clock from the same moment on."""
+        assert self._streams is not None  # noqa: S101 - opened before
+        together = all(near.shares_clock for _, near in self.ends)
+        self._runs = self._streams.go(begin if together else None)
+
+    def collect(self) -> Beside:
+        """What came of each stream."""
+        assert self._streams is not None  # noqa: S101 - opened before
+        work = self._streams.work
+        try:
+            told = [finish(work.warmup_s + work.duration_s + 10) for finish in self._runs]
+            found = self._streams.collect(told, emulated=self._turn.emulated)
+        except AgentGone as gone:
+            return Beside(findings=[(Verdict.INVALID, f"the neighbours' streams ended: {gone}")])
+        rows, findings = [], []
+        for number, flows in enumerate(found):
+            rows += flow_rows(self._turn.trial, "neighbour", number, flows, work.duration_s)
+            findings += [
+                (verdict, f"{NEIGHBOUR}s: {words}") for verdict, words in stream_findings(number, flows)
+            ]
+        return Beside(rows, findings)
+
+    def close(self) -> None:
+        """Take back what is unsent."""
+        streams, self._streams = self._streams, None
+        if streams is not None:
+            streams.close()
+
+
+class InRequests(Talk):
+    """Each answers requests of 64 bytes, one after the other as fast as answers come."""
+
+    _exchanges: tuple[Exchange, ...] = ()
+    _turn: Turn
+    _runs: list[Callable[[], Any]]
+
+    def open(self, turn: Turn) -> None:
+        """Listen everywhere."""
+        given = turn.cell.workload
+        work = Requests(
+            kind="requests",
+            message_bytes=REQUEST_BYTES,
+            warmup_s=given.warmup_s,
+            duration_s=given.duration_s,
+        )
+        timeout_ms = TIMEOUT_EMULATED_MS if turn.emulated else TIMEOUT_MS
+        self._turn = turn
+        self._exchanges = tuple(Exchange(far, near, work, turn.trial, timeout_ms) for far, near in self.ends)
+        for exchange in self._exchanges:
+            exchange.open()
+
+    def go(self, begin: float) -> None:
+        """Ask from now on."""
+        self._runs = [exchange.go() for exchange in self._exchanges]
+
+    def collect(self) -> Beside:
+        """The response times of each."""
+        rows: list[dict[str, Any]] = []
+        findings: list[Finding] = []
+        for number, (run, exchange) in enumerate(zip(self._runs, self._exchanges, strict=True)):
+            if run()["aborted"]:
+                findings.append((Verdict.INVALID, f"the requests of {NEIGHBOUR}{number} were aborted"))
+            tally, duration_s = exchange.collect(), exchange.work.duration_s
+            rows.append(
+                exchange_row(self._turn.trial, "neighbour", number, tally, tally["latency"], duration_s)
+            )
+        return Beside(rows, findings)
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        exchanges, self._exchanges = self._exchanges, ()
+        for exchange in exchanges:
+            exchange.close()

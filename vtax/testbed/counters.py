@@ -1,0 +1,51 @@
+"""What the interfaces of a namespace have counted."""
+
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from vtax.machine.namespace import Namespace
+
+TC_H_ROOT = 0xFFFFFFFF
+
+
+def interface_counters(namespace: Namespace) -> dict[str, dict[str, Any]]:
+    """Totals of every interface: frames received, sent, and dropped on their way in, out, and in its queue.
+
+    `held_back` counts how often its queue found that the far ring had no room (requeues of the root qdisc), and
+    `kind` is what `ip -d link` calls it.
+    """
+
+    def read(ip: IPRoute) -> tuple[list[Any], list[Any]]:
+        return list(ip.get_links()), list(ip.get_qdiscs())
+
+    links, qdiscs = namespace.netlink(read)
+    queues = {qdisc["index"]: _queue(qdisc) for qdisc in qdiscs if qdisc["parent"] == TC_H_ROOT}
+    return {
+        name: {
+            "name": name,
+            "kind": link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND"),
+            **_frames(link.get_attr("IFLA_STATS64")),
+            **queues.get(link["index"], _queue(None)),
+        }
+        for link in links
+        if (name := link.get_attr("IFLA_IFNAME")) != "lo"
+    }
+
+
+def _queue(qdisc: Any) -> dict[str, int]:
+    statistics = qdisc.get_attr("TCA_STATS2") if qdisc is not None else None
+    queue = statistics.get_attr("TCA_STATS_QUEUE") if statistics else None
+    return {
+        "dropped_queue": int(queue["drops"]) if queue else 0,
+        "held_back": int(queue["requeues"]) if queue else 0,
+    }
+
+
+def _frames(stats: dict[str, int]) -> dict[str, int]:
+    return {
+        "received": stats["rx_packets"],
+        "sent": stats["tx_packets"],
+        "dropped_in": stats["rx_dropped"] + stats["rx_missed_errors"],
+        "dropped_out": stats["tx_dropped"],
+    }

@@ -1,0 +1,84 @@
+"""A stream's own pair of links: source -> a host, through a guest of it -> sink, no interface shared."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.testbed.guest import interface_towards_sink, interface_towards_source, nic
+from vtax.testbed.host import Host
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, shape_host, tag_inside
+from vtax.testbed.settings import LocalSettings
+
+
+@dataclass(frozen=True)
+class StreamLinks:
+    """The links of one stream; interfaces and ports have its number in their names."""
+
+    settings: LocalSettings
+    stream: StreamAddresses
+    source: Host
+    through: Host
+    sink: Host
+    talks: bool = False
+    """Whether source and guest talk to each other, as hosts do, instead of frames passing through."""
+
+    @property
+    def nics(self) -> list[dict[str, Any]]:
+        """The guest's NICs, one in and one out, as Host.start_guest takes them."""
+        number = self.stream.stream
+        return [
+            nic(self.settings, self.stream.uut_in_mac, f"port-in{number}"),
+            nic(self.settings, self.stream.uut_out_mac, f"port-out{number}"),
+        ]
+
+    @property
+    def interfaces(self) -> list[dict[str, Any]]:
+        """The same as `guest.configure` takes them."""
+        return [
+            interface_towards_source(self.settings, self.stream, self.stream.uut_in_mac),
+            interface_towards_sink(self.settings, self.stream, self.stream.uut_out_mac),
+        ]
+
+    @property
+    def at_source(self) -> dict[str, Any]:
+        """The stream as `source.open` takes it."""
+        stream, vlan = self.stream, self.settings.encapsulation.vlan
+        return as_source_takes_it(stream, f"src{stream.stream}", stream.uut_in_mac, vlan)
+
+    @property
+    def at_sink(self) -> dict[str, Any]:
+        """The stream as `sink.open` takes it."""
+        return {"stream": self.stream.stream, "interface": f"snk{self.stream.stream}"}
+
+    @property
+    def entry(self) -> str:
+        """The interface that frames enter the host by."""
+        return f"in{self.stream.stream}"
+
+    def lay(self, port_kind: str) -> None:
+        """Make links and ports; what enters the host gets a context of its own."""
+        stream, number, wire = self.stream, self.stream.stream, port_kind == "wire"
+        source = LinkEnd(self.source.namespace, f"src{number}", stream.source_mac)
+        sink = LinkEnd(self.sink.namespace, f"snk{number}", stream.sink_mac)
+        into = LinkEnd(self.through.namespace, self.entry, stream.uut_in_mac if wire else stream.end_mac(0))
+        out = LinkEnd(
+            self.through.namespace, f"out{number}", stream.uut_out_mac if wire else stream.end_mac(1)
+        )
+        make_link(source, into, self.settings.mtu)
+        make_link(out, sink, self.settings.mtu)
+        self._shape(source, into)
+        tag_inside(out)
+        self.through.give_ingress_context(into.interface)
+        for side, end, far_mac in (("in", into, stream.source_mac), ("out", out, stream.sink_mac)):
+            near = {"interface": end.interface, "mac": end.mac}
+            cap = self.settings.cap([f"ether dst {far_mac}"])
+            self.through.open_port(f"port-{side}{number}", port_kind, near, [far_mac], cap)
+
+    def _shape(self, source: LinkEnd, into: LinkEnd) -> None:
+        link_mbps, flow_control, mtu = self.settings.link_mbps, self.settings.flow_control, self.settings.mtu
+        if not self.talks:
+            complete_frames(source)
+            shape(source, link_mbps, flow_control)
+            return
+        for end in (source, into):
+            shape_host(end, link_mbps, flow_control, mtu)

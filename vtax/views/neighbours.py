@@ -1,0 +1,107 @@
+"""What neighbours were offered and received, and what the repeated paper prints of that and of their effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.results import Result
+from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.paper import printed_rows
+from vtax.views.recorded import recorded_cells
+
+# The mean over the neighbours, which all do the same.
+_BLOCKS = """
+WITH flow AS (
+    SELECT trial_id, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS received_mbps,
+           avg(goodput_mbps) AS goodput_mbps, avg(latency_mean_ns) AS latency_mean_ns
+    FROM flows WHERE role = 'neighbour' GROUP BY trial_id
+)
+SELECT cell, block, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS received_mbps,
+       avg(goodput_mbps) AS goodput_mbps, avg(latency_mean_ns) AS latency_mean_ns,
+       avg(neighbour_maximum_mbps) AS maximum_mbps
+FROM trials JOIN flow USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL ORDER BY block
+"""
+_MEANS = ("offered_mbps", "received_mbps", "goodput_mbps", "latency_mean_ns", "maximum_mbps")
+
+
+@dataclass(frozen=True)
+class NeighbourLoad:
+    """What each neighbour of a cell did in the mean; None is what its kind of traffic does not tell."""
+
+    platform: str
+    cell: str
+    offered_mbps: Estimate | None
+    received_mbps: Estimate | None
+    goodput_mbps: Estimate | None
+    latency_mean_ns: Estimate | None
+    maximum_mbps: Estimate | None
+    left_out: float
+
+
+@dataclass(frozen=True)
+class PublishedStress:
+    """The change of the maximum by a neighbour's load, as a paper prints it of its own hardware."""
+
+    setup: str
+    frame_bytes: str
+    neighbour: str
+    change_percent: str
+    hardware: str
+    section: str
+    source: str
+
+
+@dataclass(frozen=True)
+class PublishedTraffic:
+    """What a neighbour was offered and received, likewise."""
+
+    setup: str
+    frame_bytes: str
+    load_percent: str
+    offered_mbps: str
+    received_mbps: str
+    hardware: str
+    section: str
+    source: str
+
+
+def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourLoad]:
+    """A row a cell whose neighbours sent or answered anything, by platform."""
+    blocks: dict[str, list[dict[str, Any]]] = {}
+    for row in result.query(_BLOCKS).to_pylist():
+        blocks.setdefault(row["cell"], []).append(row)
+    rank = {name: position for position, name in enumerate(platforms)}
+    found = []
+    for cell in recorded_cells(result):
+        values = {
+            name: [block[name] for block in blocks.get(cell.key, ()) if block[name] is not None]
+            for name in _MEANS
+        }
+        if any(values.values()):
+            means = {
+                name: mean_estimate(known, cell.left_out) if known else None for name, known in values.items()
+            }
+            words = cell.key.removeprefix(f"platform={cell.platform}").strip() or "all"
+            found.append(NeighbourLoad(cell.platform, words, **means, left_out=cell.left_out))
+    return sorted(found, key=lambda row: rank[row.platform])
+
+
+def published_stress(scenario: Mapping[str, Any]) -> list[PublishedStress]:
+    """What the scenario's source prints, where neighbours are stressed, in the file's order."""
+    if not {"light", "heavy"} & {*_behaviours(scenario)}:
+        return []
+    return [PublishedStress(**row) for row in printed_rows(scenario, "neighbour-stress.csv")]
+
+
+def published_traffic(scenario: Mapping[str, Any]) -> list[PublishedTraffic]:
+    """The same where neighbours forward."""
+    if "forward" not in _behaviours(scenario):
+        return []
+    return [PublishedTraffic(**row) for row in printed_rows(scenario, "neighbour-traffic.csv")]
+
+
+def _behaviours(scenario: Mapping[str, Any]) -> list[str]:
+    factors, testbed = scenario.get("factors") or {}, scenario.get("testbed") or {}
+    return [*factors.get("neighbours", ()), testbed.get("neighbours", "none")]
