@@ -1,7 +1,7 @@
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
-# make validate: known taxes, other tools, undisturbed trials and simulated campaigns; writes docs/validation.md.
+# make validate: known taxes, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

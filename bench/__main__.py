@@ -16,10 +16,13 @@ PARTS = (
     "forwarding",
     "pacing",
     "sink_cost",
+    "stage_cost",
     "request_response",
+    "relay_ring",
     "streams",
     "idle",
     "search_cost",
+    "artifacts",
 )
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"

@@ -18,11 +18,11 @@ from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result, ResultWriter
 from vtax.results.journal import read_journal
-from vtax.results.schema import TABLES
+from vtax.results.schema import BLOCK_TABLES, TABLES
 from vtax.views import summarise, write_report
 
 NEEDED = ["trials", "flows"]
-BESIDE = [name for name in TABLES if name not in NEEDED]
+BESIDE = [name for name in BLOCK_TABLES if name not in NEEDED]
 
 Cut = Callable[[bytes], bytes | None]
 
@@ -103,7 +103,7 @@ def test_a_trial_is_shown_without_what_another_table_lost(directory: Path, table
     assert f"4 trials of block 1 are shown without {table}" in damage
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", BLOCK_TABLES)
 def test_a_part_of_another_block_is_noticed(directory: Path, table: str) -> None:
     part = directory / table / "block-0001.parquet"
     part.write_bytes((directory / table / "block-0002.parquet").read_bytes())
@@ -182,7 +182,7 @@ def test_a_write_ahead_log_cut_short_loses_nothing(directory: Path, length: int 
         assert len(read_journal(directory)) == 13
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", BLOCK_TABLES)
 def test_resuming_says_what_is_lost_and_measures_it_again(tmp_path: Path, table: str) -> None:
     with ResultWriter.create(tmp_path, CAMPAIGN) as writer:
         for number in range(6):
@@ -196,7 +196,7 @@ def test_resuming_says_what_is_lost_and_measures_it_again(tmp_path: Path, table:
         assert writer.repaired[-1] == "trials that lost rows and are measured again: 3"
         assert ids(Result.open(tmp_path)) == [3, 4, 5]
         aside = [path.name for path in tmp_path.glob("*/*.damaged")]
-        assert aside == ["block-0000.parquet.damaged"] * len(TABLES)
+        assert aside == ["block-0000.parquet.damaged"] * len(BLOCK_TABLES)
         writer.commit(record(6))
     result = Result.open(tmp_path)
     assert result.damaged == []

@@ -37,6 +37,7 @@ def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
         packets=[{"packet": 0, "function": "queue", "at_ns": 1}],
         environment=[{"host": "local", "kernel": "6.1"}],
         searches=[{"goal": "NDR", "lower_mbps": 1.0}],
+        samples=[{"run": 0, "iteration": 0, "ns": 54_400, "status": "done"}],
     )
 
 

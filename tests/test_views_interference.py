@@ -81,8 +81,9 @@ def test_the_matrix_is_a_heat_map_as_well(tmp_path: Path) -> None:
     heat = next(figure for figure in draw_figures(summary) if figure.name == "interference")
     (panel,) = heat.panels
     (trace,) = panel.plot.data
-    assert list(trace.x) == ["heavy", "light"]
-    assert trace.z[0][0] == pytest.approx(0.5)
+    assert list(trace.x) == ["light", "heavy"]
+    assert trace.z[0][1] == pytest.approx(0.5, rel=0.01)
+    assert list(trace.text[0]) == ["(0.989)", "0.500"]
     assert "What neighbours do" in write_report(summary).read_text()
     assert [row["aggressor"] for row in as_json(summary)["interference"]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from validation.page import page
 from validation.parts import are_known, carry_out, facts
 
-PARTS = ("known_tax", "agreement", "undisturbed", "simulated", "anytime")
+PARTS = ("known_tax", "agreement", "undisturbed", "simulated", "anytime", "artifacts")
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
 

@@ -202,6 +202,20 @@ def show(result: ResultPath, json: Json = False) -> None:
 
 
 @app.command()
+def diagnose(result: ResultPath, json: Json = False) -> None:
+    """Why cells lost throughput or gained delay: who had the CPU, which hop dropped what, who was held back."""
+    from vtax import views
+    from vtax.results import Result
+    from vtax.terminal import table_console
+
+    found = views.diagnosis_of(Result.open(result))
+    if json:
+        print_json(views.diagnosis_as_json(found), sys.stdout)
+    else:
+        views.show_diagnosis(found, table_console())
+
+
+@app.command()
 def report(result: ResultPath) -> int:
     """Write the report of a result again, and print its path."""
     from vtax.results import Result

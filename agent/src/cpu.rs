@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::Serialize;
 
@@ -60,6 +60,13 @@ impl CpuList {
 /// Keeps the calling thread, and those it starts, on one CPU.
 pub(crate) fn pin_this_thread(cpu: usize) -> io::Result<()> {
     CpuList(vec![cpu]).pin_this_thread()
+}
+
+/// The CPUs that the calling thread may be on: one at least.
+pub(crate) fn allowed_cpus() -> nix::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(Pid::from_raw(0))?;
+    let is_allowed = |cpu: &usize| allowed.is_set(*cpu) == Ok(true);
+    Ok((0..CpuSet::count()).filter(is_allowed).collect())
 }
 
 /// Lets the calling thread preempt every ordinary thread of its CPU.
@@ -145,6 +152,13 @@ mod tests {
         ] {
             assert!(text.parse::<CpuList>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_pinned_thread_has_one_cpu() {
+        let last = *allowed_cpus().unwrap().last().unwrap();
+        pin_this_thread(last).unwrap();
+        assert_eq!(allowed_cpus().unwrap(), [last]);
     }
 
     #[test]

@@ -16,5 +16,6 @@ mod stress;
 pub mod traffic;
 
 pub use cpu::CpuList;
+pub use endpoint::relay::serve as serve_as_relay;
 pub use error::Error;
 pub use guest::runs_as_init;

@@ -15,15 +15,16 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
 use vtax_agent::control::{init, serve};
-use vtax_agent::{CpuList, runs_as_init};
+use vtax_agent::{CpuList, runs_as_init, serve_as_relay};
 
 const HELP: &str = "\
 The part of vtax that touches packets. Serves JSON-RPC 2.0, one message a line, on standard input and output.
 
-Usage: vtax-agent [--netns PATH] [--cpus LIST]
+Usage: vtax-agent [--netns PATH] [--cpus LIST] [--relay]
 
   --netns PATH  work in this network namespace
   --cpus LIST   stay on these CPUs, as in 0,2-3
+  --relay       be a relay of the agent that starts this
   --version     print the version
   --help        print this";
 
@@ -32,6 +33,7 @@ Usage: vtax-agent [--netns PATH] [--cpus LIST]
 struct Options {
     netns: Option<PathBuf>,
     cpus: Option<CpuList>,
+    relay: bool,
     /// Text to print instead of serving.
     print: Option<String>,
 }
@@ -62,6 +64,7 @@ fn parse(mut parser: Parser) -> Result<Options, lexopt::Error> {
         match argument {
             Arg::Long("netns") => options.netns = Some(parser.value()?.into()),
             Arg::Long("cpus") => options.cpus = Some(parser.value()?.parse()?),
+            Arg::Long("relay") => options.relay = true,
             Arg::Long("version") => {
                 options.print = Some(format!("vtax-agent {}", env!("CARGO_PKG_VERSION")));
             }
@@ -87,6 +90,9 @@ fn run(options: Options) -> anyhow::Result<()> {
     if let Some(cpus) = options.cpus {
         cpus.pin_this_thread()
             .context("cannot stay on the CPUs of --cpus; check that they are online")?;
+    }
+    if options.relay {
+        return serve_as_relay();
     }
     Ok(serve(io::stdin(), io::stdout())?)
 }

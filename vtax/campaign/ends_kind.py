@@ -53,7 +53,7 @@ class EndsKind:
         neighbours = neighbours_of(first, testbed, preset, owned)
         path_class = PairEndsPath if isinstance(testbed, PairTestbed) else self.shared_path
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
-        samples_hz = max(cell.workload.cpu_samples_hz for cell in plot.cells)
+        samples_hz = max(cell.timed.cpu_samples_hz for cell in plot.cells)
         return path_class(preset, config, testbed, protocols, samples_hz, neighbours)
 
     def testbed(self, cell: Cell, owned: OwnershipRecord) -> EndsTestbed:

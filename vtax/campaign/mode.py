@@ -29,11 +29,11 @@ class Mode(Protocol):
 
 
 class Fixed:
-    """Every cell once in every block."""
+    """Every cell in every block: once, or as often in a row as its workload says."""
 
     def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
-        """The cell itself."""
-        return cell if standing.wants(block, cell.place) else None
+        """The cell itself, or the first of its runs that is wanted."""
+        return next((trial for trial in cell.trials if standing.wants(block, trial.place)), None)
 
     def ended(self, block: int, standing: Standing) -> bool:
         """The number of blocks is fixed."""
@@ -45,7 +45,7 @@ class Fixed:
 
     def measured(self, cell: Cell, standing: Standing) -> bool:
         """Whether some trial of it is usable."""
-        return bool(standing.received_mbps(cell.place))
+        return any(standing.received_mbps(trial.place) for trial in cell.trials)
 
 
 def mode_of(scenario: Scenario, cells: Sequence[Cell]) -> Mode:

@@ -12,7 +12,7 @@ from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.path import Path
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.machine.agent import AgentError, AgentGone
-from vtax.scenario.workloads import WorkloadKeys
+from vtax.scenario.workloads import TimedKeys
 
 
 def observe(
@@ -45,14 +45,14 @@ def observe(
     measured.wall_s = time.monotonic() - begun
 
 
-def begin_window(path: Path, work: WorkloadKeys, begin: float) -> None:
+def begin_window(path: Path, work: TimedKeys, begin: float) -> None:
     """Have the CPUs sampled in the window of a trial that begins at a moment of the host's clock, and neighbours go."""
     path.neighbours.go(begin)
     ahead_s = begin - time.monotonic()
     path.cpu_meter.arm(ahead_s + work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
 
 
-def watch_cpus(path: EndsPath, work: WorkloadKeys, begin: float) -> tuple[Twice, Twice]:
+def watch_cpus(path: EndsPath, work: TimedKeys, begin: float) -> tuple[Twice, Twice]:
     """Count CPU time of host and guests, and of the far ends' CPU, in that window; returns at its end."""
     testbed = path.testbed
 

@@ -37,3 +37,9 @@ class Observed:
     beside: Beside = field(default_factory=Beside)
     """What the neighbours did."""
     wall_s: float = 0.0
+
+    @property
+    def phases_s(self) -> tuple[float, float]:
+        """How long warm-up and measurement were."""
+        work = self.cell.timed
+        return work.warmup_s, work.duration_s

@@ -164,6 +164,7 @@ class Campaign:
                 "attempt": self.standing.attempts(block, wanted.place),
                 "search": wanted.search,
                 "step": wanted.step,
+                "run": wanted.run,
                 "accelerator": probe.accelerator,
                 "emulated": probe.emulated,
                 "hello_s": facts.hello_s,

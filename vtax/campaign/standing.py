@@ -15,7 +15,7 @@ ATTEMPTS = 3
 """How often an invalid trial is measured in all."""
 
 _TRIALS = """
-    SELECT trial_id, block, cell, search, step, intended_mbps, warmup_s, duration_s, wall_s, verdict, marks,
+    SELECT trial_id, block, cell, search, step, run, intended_mbps, warmup_s, duration_s, wall_s, verdict, marks,
            frames_sent, frames_received, received_mbps
     FROM trials LEFT JOIN (
         SELECT trial_id, sum(frames_sent) AS frames_sent, sum(frames_received) AS frames_received,
@@ -50,11 +50,12 @@ class Trial:
     @classmethod
     def read(cls, row: dict[str, Any]) -> "Trial":
         """From a row of `trials` with the sums of its flows."""
-        search = row["search"]
+        search, run = row["search"], row.get("run")
+        own = row["cell"] if run is None else f"{row['cell']} run={run}"
         return cls(
             number=row["trial_id"],
             block=row["block"],
-            place=row["cell"] if search is None else f"{search} step={row['step']}",
+            place=own if search is None else f"{search} step={row['step']}",
             usable=row["verdict"] != "invalid",
             search=search,
             step=row["step"],

@@ -7,7 +7,7 @@ from typing import Any
 from vtax.campaign.ends import End
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Bulk
-from vtax.scenario.workloads import WorkloadKeys
+from vtax.scenario.workloads import TimedKeys
 
 PORT = 5001
 CONNECT_MS = 10_000
@@ -120,7 +120,7 @@ class Streams:
         return Flows(run, sent, came, series)
 
 
-def phases(trial: int, work: WorkloadKeys, begin: float | None) -> dict[str, Any]:
+def phases(trial: int, work: TimedKeys, begin: float | None) -> dict[str, Any]:
     """What `sender.go` and `echo.go` are asked: to begin at a moment of the host's clock, or at once."""
     at_ns = None if begin is None else round(begin * 1e9)
     return {

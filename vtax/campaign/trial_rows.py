@@ -11,7 +11,7 @@ Role = Literal["victim", "neighbour"]
 
 def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -> dict[str, Any]:
     """The columns that kinds share; `place` holds those that place the trial."""
-    cell, work = measured.cell, measured.cell.workload
+    cell, (warmup_s, duration_s) = measured.cell, measured.phases_s
     complete = measured.failure is None
     return {
         **place,
@@ -21,12 +21,12 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "platform": cell.platform,
         "guests": cell.testbed.guests,
         "neighbour_maximum_mbps": measured.beside.maximum_mbps,
-        "warmup_s": work.warmup_s,
-        "duration_s": work.duration_s if complete else None,
+        "warmup_s": warmup_s,
+        "duration_s": duration_s if complete else None,
         "wall_s": measured.wall_s,
-        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s if complete else None,
+        "overhead_s": measured.wall_s - warmup_s - duration_s if complete else None,
         "verdict": str(judgement.verdict),
-        **traced_columns(work, judgement),
+        **traced_columns(cell.workload, judgement),
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
     }

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vtax.results.journal import Entry, row_counts
-from vtax.results.parts import DamagedPartError, Part, part_path, read_part
+from vtax.results.parts import DamagedPartError, Part, part_path, read_part, trial_parts
+from vtax.results.schema import TRIAL_TABLES
 
 NEEDED = ("trials", "flows")
 """A trial is shown when its rows of these are whole; those of the others may be lost."""
@@ -58,7 +59,9 @@ def read_block(
     block = Block({name: schema.empty_table() for name, schema in schemas.items()})
     paths = {name: part_path(directory, name, number) for name in schemas}
     parts, problems = _read_parts(paths, schemas, block)
-    counts = {name: Counter(part.rows["trial_id"].to_pylist()) for name, part in parts.items()}
+    for name in TRIAL_TABLES & schemas.keys():
+        parts[name] = _read_trial_parts(directory, name, number, schemas[name], block, problems)
+    counts = {name: _count(part.rows["trial_id"]) for name, part in parts.items()}
     trials = parts["trials"].rows
     trials = trials.filter(pc.equal(trials["block"], number))
     entries = _entries(number, trials, listed, counts, problems)
@@ -97,7 +100,7 @@ def _read_parts(
 ) -> tuple[dict[str, Part], dict[str, str]]:
     """Every table's part, `trials` first; an empty one, and why, where it cannot be read."""
     parts, problems = {}, {}
-    for name in sorted(schemas, key=lambda name: name != "trials"):
+    for name in sorted(schemas.keys() - TRIAL_TABLES, key=lambda name: name != "trials"):
         try:
             parts[name] = read_part(paths[name], schemas[name])
         except DamagedPartError as error:
@@ -109,6 +112,28 @@ def _read_parts(
         block.absent |= {f"{name}.{column}" for column in parts[name].absent}
         block.unknown |= {f"{name}.{column}" for column in parts[name].unknown}
     return parts, problems
+
+
+def _read_trial_parts(
+    directory: Path, name: str, number: int, schema: pa.Schema, block: Block, problems: dict[str, str]
+) -> Part:
+    """The parts of a block's trials as one; those that cannot be read are missing in it."""
+    if not (directory / name).is_dir():
+        block.absent.add(name)
+    parts = [Part(schema.empty_table())]
+    for path in trial_parts(directory, name, number).values():
+        try:
+            parts.append(read_part(path, schema))
+        except DamagedPartError as error:
+            problems[name] = f"{path.name} is {error}"
+    block.absent |= {f"{name}.{column}" for part in parts for column in part.absent}
+    block.unknown |= {f"{name}.{column}" for part in parts for column in part.unknown}
+    return Part(pa.concat_tables([part.rows for part in parts]))
+
+
+def _count(trials: pa.ChunkedArray) -> Counter[int]:
+    """Rows of each trial."""
+    return Counter({each["values"]: each["counts"] for each in pc.value_counts(trials).to_pylist()})
 
 
 def _entries(

@@ -1,4 +1,8 @@
-"""A block's part of a table: one Parquet file, `<table>/block-0000.parquet`."""
+"""A block's part of a table: one Parquet file, `<table>/block-0000.parquet`.
+
+Of tables with many rows each trial has a part of its own, `<table>/block-0000-trial-000001.parquet`: a block's would be
+written again with each of its trials.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +31,17 @@ class Part:
 def part_path(directory: Path, table: str, block: int) -> Path:
     """Return the file that holds this block's rows of this table."""
     return directory / table / f"block-{block:04d}.parquet"
+
+
+def trial_part_path(directory: Path, table: str, block: int, trial_id: int) -> Path:
+    """Return the file that holds a trial's rows of a table with many."""
+    return directory / table / f"block-{block:04d}-trial-{trial_id:06d}.parquet"
+
+
+def trial_parts(directory: Path, table: str, block: int) -> dict[int, Path]:
+    """Every such file of a block, by its trial."""
+    paths = sorted((directory / table).glob(f"block-{block:04d}-trial-*.parquet"))
+    return {int(path.stem.rpartition("-")[2]): path for path in paths}
 
 
 def write_part(path: Path, rows: pa.Table) -> None:

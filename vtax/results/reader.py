@@ -3,8 +3,8 @@
 The tables are loaded into memory as Arrow when the result is opened, and DuckDB queries them there. That
 makes a result one consistent snapshot, immune to parts being replaced under a running query, and lets every
 access of DuckDB to files, network and extensions be off for good: nothing has to stay allowed for it to read
-its data. It is affordable because packets are counted, not stored: the largest table has a few kilobytes of
-histogram for each stream of a trial.
+its data. It is affordable because packets are counted, not stored: most tables have a few kilobytes for each
+stream of a trial, and `samples` some tens of bytes for each iteration of a micro-benchmark.
 """
 
 from dataclasses import dataclass, field

@@ -1,14 +1,15 @@
 """Writing a result: every trial is on disk, whole, before the next one begins.
 
 A commit rewrites the block's part of each table that the trial adds to, `trials` last: with that in place the
-trial is committed. Then it goes into the journal. Killed at any instant, a campaign leaves parts that may hold
-rows of one trial more than `trials`; readers skip them, and the next commit to the block drops them.
+trial is committed. Of tables with many rows it writes the trial's own part instead, before. Then it goes into the
+journal. Killed at any instant, a campaign leaves parts that may hold rows of one trial more than `trials`; readers
+skip them, and the next commit to the block drops them.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +25,8 @@ from vtax.results.contents import Contents, read_contents
 from vtax.results.files import create_empty_directory, disk_errors, lock_directory, sync_directory
 from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
-from vtax.results.parts import part_path, write_part
-from vtax.results.schema import TABLES, schemas
+from vtax.results.parts import part_path, trial_part_path, trial_parts, write_part
+from vtax.results.schema import BLOCK_TABLES, TABLES, TRIAL_TABLES, schemas
 
 Row = dict[str, Any]
 
@@ -48,6 +49,7 @@ class TrialRecord:
     environment: list[Row] = field(default_factory=list)
     capture: list[CapturedFrame] = field(default_factory=list)
     searches: list[Row] = field(default_factory=list)
+    samples: list[Row] = field(default_factory=list)
 
 
 class ResultWriter:
@@ -127,15 +129,18 @@ class ResultWriter:
             raise ValueError(f"trial {trial_id} is committed already")
         added = self._arrow(record)
         # A block's first commit writes all of its parts: that makes them, or drops what a crash left in them.
-        rewritten = [table for table in TABLES if added[table].num_rows or block != self._block]
+        rewritten = [table for table in BLOCK_TABLES if added[table].num_rows or block != self._block]
         earlier = self._rows if block == self._block else self._load(block)
         # One chunk a column: with one a trial, writing would cost more with every trial of the block.
-        rows = {table: pa.concat_tables([earlier[table], added[table]]).combine_chunks() for table in TABLES}
+        rows = {
+            table: pa.concat_tables([earlier[table], added[table]]).combine_chunks() for table in BLOCK_TABLES
+        }
         self._block = None  # stays so if the disk fails below: the parts are then no longer what _rows says
         entry = Entry(trial_id, block, {table: added[table].num_rows for table in TABLES})
         with disk_errors(self.directory):
             if record.capture:
                 write_capture(self.directory, trial_id, record.capture)
+            self._write_trial(block, trial_id, added)
             self._write(block, rows, rewritten)
             self._journal.append(entry)
         self._committed[trial_id] = entry
@@ -155,12 +160,20 @@ class ResultWriter:
     ) -> None:
         self.close()
 
-    def _write(self, block: int, rows: Mapping[str, pa.Table], tables: list[str]) -> None:
+    def _write(self, block: int, rows: Mapping[str, pa.Table], tables: Sequence[str]) -> None:
         # Flushes side by side share the file system's journal commits.
         beside = [table for table in tables if table != "trials"]
         paths = {table: part_path(self.directory, table, block) for table in tables}
         list(self._disk.map(lambda table: write_part(paths[table], rows[table]), beside))
         write_part(paths["trials"], rows["trials"])
+
+    def _write_trial(self, block: int, trial_id: int, rows: Mapping[str, pa.Table]) -> None:
+        for table in TRIAL_TABLES:
+            path = trial_part_path(self.directory, table, block, trial_id)
+            if rows[table].num_rows:
+                write_part(path, rows[table])
+            else:
+                path.unlink(missing_ok=True)  # of a trial with this id that was never committed
 
     def _load(self, block: int) -> dict[str, pa.Table]:
         entries = by_block(self._committed.values()).get(block, [])
@@ -180,10 +193,15 @@ class ResultWriter:
         self.repaired = contents.damaged
         for number, block in contents.blocks.items():
             if block.damaged:
-                for part in (part_path(self.directory, table, number) for table in TABLES):
+                for part in (part_path(self.directory, table, number) for table in BLOCK_TABLES):
                     if part.exists():
                         shutil.copyfile(part, part.with_name(f"{part.name}.damaged"))
-                self._write(number, block.rows_of(block.whole), list(TABLES))
+                self._write(number, block.rows_of(block.whole), BLOCK_TABLES)
+                whole = {entry.trial_id for entry in block.whole}
+                for table in TRIAL_TABLES:
+                    for trial_id, part in trial_parts(self.directory, table, number).items():
+                        if trial_id not in whole:
+                            part.rename(part.with_name(f"{part.name}.damaged"))
         self._committed = {entry.trial_id: entry for entry in contents.whole}
         self._journal.hold(contents.whole)
         if lost := contents.lost:
@@ -202,6 +220,7 @@ class ResultWriter:
             "packets": record.packets,
             "environment": record.environment,
             "searches": record.searches,
+            "samples": record.samples,
         }
         trial_id = record.trial["trial_id"]
         return {

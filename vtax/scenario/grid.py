@@ -13,7 +13,7 @@ from vtax.scenario.fields import Scalar
 from vtax.scenario.keys import Key, Section
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
-from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Requests, WorkloadKeys
+from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Relay, Requests, TimedKeys, WorkloadKeys
 
 MAX_CELLS = 100_000
 
@@ -39,7 +39,8 @@ class Cell:
     `key` is the factors' text in factor order, `platform=raw streams=1 frame_bytes=64 intended_mbps=max`.
     `factors` holds the values by column name, None where `intended_mbps` is `max` or `frame_bytes` a mix. Cells of
     one `plot` share a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*`
-    factor. A trial of a search is a cell of its own, `step` from 0 of the search named by the key of the grid's cell.
+    factor. A trial of a search is a cell of its own, `step` from 0 of the search named by the key of the grid's cell;
+    so is each of several trials in a row, `run` from 0.
     """
 
     key: str
@@ -51,6 +52,7 @@ class Cell:
     plot: str
     search: str | None = None
     step: int | None = None
+    run: int | None = None
 
     @property
     def forwarding(self) -> Forwarding:
@@ -81,14 +83,36 @@ class Cell:
         return self.workload
 
     @property
+    def timed(self) -> TimedKeys:
+        """The same of trials that last as long as the scenario says."""
+        if not isinstance(self.workload, TimedKeys):
+            raise TypeError(f"{self.key} is {self.workload.kind}, which lasts as long as it takes")
+        return self.workload
+
+    @property
+    def relay(self) -> Relay:
+        """The same of relays."""
+        if not isinstance(self.workload, Relay):
+            raise TypeError(f"{self.key} is {self.workload.kind}, not relay")
+        return self.workload
+
+    @property
     def streams(self) -> int:
         """Parallel streams of frames: of its one guest, or one of each guest."""
         return self.testbed.guests if self.testbed.is_shared else self.forwarding.streams
 
     @property
     def place(self) -> str:
-        """What is measured once in a block: the cell, or this step of its search."""
-        return self.key if self.search is None else f"{self.search} step={self.step}"
+        """What is measured once in a block: the cell, this step of its search, or this of its runs."""
+        if self.search is not None:
+            return f"{self.search} step={self.step}"
+        return self.key if self.run is None else f"{self.key} run={self.run}"
+
+    @property
+    def trials(self) -> "list[Cell]":
+        """What is measured of it in a block: itself, or each of its runs."""
+        in_a_row = self.workload.trials_in_a_row
+        return [self] if in_a_row == 1 else [replace(self, run=run) for run in range(in_a_row)]
 
     def at_step(self, step: int, intended_mbps: float, duration_s: float) -> "Cell":
         """The trial that a search of this cell makes at its step."""

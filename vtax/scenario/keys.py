@@ -28,6 +28,11 @@ SHORT_NAMES = {
     "interval_ms": "workload.interval_ms",
     "others": "workload.others",
     "trace": "workload.trace",
+    "hops": "workload.hops",
+    "iterations": "workload.iterations",
+    "runs": "workload.runs",
+    "load": "workload.load",
+    "connection": "workload.connection",
     "guests": "testbed.guests",
     "link_mbps": "testbed.link_mbps",
     "flow_control": "testbed.flow_control",
@@ -43,7 +48,7 @@ SHORT_NAMES = {
     "host_weight": "platform.host_weight",
 }
 
-BUILT_FOR_KEYS = ("ip_version", "vlan", "direction", "placement")
+BUILT_FOR_KEYS = ("ip_version", "vlan", "direction", "placement", "hops")
 """Keys of the workload that testbed and guests are set up for."""
 
 _WORKLOAD_KEYS = dict.fromkeys(

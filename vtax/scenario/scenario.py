@@ -54,7 +54,11 @@ class Scenario:
     def trials(self) -> int | None:
         """Trials in all; None where that is decided by what they show."""
         adaptive = self.file.precision or self.file.search
-        return None if adaptive else len(self._cells) * self.repetitions
+        return (
+            None
+            if adaptive
+            else self.repetitions * sum(cell.workload.trials_in_a_row for cell in self._cells)
+        )
 
     @property
     def platforms(self) -> list[str]:

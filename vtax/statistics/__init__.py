@@ -1,13 +1,15 @@
 """Statistics of trust: no number without its interval and its n.
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
-within blocks, `unpaired` ones without, `selection` the maximum over loads, `quantiles` of merged delay
-histograms, `search` loads by their loss, `fairness` of what is shared. Each function names its source.
+within blocks, `unpaired` ones without, `many` comparisons at once, `selection` the maximum over loads, `quantiles`
+of merged delay histograms, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations
+of one operation. Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
 from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
+from vtax.statistics.many import Difference, Picked, pick_differences
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
@@ -15,9 +17,11 @@ from vtax.statistics.unpaired import Comparison, compare, discoveries
 
 __all__ = [
     "Comparison",
+    "Difference",
     "Distribution",
     "Interval",
     "MeanInterval",
+    "Picked",
     "Selection",
     "anytime_interval",
     "climb",
@@ -32,6 +36,7 @@ __all__ = [
     "merge",
     "paired_difference",
     "paired_ratio",
+    "pick_differences",
     "proportion_interval",
     "quantile_interval",
     "ratio_of_maxima",

@@ -11,13 +11,27 @@ from typing import Any
 from rich.console import Console
 
 from vtax.results import Result
-from vtax.views.console import print_summary
-from vtax.views.document import summary_document
+from vtax.views.console import print_diagnosis, print_summary
+from vtax.views.diagnosis import Diagnosis, diagnose
+from vtax.views.document import diagnosis_document, summary_document
 from vtax.views.figures import check_figures, figure_names
+from vtax.views.provenance import read_provenance
 from vtax.views.report import write_page
 from vtax.views.summary import Summary, summarise
 
-__all__ = ["Summary", "as_json", "check_figures", "figure_names", "show", "summarise", "write_report"]
+__all__ = [
+    "Diagnosis",
+    "Summary",
+    "as_json",
+    "check_figures",
+    "diagnosis_as_json",
+    "diagnosis_of",
+    "figure_names",
+    "show",
+    "show_diagnosis",
+    "summarise",
+    "write_report",
+]
 
 
 def show(what: Result | Summary, console: Console) -> None:
@@ -37,6 +51,21 @@ def write_report(what: Result | Summary) -> Path:
         InputError: the scenario asks for an unknown figure.
     """
     return write_page(_summary(what))
+
+
+def diagnosis_of(result: Result) -> Diagnosis:
+    """Why cells lost throughput or time against their references."""
+    return diagnose(result, read_provenance(result))
+
+
+def show_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
+    """Print a sentence a cell that lost something, and what could not be compared."""
+    print_diagnosis(diagnosis, console)
+
+
+def diagnosis_as_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The same as JSON values, units in the names."""
+    return diagnosis_document(diagnosis)
 
 
 def _summary(what: Result | Summary) -> Summary:

@@ -16,6 +16,7 @@ from vtax.views.link_share import LINK_FULL
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
 from vtax.views.responses import Responses
+from vtax.views.rounds import Rounds
 from vtax.views.stages import TracedCell
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Maximum, Throughput
@@ -45,7 +46,7 @@ def caveats(
     reached: Sequence[Reached],
     streamed: Sequence[Goodput],
     efficiency: Sequence[Efficiency],
-    timed: Sequence[Echoes | Responses],
+    timed: Sequence[Echoes | Responses | Rounds],
     traced: Sequence[TracedCell],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""

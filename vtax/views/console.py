@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
+from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.layout import Column, Table, interval_of, text_of
@@ -21,9 +22,11 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
+from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
+from vtax.views.tax import EMULATED_LABEL
 
 ROWS_AT_MOST = 60
 """A longer table is left to the report: nobody reads it while it scrolls by."""
@@ -58,6 +61,9 @@ def print_summary(summary: Summary, console: Console) -> None:
         stages_table(summary),
         packets_table(summary),
         tracing_table(summary),
+        rounds_table(summary),
+        run_time_table(summary),
+        ladder_table(summary),
         interference_table(summary),
         matrix_table(summary),
         neighbours_table(summary),
@@ -83,6 +89,21 @@ def print_summary(summary: Summary, console: Console) -> None:
 def print_table(table: Table, console: Console) -> None:
     """Print one table as a summary's are; nothing where it has no row."""
     _print_table(table, _Page(console))
+
+
+def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
+    """Print a sentence a cell that lost something, native platforms first, and what could not be compared."""
+    page = _Page(console)
+    for title, emulated in (("Why", False), (EMULATED_LABEL, True)):
+        found = [finding for finding in diagnosis.findings if finding.emulated is emulated]
+        _print_points(
+            title,
+            [(finding.subject, " ".join([f" {finding.text}", *finding.further])) for finding in found],
+            page,
+        )
+    page.line()
+    page.line(diagnosis.counts, "dim")
+    _print_points("Not compared", [(each.cell, f": {each.why}") for each in diagnosis.uncompared], page)
 
 
 class _Page:

@@ -8,8 +8,10 @@ from typing import Any
 
 from vtax.views.bulk_cells import BulkSetting
 from vtax.views.cells import Cell, Setting
+from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes import EchoSetting
 from vtax.views.responses import ResponseSetting
+from vtax.views.rounds import RoundSetting
 from vtax.views.stages import TracedSetting
 from vtax.views.summary import Summary
 
@@ -24,13 +26,20 @@ def summary_document(summary: Summary) -> dict[str, Any]:
     """
     document: dict[str, Any] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name not in ("cells", "directory"):
+        if field.name not in ("cells", "directory", "runs"):
             document[field.name] = _json(getattr(summary, field.name))
     return document
 
 
+def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What `vtax diagnose` says, as JSON values; in the document of a summary it stands below `diagnosis`."""
+    return {"format_version": FORMAT_VERSION, **_json(diagnosis)}
+
+
 def _json(value: Any) -> Any:
-    if isinstance(value, Setting | BulkSetting | EchoSetting | ResponseSetting | TracedSetting):
+    if isinstance(
+        value, Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
+    ):
         return {**dataclasses.asdict(value), "further": dict(value.further)}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

@@ -9,6 +9,7 @@ from vtax.views import (
     interference_figures,  # noqa: F401 - registers its own
     message_figures,  # noqa: F401 - registers its own
     response_figures,  # noqa: F401 - registers its own
+    round_figures,  # noqa: F401 - registers its own
     sharing_figures,  # noqa: F401 - registers its own
     stage_figures,  # noqa: F401 - registers its own
     tables,

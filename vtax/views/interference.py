@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from vtax.statistics import Interval, paired_ratio
+from vtax.views import numbers
 from vtax.views.bulk_cells import BulkCell, BulkTrial
 from vtax.views.estimate import Estimate, estimate
 from vtax.views.recorded import Further
@@ -18,9 +19,12 @@ from vtax.views.responses import Responses
 from vtax.views.tax import ratio_of
 from vtax.views.throughput import Maximum
 
-BEHAVIOUR, GUESTS = "neighbours", "neighbour_guests"
+BEHAVIOUR, GUESTS, LOAD_SHARE = "neighbours", "neighbour_guests", "load_share"
 IDLE, NONE = "idle", "none"
-OF_BEHAVIOUR = (BEHAVIOUR, GUESTS, "load_share")
+BOUNDED = "~"
+"""Before a ratio a side of which is only a lower bound."""
+ORDER = (NONE, IDLE, "light", "heavy", "forward", "bulk", "requests")
+OF_BEHAVIOUR = (BEHAVIOUR, GUESTS, LOAD_SHARE)
 """Factors that tell one aggressor from another."""
 
 
@@ -39,6 +43,11 @@ class Interference:
     ratio: Estimate
     bounded: bool = False
 
+    @property
+    def shown(self) -> str:
+        """The ratio without its interval."""
+        return (BOUNDED if self.bounded else "") + numbers.ratio(self.ratio.value)
+
 
 class _Row(Protocol):
     @property
@@ -54,7 +63,7 @@ def interference(
     responses: Iterable[Responses],
     bulk: Iterable[BulkCell],
 ) -> list[Interference]:
-    """Every measured pair, in the order of the rows; empty where no factor tells of neighbours."""
+    """Every measured pair, in the order of the behaviours; empty where no factor tells of neighbours."""
     testbed = scenario.get("testbed") or {}
     return [
         *_pairs(list(maxima), testbed, "maximum throughput", _at_maximum, _maximum_ratio),
@@ -73,7 +82,8 @@ def _pairs(
     """`of` gives a row's setting in words and its further levels; `ratio` also what was left out, and if it bounds."""
     by_levels = {(row.platform, *of(row)): row for row in rows}
     found = []
-    for (platform, fixed, levels), row in by_levels.items():
+    ordered = sorted(by_levels.items(), key=lambda item: _rank(item[0][2], testbed))
+    for (platform, fixed, levels), row in ordered:
         own = _behaviour(levels, testbed)
         if own == NONE:
             continue
@@ -108,11 +118,23 @@ def _pairs(
     return found
 
 
+def _rank(levels: Further, testbed: Mapping[str, Any]) -> tuple[int, int, float]:
+    """Behaviours come in one order, the fewest neighbours and the least load of each first."""
+    return ORDER.index(_behaviour(levels, testbed)), int(_guests(levels, testbed)), _share(levels, testbed)
+
+
 def _behaviour(levels: Further, testbed: Mapping[str, Any]) -> str:
-    known = dict(levels)
-    if known.get(GUESTS, str(testbed.get(GUESTS, 1))) == "0":
+    if _guests(levels, testbed) == "0":
         return NONE
-    return known.get(BEHAVIOUR, str(testbed.get(BEHAVIOUR, NONE)))
+    return dict(levels).get(BEHAVIOUR, str(testbed.get(BEHAVIOUR, NONE)))
+
+
+def _guests(levels: Further, testbed: Mapping[str, Any]) -> str:
+    return dict(levels).get(GUESTS, str(testbed.get(GUESTS, 1)))
+
+
+def _share(levels: Further, testbed: Mapping[str, Any]) -> float:
+    return float(dict(levels).get(LOAD_SHARE, testbed.get(LOAD_SHARE, 0.5)))
 
 
 def _candidates(levels: Further, testbed: Mapping[str, Any], reference: str) -> list[Further]:
@@ -129,11 +151,9 @@ def _with(levels: Further, factor: str, level: str) -> Further:
 
 def _aggressor(levels: Further, testbed: Mapping[str, Any]) -> str:
     """What the neighbours do, in a few words: `2 x bulk`, `forward at 50%`."""
-    known = dict(levels)
-    behaviour = _behaviour(levels, testbed)
-    count = known.get(GUESTS, str(testbed.get(GUESTS, 1)))
-    share = float(known.get("load_share", testbed.get("load_share", 0.5)))
-    words = f"forward at {100 * share:g}%" if behaviour == "forward" else behaviour
+    behaviour, count = _behaviour(levels, testbed), _guests(levels, testbed)
+    share = f" at {100 * _share(levels, testbed):g}%" if behaviour == "forward" else ""
+    words = behaviour + share
     return words if count == "1" else f"{count} x {words}"
 
 

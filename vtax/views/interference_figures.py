@@ -6,7 +6,6 @@ from typing import Any
 
 import plotly.graph_objects
 
-from vtax.views import numbers
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.interference import Interference
 from vtax.views.interference_tables import against_rest, matrix_table
@@ -30,7 +29,7 @@ def interference(summary: Summary) -> Figure:
         name="interference",
         title="Interference",
         caption="Ratio to the same with idle neighbours, or without any. Orange is worse for the guest, blue better; "
-        "an entry whose interval includes 1 is in brackets.",
+        "an entry whose interval includes 1 is in brackets. ~: a side of it is only a lower bound.",
         panels=tuple(Panel(title, _plot(rows)) for title, rows in grouped.items()),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=matrix_table(summary),
@@ -67,5 +66,4 @@ def _plot(rows: list[Interference]) -> Any:
 def _text(row: Interference | None) -> str:
     if row is None:
         return ""
-    shown = numbers.ratio(row.ratio.value)
-    return f"({shown})" if row.ratio.includes(1.0) else shown
+    return f"({row.shown})" if row.ratio.includes(1.0) else row.shown

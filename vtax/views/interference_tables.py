@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vtax.views import numbers
-from vtax.views.interference import IDLE, Interference
+from vtax.views.interference import BOUNDED, IDLE, Interference
 from vtax.views.layout import (
     UNKNOWN,
     Column,
@@ -15,7 +15,6 @@ from vtax.views.layout import (
     count,
     left_out,
     mean_number,
-    ranged_number,
     sections,
 )
 from vtax.views.neighbours import NeighbourLoad, PublishedStress, PublishedTraffic
@@ -32,7 +31,7 @@ def interference_table(summary: Summary) -> Table:
         name="interference",
         title="Interference: with a neighbour, over the same with that neighbour at rest, or without one",
         note=with_sources(
-            f"Ratios, paired within blocks, with 95% intervals. {_ONE} ~: a side of it is only a lower bound.",
+            f"Ratios, paired within blocks, with 95% intervals. {_ONE} {BOUNDED}: a side of it is only a lower bound.",
             summary.published_stress,
         ),
         columns=(
@@ -87,7 +86,8 @@ def neighbours_table(summary: Summary) -> Table:
         name="neighbours",
         title="The neighbours' own traffic",
         note=with_sources(
-            "A neighbour's mean. Maximum: what it forwards while the guest is idle, of which it is offered a share.",
+            "A neighbour's mean. Maximum: what it forwards while the guest is idle, of which it is offered a share. "
+            "Delay: one way of frames, there and back of requests.",
             summary.published_traffic,
         ),
         columns=(
@@ -97,7 +97,7 @@ def neighbours_table(summary: Summary) -> Table:
             Column("offered", "Mbit/s", numeric=True),
             Column("received", "Mbit/s", numeric=True),
             Column("goodput", "Mbit/s", numeric=True),
-            Column("response", "µs", numeric=True),
+            Column("delay", "µs", numeric=True),
             N,
             LEFT_OUT,
         ),
@@ -131,13 +131,11 @@ def _heading(summary: Summary, row: Interference) -> str:
 def _ratio(row: Interference) -> tuple[str | Number, ...]:
     ratio = row.ratio
     found = "no difference found" if ratio.includes(1.0) else "less" if ratio.value < 1 else "more"
-    bound = "~" if row.bounded else ""
-    number = ranged_number(ratio, numbers.ratio)
     return (
         row.platform,
         row.aggressor,
         row.reference,
-        Number(bound + number.text, number.interval),
+        Number(row.shown, numbers.bracket(ratio, numbers.ratio)),
         found,
         count(ratio),
         left_out(ratio.left_out),
@@ -147,8 +145,7 @@ def _ratio(row: Interference) -> tuple[str | Number, ...]:
 def _entry(row: Interference | None) -> Number:
     if row is None:
         return Number(UNKNOWN)
-    number = ranged_number(row.ratio, numbers.ratio)
-    return Number(("~" if row.bounded else "") + number.text, number.interval)
+    return Number(row.shown, numbers.bracket(row.ratio, numbers.ratio))
 
 
 def _stress_heading(row: PublishedStress) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from vtax.results import Result
 
 SHARED_CORE = "shared-core"
-FORWARDING, BULK, ECHO, REQUESTS = "forwarding", "bulk", "echo", "requests"
+FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "requests", "relay"
 
 _ENVIRONMENTS = """
     SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials

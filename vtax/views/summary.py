@@ -11,6 +11,7 @@ from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.diagnosis import Diagnosis, diagnose
 from vtax.views.echo_sentences import echo_sentences
 from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.goodput import goodput_by_guests
@@ -33,7 +34,16 @@ from vtax.views.neighbours import (
 )
 from vtax.views.packets import PacketMoment, PublishedMoment, packet_moments, published_moments
 from vtax.views.precision import Reached, precision_reached
-from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, Platform, Provenance, read_provenance
+from vtax.views.provenance import (
+    BULK,
+    ECHO,
+    FORWARDING,
+    RELAY,
+    REQUESTS,
+    Platform,
+    Provenance,
+    read_provenance,
+)
 from vtax.views.response_sentences import response_sentences
 from vtax.views.responses import (
     AddedTime,
@@ -42,6 +52,15 @@ from vtax.views.responses import (
     added_times,
     published_times,
     read_responses,
+)
+from vtax.views.round_sentences import round_sentences
+from vtax.views.rounds import (
+    PublishedRounds,
+    Rounds,
+    Runs,
+    published_rounds,
+    read_runs,
+    round_statistics,
 )
 from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
@@ -65,6 +84,7 @@ from vtax.views.verdicts import (
     cell_verdicts,
     guests_verdicts,
     request_verdicts,
+    round_verdicts,
     traced_verdicts,
     verdict_counts,
     verdict_totals,
@@ -103,6 +123,9 @@ class Summary:
     published_stages: list[PublishedStage]
     packets: list[PacketMoment]
     published_packets: list[PublishedMoment]
+    rounds: list[Rounds]
+    published_rounds: list[PublishedRounds]
+    runs: list[Runs]
     interference: list[Interference]
     neighbours: list[NeighbourLoad]
     published_stress: list[PublishedStress]
@@ -111,12 +134,13 @@ class Summary:
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
     sentences: list[Sentence]
+    diagnosis: Diagnosis
     caveats: list[Caveat]
 
     @property
     def has_usable(self) -> bool:
         """Whether any trial can be shown."""
-        timed: list[Echoes | Responses] = [*self.echoes, *self.responses]
+        timed: list[Echoes | Responses | Rounds] = [*self.echoes, *self.responses, *self.rounds]
         carried = self.throughput or self.sharing.goodput or self.messages
         return bool(carried or self.stages or any(row.is_usable for row in timed))
 
@@ -141,6 +165,8 @@ def summarise(result: Result) -> Summary:
     responses = read_responses(result, names) if provenance.kind == REQUESTS else []
     traced = read_traced(result, names)
     stages, packets = stage_delays(result, traced), packet_moments(result, traced)
+    found_runs = read_runs(result, names) if provenance.kind == RELAY else []
+    rounds = round_statistics(found_runs, platforms)
     scenario = result.campaign.get("scenario") or {}
     testbed = scenario.get("testbed") or {}
     shared = sharing(result, [cell for cell in bulk_cells if cell.setting.shares_link], platforms)
@@ -163,17 +189,19 @@ def summarise(result: Result) -> Summary:
         *guests_verdicts([*bulk_cells, *echoes]),
         *request_verdicts(responses),
         *traced_verdicts(traced),
+        *round_verdicts(rounds),
     ]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
     routers = router_rates(result, cells)
     added = added_times(responses, platforms)
-    timed: list[Echoes | Responses] = [*echoes, *responses]
+    timed: list[Echoes | Responses | Rounds] = [*echoes, *responses, *rounds]
     answers = {
         BULK: lambda: (
             message_sentences(platforms, messages) if between else sharing_sentences(platforms, shared)
         ),
         ECHO: lambda: echo_sentences(platforms, echoes),
         REQUESTS: lambda: response_sentences(platforms, responses, added),
+        RELAY: lambda: round_sentences(platforms, rounds),
         FORWARDING: lambda: sentences(found_of_frames),
     }
     told = answers[provenance.kind]()
@@ -209,6 +237,9 @@ def summarise(result: Result) -> Summary:
         packets=packets,
         published_packets=published_moments(scenario, packets),
         published_times=published_times(scenario, responses),
+        rounds=rounds,
+        published_rounds=published_rounds(scenario, rounds),
+        runs=[runs for _, runs in found_runs],
         interference=interference(scenario, found, responses, between),
         neighbours=neighbour_loads(result, names),
         published_stress=published_stress(scenario),
@@ -217,6 +248,7 @@ def summarise(result: Result) -> Summary:
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=told,
+        diagnosis=diagnose(result, provenance),
         caveats=caveats(
             provenance,
             throughput,

@@ -12,7 +12,7 @@ from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
-from vtax.views.provenance import FORWARDING, REQUESTS
+from vtax.views.provenance import FORWARDING, RELAY, REQUESTS
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
@@ -31,6 +31,7 @@ LEFT_OUT = Column("left out", numeric=True)
 LOAD = Column("load", "Mbit/s")
 GUESTS = Column("guests")
 REQUEST = Column("request", "byte")
+HOPS = Column("hops")
 
 
 class _Setting(Protocol):
@@ -62,7 +63,7 @@ def heading(summary: Summary, row: _Measured) -> str:
 
 def level_column(summary: Summary) -> Column:
     """The head of what cells of a setting differ by."""
-    return {FORWARDING: LOAD, REQUESTS: REQUEST}.get(summary.provenance.kind, GUESTS)
+    return {FORWARDING: LOAD, REQUESTS: REQUEST, RELAY: HOPS}.get(summary.provenance.kind, GUESTS)
 
 
 def maximum_table(summary: Summary) -> Table:

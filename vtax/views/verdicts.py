@@ -10,6 +10,7 @@ from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_la
 from vtax.views.cells import Cell, Setting, load_phrase
 from vtax.views.echoes import Echoes, EchoSetting
 from vtax.views.responses import Responses, ResponseSetting
+from vtax.views.rounds import Rounds, RoundSetting
 from vtax.views.stages import TracedCell, TracedSetting
 
 VERDICTS = ("valid", "suspect", "invalid")
@@ -35,14 +36,15 @@ class CellVerdict:
     """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1.
 
     Cells of frames differ by `intended_mbps` as well, which is None for the flood; those of requests by
-    `message_bytes`, all others by `guests`.
+    `message_bytes`, rounds of relays by `hops`, all others by `guests`.
     """
 
     platform: str
-    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | TracedSetting
+    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
     intended_mbps: float | None
     guests: int | None
     message_bytes: int | None
+    hops: int | None
     recorded: int
     suspect: int
     invalid: int
@@ -52,13 +54,16 @@ class CellVerdict:
     @property
     def level(self) -> str:
         """Its load, number of guests or length of requests, in a table."""
-        if self.message_bytes is not None:
-            return str(self.message_bytes)
+        for level in (self.message_bytes, self.hops):
+            if level is not None:
+                return str(level)
         return level_label(self.intended_mbps, self.guests)
 
     @property
     def name(self) -> str:
         """In a sentence."""
+        if self.hops is not None:
+            return f"{self.platform}, {self.setting.label}"
         if self.message_bytes is not None:
             level = f"{self.message_bytes}-byte requests"
         else:
@@ -107,16 +112,22 @@ def request_verdicts(cells: Iterable[Responses]) -> list[CellVerdict]:
     return [_verdict(cell, message_bytes=cell.message_bytes) for cell in cells]
 
 
+def round_verdicts(cells: Iterable[Rounds]) -> list[CellVerdict]:
+    """The same of rings, which differ by their relays."""
+    return [_verdict(cell, hops=cell.setting.hops) for cell in cells]
+
+
 def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
     """The same of cells whose packets were followed."""
     return [_verdict(cell, guests=cell.setting.guests) for cell in cells]
 
 
 def _verdict(
-    cell: Cell | BulkCell | Echoes | Responses | TracedCell,
+    cell: Cell | BulkCell | Echoes | Responses | Rounds | TracedCell,
     intended_mbps: float | None = None,
     guests: int | None = None,
     message_bytes: int | None = None,
+    hops: int | None = None,
 ) -> CellVerdict:
     """A cell's, with what cells of its kind differ by."""
     return CellVerdict(
@@ -125,6 +136,7 @@ def _verdict(
         intended_mbps=intended_mbps,
         guests=guests,
         message_bytes=message_bytes,
+        hops=hops,
         recorded=cell.recorded,
         suspect=cell.suspect,
         invalid=cell.invalid,

@@ -1,4 +1,4 @@
-//! # The methods of bulk streams and echoes
+//! # The methods of bulk streams, echoes and relays
 
 use serde_json::{Map, Value};
 
@@ -7,6 +7,7 @@ use super::methods::{Agent, Answer, Nothing, now};
 use super::slot::Slot;
 use crate::endpoint::echo::Echo;
 use crate::endpoint::receiver::Receiver;
+use crate::endpoint::relay::{CloseReply, Relays};
 use crate::endpoint::sender::Sender;
 
 /// What they work on.
@@ -14,6 +15,7 @@ pub(super) struct Streams {
     receiver: Slot<Receiver>,
     sender: Slot<Sender>,
     echo: Slot<Echo>,
+    relay: Slot<Relays>,
 }
 
 impl Streams {
@@ -22,6 +24,7 @@ impl Streams {
             receiver: Slot::new("receiver"),
             sender: Slot::new("sender"),
             echo: Slot::new("echo"),
+            relay: Slot::new("relay"),
         }
     }
 }
@@ -36,6 +39,7 @@ impl Agent {
             receiver,
             sender,
             echo,
+            relay,
         } = &self.streams;
         match method {
             "receiver.open" => {
@@ -94,6 +98,29 @@ impl Agent {
                 let Nothing {} = read_params(params)?;
                 drop(echo.take()?);
                 now(Nothing {})
+            }
+            "relay.open" => {
+                let params = read_params(params)?;
+                now(relay.open(|| Ok((Relays::open(&params)?, Nothing {})))?)
+            }
+            "relay.go" => {
+                let params = read_params(params)?;
+                let mut relay = relay.lease()?;
+                self.later(method, move |abort| relay.go(&params, abort))
+            }
+            "relay.collect" => {
+                let Nothing {} = read_params(params)?;
+                now(relay.lease()?.collect()?)
+            }
+            "relay.samples" => {
+                let params = read_params(params)?;
+                now(relay.lease()?.samples(&params)?)
+            }
+            "relay.close" => {
+                let Nothing {} = read_params(params)?;
+                now(relay
+                    .take()?
+                    .map_or_else(CloseReply::default, Relays::close))
             }
             _ => self.call_stress(method, params),
         }

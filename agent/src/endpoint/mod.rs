@@ -1,7 +1,8 @@
 //! # Endpoints: what asks and what answers, what sends and what receives
 //!
 //! A responder answers a requester's messages over TCP or UDP; the requester measures how long each answer takes. A sender
-//! sends in bulk, over SCTP too, to a receiver, which counts what comes. An echo asks a kernel itself, by ICMP. All are measured themselves and
+//! sends in bulk, over SCTP too, to a receiver, which counts what comes. An echo asks a kernel itself, by ICMP. Relays pass a
+//! message round a ring. All are measured themselves and
 //! are no control ports: a responder or receiver listens only where it was told to, at one address of one measured interface,
 //! and a socket of either end takes and sends nothing by any other interface.
 
@@ -10,6 +11,7 @@ mod message;
 mod options;
 pub(crate) mod receiver;
 mod record;
+pub mod relay;
 pub(crate) mod requester;
 pub(crate) mod responder;
 mod round_trips;

@@ -1,7 +1,6 @@
 //! # Sockets of endpoints: one address, one interface
 
 use std::ffi::OsString;
-use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -12,14 +11,14 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeVal;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::message::{GREATEST_BYTES, GREATEST_DATAGRAM_BYTES};
 use super::options::{self, Options};
 use crate::Error;
 use crate::traffic::interface::Interface;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Protocol {
     Tcp,
@@ -68,20 +67,27 @@ pub(super) fn open(
     local: SocketAddrV4,
     options: &Options,
 ) -> Result<OwnedFd, Error> {
-    let socket = make(protocol)?;
-    options::apply(options, protocol, &socket)?;
-    let place = || -> io::Result<()> {
-        let name = OsString::from(&interface.name);
-        setsockopt(&socket, sockopt::BindToDevice, &name)?;
-        bind(socket.as_raw_fd(), &SockaddrIn::from(local))?;
-        Ok(())
-    };
-    place().with_context(|| {
+    let socket = open_unplaced(protocol, interface, options)?;
+    bind(socket.as_raw_fd(), &SockaddrIn::from(local)).with_context(|| {
         let name = &interface.name;
         format!(
             "cannot use {local} on {name}; give {name} the address and take a port that is free"
         )
     })?;
+    Ok(socket)
+}
+
+/// A socket of `interface` alone, whose address and port the kernel finds when it is connected.
+pub(super) fn open_unplaced(
+    protocol: Protocol,
+    interface: &Interface,
+    options: &Options,
+) -> Result<OwnedFd, Error> {
+    let socket = make(protocol)?;
+    options::apply(options, protocol, &socket)?;
+    let name = OsString::from(&interface.name);
+    setsockopt(&socket, sockopt::BindToDevice, &name)
+        .with_context(|| format!("cannot stay on {}; is it there?", interface.name))?;
     Ok(socket)
 }
 
@@ -107,7 +113,8 @@ pub(super) fn set_nonblocking(socket: &OwnedFd) -> nix::Result<()> {
 
 /// Has every wait in the socket end after `limit`, so that the waiter can look up.
 pub(super) fn limit_waits(socket: &OwnedFd, limit: Duration) -> nix::Result<()> {
-    let limit = TimeVal::new(0, limit.as_micros() as libc::suseconds_t);
+    let (seconds, rest) = (limit.as_secs(), limit.subsec_micros());
+    let limit = TimeVal::new(seconds as libc::time_t, libc::suseconds_t::from(rest));
     setsockopt(socket, sockopt::ReceiveTimeout, &limit)?;
     setsockopt(socket, sockopt::SendTimeout, &limit)
 }

@@ -19,6 +19,9 @@ use serde::Serialize;
 use crate::Error;
 use crate::mac::MacAddress;
 
+/// Of every namespace's first interface.
+const LOOPBACK_INDEX: u32 = 1;
+
 /// A network interface as it was when it was listed.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
@@ -156,6 +159,13 @@ impl Links {
         let message = LinkUnspec::new_with_index(link.index).mtu(mtu).up().build();
         let set = self.0.link().set(message).execute().await;
         Ok(set.with_context(|| format!("cannot set {} up with MTU {mtu}", link.name))?)
+    }
+
+    /// Has the namespace reach its own addresses.
+    pub(super) async fn set_loopback_up(&self) -> Result<(), Error> {
+        let message = LinkUnspec::new_with_index(LOOPBACK_INDEX).up().build();
+        let set = self.0.link().set(message).execute().await;
+        Ok(set.context("cannot set lo up")?)
     }
 
     /// The link's sub-interface for frames with this VLAN's tag, made where it is not there yet.

@@ -158,6 +158,7 @@ async fn configure_nics(
     let found = links_of(&links, &params.nics, abort, |_| Ok(())).await?;
     let ipv6 = params.nics.iter().any(|nic| nic.address.address.is_ipv6());
     sysctl::set_host(params.forward, ipv6)?;
+    links.set_loopback_up().await?;
     for (nic, link) in params.nics.iter().zip(&found) {
         match nic.vlan {
             None => configure_nic(&links, nic, link).await?,

@@ -31,19 +31,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
 const SLACK_KIB: u64 = 8192;
 /// A member of the result of each call that does something, by which to tell that some were carried out.
-const CARRIED_OUT: [&str; 12] = [
+const CARRIED_OUT: [&str; 16] = [
     "aborted",
     "answered",
+    "attach",
     "broken",
     "buffer_drops",
     "cost_ns_per_frame",
     "drain_ms",
     "duplicated",
+    "given_up",
     "interfaces",
+    "kept",
     "nics",
     "p50_ns",
     "step_ms",
     "strays",
+    "unattributed",
 ];
 const CODES: [i64; 5] = [-32_700, -32_600, -32_601, -32_602, -32_000];
 
@@ -173,7 +177,9 @@ impl Fuzz {
             "receiver.close",
             "sender.close",
             "echo.close",
+            "relay.close",
             "residence.read",
+            "stages.close",
         ] {
             self.agent.reply(method, json!({}));
         }

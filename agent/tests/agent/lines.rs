@@ -89,6 +89,11 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         3 => with("requester.open", requester()),
         3 => with("responder.open", responder()),
         1 => bare("requester.close"),
+        2 => with("relay.open", relays()),
+        10 => with("relay.go", relay_go()),
+        5 => bare("relay.collect"),
+        5 => with("relay.samples", (0..40).prop_map(|first| json!({"first": first})).boxed()),
+        1 => bare("relay.close"),
         80 => streams::lines::call(),
         1 => bare("responder.close"),
         1 => bare("source.close"),
@@ -96,6 +101,11 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         1 => bare("ingress.release"),
         4 => bare("residence.open"),
         4 => bare("residence.read"),
+        1 => with("stages.open", stages()),
+        2 => with("stages.arm", window()),
+        8 => with("stages.collect", (0..2, 0..3).prop_map(|(trail, first)| json!({"trail": trail, "first": first})).boxed()),
+        4 => with("stages.packets", (0..3).prop_map(|first| json!({"first": first})).boxed()),
+        1 => bare("stages.close"),
     ]
     .boxed()
 }
@@ -196,6 +206,35 @@ fn requester() -> BoxedStrategy<Value> {
         .boxed()
 }
 
+fn relays() -> BoxedStrategy<Value> {
+    let load = select(vec![
+        json!("nothing"),
+        json!({"output": "line"}),
+        json!({"output": "full"}),
+    ]);
+    let way = (protocol(), select(vec!["fresh", "persistent"]), interface()).prop_map(
+        |(protocol, connection, interface)| {
+            json!({"network": {
+                "protocol": protocol, "connection": connection, "interface": interface, "address": NEAR,
+                "port": 5009, "next_address": FAR, "next_port": 5010, "timeout_ms": 1,
+            }})
+        },
+    );
+    (select(vec!["master", "forwarder"]), 0..20, prop_oneof![load, way])
+        .prop_map(|(mode, message_bytes, load)| {
+            json!({"relays": [{"mode": mode, "cpu": 0, "message_bytes": message_bytes, "load": load}]})
+        })
+        .boxed()
+}
+
+fn relay_go() -> BoxedStrategy<Value> {
+    (0..3, 0..30, option::of(0.001..0.1))
+        .prop_map(|(trial, iterations, interval_ms)| {
+            json!({"trial": trial, "iterations": iterations, "interval_ms": interval_ms})
+        })
+        .boxed()
+}
+
 fn go() -> BoxedStrategy<Value> {
     (0..3, option::of(0.0001..0.003), 0.0001..0.003, option::of(1..10))
         .prop_map(|(trial, warmup_s, duration_s, transactions)| {
@@ -223,6 +262,30 @@ fn guest() -> BoxedStrategy<Value> {
             });
             json!({"modules": modules, "nics": [nic], "forward": forward})
         })
+        .boxed()
+}
+
+fn stages() -> BoxedStrategy<Value> {
+    let hooks = vec![
+        "write", "arrive", "receive", "queue", "transmit", "copy", "free", "drop",
+    ];
+    let point = (select(hooks), interface())
+        .prop_map(|(hook, interface)| json!({"hook": hook, "interface": interface}));
+    let points = vec(point, 2..4);
+    let trail = (select(vec!["a", "b", "c"]), points).prop_map(|(name, points)| {
+        let stages = &["x", "y"][..points.len() - 1];
+        json!({"name": name, "points": points, "stages": stages})
+    });
+    (vec(trail, 1..3), 1..5, select(vec!["stamp", "headers"]), 0..50)
+        .prop_map(|(trails, sample_every, follow, packets)| {
+            json!({"trails": trails, "sample_every": sample_every, "follow": follow, "packets": packets})
+        })
+        .boxed()
+}
+
+fn window() -> BoxedStrategy<Value> {
+    (0.0..0.01, 0.001..1.0)
+        .prop_map(|(delay_s, duration_s)| json!({"delay_s": delay_s, "duration_s": duration_s}))
         .boxed()
 }
 

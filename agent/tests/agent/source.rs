@@ -43,6 +43,23 @@ fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
 }
 
 #[test]
+fn a_load_that_shares_its_cpu_leaves_it_to_others_between_frames() {
+    let mut link = Link::with_streams(2);
+    let mut params = run("raw", Some(5_000.0), 1000.0, &[("measure", 0.5)]);
+    params["shares_cpu"] = json!(true);
+    let reply = link.agent.call("source.run", params);
+    let (sent, intended) = (total(&reply, "frames_sent") as f64, 2.0 * 2_500.0);
+    assert!(
+        sent <= intended && sent > 0.9 * intended,
+        "{sent} of {intended}"
+    );
+    let time = |field: &str| reply["thread"][field].as_u64().unwrap();
+    let wall_ns = reply["end_ns"].as_u64().unwrap() - reply["start_ns"].as_u64().unwrap();
+    // One that waits busily is on its CPU, or kept from it, all the time.
+    assert!(time("run_ns") + time("run_delay_ns") < wall_ns / 2);
+}
+
+#[test]
 fn every_frame_carries_its_trial_phase_sequence_and_time() {
     let mut link = Link::with_streams(1);
     let receiver = link.sink.within(receiver);

@@ -53,18 +53,18 @@ class Forward(Neighbours):
     def open(self, turn: Turn) -> None:
         """Have the sink await the trial's frames."""
         self._turn = turn
-        self._arm(turn.trial, self._work(turn.cell.workload.warmup_s, turn.cell.workload.duration_s))
+        self._arm(turn.trial, self._work(turn.cell.timed.warmup_s, turn.cell.timed.duration_s))
 
     def go(self, begin: float) -> None:
         """Send from now on."""
         assert self._turn is not None  # noqa: S101 - opened before
-        work = self._turn.cell.workload
+        work = self._turn.cell.timed
         self._ticket = self._run(self._turn.trial, self._work(work.warmup_s, work.duration_s))
 
     def collect(self) -> Beside:
         """What each was offered, and passed on."""
         assert self._turn is not None and self._ticket is not None  # noqa: S101 - it went
-        given = self._turn.cell.workload
+        given = self._turn.cell.timed
         ticket, self._ticket = self._ticket, None
         source = self.site.far.finish(ticket, given.warmup_s + given.duration_s + 10)
         work = self._work(given.warmup_s, given.duration_s)

@@ -54,7 +54,7 @@ class InBulk(Talk):
 
     def open(self, turn: Turn) -> None:
         """Connect all."""
-        given = turn.cell.workload
+        given = turn.cell.timed
         work = Bulk(kind="bulk", warmup_s=given.warmup_s, duration_s=given.duration_s)
         self._turn, self._streams = turn, Streams([(near, far) for far, near in self.ends], work, turn.trial)
         self._streams.connect(self.mtu)
@@ -98,7 +98,7 @@ class InRequests(Talk):
 
     def open(self, turn: Turn) -> None:
         """Listen everywhere."""
-        given = turn.cell.workload
+        given = turn.cell.timed
         work = Requests(
             kind="requests",
             message_bytes=REQUEST_BYTES,

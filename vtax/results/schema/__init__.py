@@ -13,18 +13,36 @@ import pyarrow as pa
 
 from vtax.results.schema.flows import FLOWS, HOPS, LATENCY, SERIES
 from vtax.results.schema.hosts import CPU, ENVIRONMENT
+from vtax.results.schema.samples import SAMPLES
 from vtax.results.schema.stages import PACKETS, STAGES
 from vtax.results.schema.table import Table
 from vtax.results.schema.trials import SEARCHES, TRIALS
 
-__all__ = ["FLOWS", "FORMAT_VERSION", "TABLES", "TRIALS", "Table", "schemas"]
+__all__ = ["BLOCK_TABLES", "FLOWS", "FORMAT_VERSION", "TABLES", "TRIALS", "TRIAL_TABLES", "Table", "schemas"]
 
 FORMAT_VERSION: Final = 1
 
 TABLES: Final = {
     table.name: table
-    for table in (TRIALS, FLOWS, SERIES, CPU, HOPS, LATENCY, STAGES, PACKETS, ENVIRONMENT, SEARCHES)
+    for table in (
+        TRIALS,
+        FLOWS,
+        SERIES,
+        CPU,
+        HOPS,
+        LATENCY,
+        SAMPLES,
+        STAGES,
+        PACKETS,
+        ENVIRONMENT,
+        SEARCHES,
+    )
 }
+
+TRIAL_TABLES: Final = frozenset({SAMPLES.name})
+"""Tables with many rows: each trial has a file of its own."""
+BLOCK_TABLES: Final = tuple(name for name in TABLES if name not in TRIAL_TABLES)
+"""The others: each block has one."""
 
 
 def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:

@@ -15,6 +15,7 @@ TRIALS: Final = Table(
         Column("repetition", INT32, "", "repetition of the cell, from 0"),
         Column("search", STRING, "", "key of the search that the trial is of: the cell's without the load"),
         Column("step", INT32, "", "place in its search, from 0"),
+        Column("run", INT32, "", "place among the runs of relays in a row, from 0; null for all else"),
         Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
         Column("platform", STRING, "", "platform preset"),
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
@@ -27,8 +28,8 @@ TRIALS: Final = Table(
             "message_bytes",
             INT32,
             "byte",
-            "what is handed to the kernel at once, or a request's length; null for plain frames and for the "
-            "transport's default",
+            "what is handed to the kernel at once, a request's length, or a relayed message's; null for plain frames "
+            "and for the transport's default",
         ),
         Column(
             "buffer_bytes",
@@ -48,12 +49,18 @@ TRIALS: Final = Table(
             STRING,
             "",
             "who asks a guest, or sends to it or receives from it: guest-to-peer, inter-host or intra-host; of raw, "
-            "the hosts themselves",
+            "the hosts themselves. Where relays are: one-guest or guest-each",
         ),
         Column("loop", STRING, "", "of requests: closed or open"),
         Column("requests_per_s", DOUBLE, "requests/s", "rate of an open loop; null for all else"),
         Column("payload_bytes", INT32, "byte", "payload of an echo; null for all else"),
-        Column("interval_ms", DOUBLE, "ms", "from one echo to the next; null for all else"),
+        Column(
+            "interval_ms", DOUBLE, "ms", "from one echo, or round of relays, to the next; null for all else"
+        ),
+        Column("hops", INT32, "relays", "relays of a ring, the master among them; null for all else"),
+        Column("iterations", INT32, "rounds", "rounds that a run of relays was to make; null for all else"),
+        Column("load", STRING, "", "of relays, what is timed: network, nothing, output or lines"),
+        Column("connection", STRING, "", "of relays, how messages are carried: fresh or persistent"),
         Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
         Column(
             "trace",

@@ -1,9 +1,10 @@
 """The kinds of workload: what the platforms do in a trial. A kind is a module with its keys."""
 
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal, TimedKeys, WorkloadKeys
 from vtax.scenario.workloads.bulk import Bulk
 from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
+from vtax.scenario.workloads.relay import Relay
 from vtax.scenario.workloads.requests import Requests
 from vtax.scenario.workloads.traced import TracedKeys
 
@@ -13,13 +14,15 @@ __all__ = [
     "Echo",
     "Forwarding",
     "Refusal",
+    "Relay",
     "Requests",
+    "TimedKeys",
     "TracedKeys",
     "Workload",
     "WorkloadKeys",
 ]
 
-Workload = Forwarding | Bulk | Echo | Requests
+Workload = Forwarding | Bulk | Echo | Requests | Relay
 """Told apart by their key `kind`."""
 
 KINDS: dict[str, type[WorkloadKeys]] = {
@@ -27,4 +30,5 @@ KINDS: dict[str, type[WorkloadKeys]] = {
     "bulk": Bulk,
     "echo": Echo,
     "requests": Requests,
+    "relay": Relay,
 }

@@ -36,12 +36,9 @@ def samples_key(default: int) -> Any:
 
 
 class WorkloadKeys(Keys):
-    """The keys that all kinds share. A kind is a module of this package with its own keys below them."""
+    """What every kind has. A kind is a module of this package with its own keys."""
 
     kind: str
-    warmup_s: float = key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
-    duration_s: float = key("length of the measurement", "0.1 to 3600", default=10.0, ge=0.1, le=3600)
-    cpu_samples_hz: int = samples_key(0)
 
     @property
     def encapsulation(self) -> Encapsulation:
@@ -63,6 +60,19 @@ class WorkloadKeys(Keys):
         """The same of the far ends outside the host: source and sink make their frames themselves."""
         return ()
 
+    @property
+    def trials_in_a_row(self) -> int:
+        """How often a cell is measured, on one path, before another cell is."""
+        return 1
+
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """What keeps it from being carried out on such links."""
         yield from ()
+
+
+class TimedKeys(WorkloadKeys):
+    """The keys of kinds whose trials last as long as the scenario says."""
+
+    warmup_s: float = key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
+    duration_s: float = key("length of the measurement", "0.1 to 3600", default=10.0, ge=0.1, le=3600)
+    cpu_samples_hz: int = samples_key(0)

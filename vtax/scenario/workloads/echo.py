@@ -5,7 +5,7 @@ from typing import Literal
 
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys, shared_uplink
+from vtax.scenario.workloads.base import Refusal, TimedKeys, shared_uplink
 from vtax.scenario.workloads.bulk import Bulk
 
 LEAST_PAYLOAD_BYTES = 16
@@ -13,7 +13,7 @@ LEAST_PAYLOAD_BYTES = 16
 ICMP_HEADERS_BYTES = 28
 
 
-class Echo(WorkloadKeys):
+class Echo(TimedKeys):
     """Round trips through the first guest, a router, to the host behind it (anhalt2009, IV.C.2)."""
 
     kind: Literal["echo"] = key("guests are routers; echoes through the first are timed", "echo")

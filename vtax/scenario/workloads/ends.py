@@ -5,14 +5,14 @@ from typing import Literal
 
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys, samples_key
+from vtax.scenario.workloads.base import Refusal, TimedKeys, samples_key
 
 Transport = Literal["tcp", "udp", "sctp"]
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
 GUEST_TO_PEER: Placement = "guest-to-peer"
 
 
-class EndsKeys(WorkloadKeys):
+class EndsKeys(TimedKeys):
     """Their keys; what `transport` and `placement` are to a kind, it says itself."""
 
     cpu_samples_hz: int = samples_key(499)

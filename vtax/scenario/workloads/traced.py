@@ -5,13 +5,13 @@ from typing import Literal
 
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.base import Refusal, TimedKeys
 
 MOST_WAYS = 4
 """Ways that lead to one place and are still told apart: guests on a link, streams of a guest."""
 
 
-class TracedKeys(WorkloadKeys):
+class TracedKeys(TimedKeys):
     """What a trial's packets are followed by. Tracing costs time, so that a traced trial tells of stages alone."""
 
     trace: Literal["none", "stages"] = key(

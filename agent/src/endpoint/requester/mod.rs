@@ -21,13 +21,12 @@ use self::tally::Tally;
 pub(crate) use self::tally::TallyReply;
 use super::message::Id;
 use super::socket;
+use super::wait::await_time;
 use crate::Error;
 use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
-use crate::traffic::clock::{now_ns, sleep_until};
+use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
 
-/// How long before its time a waiter is awake: longer than any ordinary wake-up takes.
-const AWAKE_NS: u64 = 200_000;
 /// Longest wait without a look at whether to end.
 const LOOK_UP: Duration = Duration::from_millis(10);
 
@@ -131,18 +130,5 @@ impl Requester {
         let tally =
             tally.ok_or_else(|| anyhow!("nothing was measured; call requester.go first"))?;
         Ok(tally.reply()?)
-    }
-}
-
-/// Waits until `time_ns`, at its end without sleep, or until `abort` is set.
-fn await_time(time_ns: u64, abort: &AtomicBool) {
-    loop {
-        let now = now_ns();
-        if now >= time_ns || abort.load(Ordering::Relaxed) {
-            return;
-        }
-        if time_ns - now > AWAKE_NS {
-            sleep_until((time_ns - AWAKE_NS).min(now + LOOK_UP.as_nanos() as u64));
-        }
     }
 }

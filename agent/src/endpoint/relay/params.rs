@@ -1,0 +1,299 @@
+//! # Params of `relay.open` and `relay.go`
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::endpoint::socket::{self, Protocol};
+use crate::error::check_positive;
+
+/// A message holds its sequence number at least, an integer as in matthews2009 (section 2), and stays below one segment.
+const LEAST_BYTES: usize = 4;
+const GREATEST_BYTES: usize = 1400;
+pub(super) const MOST_RELAYS: usize = 8;
+const LONGEST_TIMEOUT_MS: u64 = 60_000;
+const MOST_ITERATIONS: u64 = 1_000_000;
+const LONGEST_INTERVAL_MS: f64 = 60_000.0;
+/// The one interface whose addresses reach nobody else.
+const LOOPBACK: &str = "lo";
+
+/// `relay.open`: the relays that this agent has of a ring, each a process of its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenParams {
+    pub(super) relays: Vec<RelayParams>,
+}
+
+/// What one relay does. Its process is given the same.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RelayParams {
+    pub(super) mode: Mode,
+    /// Which of the agent's CPUs it stays on, counted from 0 and round again. Null for wherever the scheduler has it.
+    pub(super) cpu: Option<usize>,
+    /// Of a message, or of a line on standard output, its newline included.
+    pub(super) message_bytes: usize,
+    pub(super) load: Load,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Mode {
+    /// It sends a message into the ring, waits until that comes back, and keeps the time.
+    Master,
+    /// It passes on what it receives.
+    Forwarder,
+}
+
+/// What stands between two looks at the clock (matthews2009, section 3.1).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Load {
+    Nothing,
+    /// A line on standard output, through the C library's buffer.
+    Output(Buffering),
+    /// The message's way through the ring.
+    Network(Way),
+}
+
+/// When the C library hands its buffer to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Buffering {
+    /// When 4096 bytes are full, as it does by itself where standard output is a pipe.
+    Full,
+    /// With each line.
+    Line,
+}
+
+/// Where a relay listens, and where it sends to.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Way {
+    pub(super) protocol: Protocol,
+    pub(super) connection: Connection,
+    pub(super) interface: String,
+    address: Ipv4Addr,
+    port: u16,
+    next_address: Ipv4Addr,
+    next_port: u16,
+    /// A message that takes longer is lost.
+    pub(super) timeout_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Connection {
+    /// Each message has one of its own.
+    Fresh,
+    /// One for all messages of a run.
+    Persistent,
+}
+
+/// `relay.go`: one run of the master's.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoParams {
+    pub(super) trial: u32,
+    pub(super) iterations: u64,
+    /// From the start of one iteration to that of the next. Null: each as soon as the one before is over.
+    pub(super) interval_ms: Option<f64>,
+}
+
+impl OpenParams {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !(1..=MOST_RELAYS).contains(&self.relays.len()) {
+            let problem = format!("{} are not 1 to {MOST_RELAYS}", self.relays.len());
+            return Err(Error::params("relays", problem));
+        }
+        let masters = self.relays.iter().skip(1);
+        if masters.clone().any(|relay| relay.mode == Mode::Master) {
+            return Err(Error::params("relays", "the first alone may be the master"));
+        }
+        for (at, relay) in self.relays.iter().enumerate() {
+            relay.check().map_err(|problem| match problem {
+                Error::Params { field, problem } => {
+                    Error::params(format!("relays[{at}].{field}"), problem)
+                }
+                failed => failed,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl RelayParams {
+    fn check(&self) -> Result<(), Error> {
+        if !(LEAST_BYTES..=GREATEST_BYTES).contains(&self.message_bytes) {
+            let bytes = self.message_bytes;
+            let problem = format!("{bytes} is not between {LEAST_BYTES} and {GREATEST_BYTES}");
+            return Err(Error::params("message_bytes", problem));
+        }
+        match &self.load {
+            Load::Network(way) => way.check(),
+            _ if self.mode == Mode::Forwarder => {
+                let problem = "a forwarder has nothing to do without a network";
+                Err(Error::params("load", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Way {
+    fn check(&self) -> Result<(), Error> {
+        if self.protocol == Protocol::Sctp {
+            return Err(Error::params("load.network.protocol", "is tcp or udp"));
+        }
+        for (field, address) in [
+            ("load.network.address", self.address),
+            ("load.network.next_address", self.next_address),
+        ] {
+            let is_within = self.interface == LOOPBACK && address.is_loopback();
+            if !is_within {
+                socket::check_address(field, address)?;
+            }
+        }
+        for (field, port) in [
+            ("load.network.port", self.port),
+            ("load.network.next_port", self.next_port),
+        ] {
+            if port == 0 {
+                return Err(Error::params(field, "must not be 0"));
+            }
+        }
+        if !(1..=LONGEST_TIMEOUT_MS).contains(&self.timeout_ms) {
+            let timeout_ms = self.timeout_ms;
+            let problem = format!("{timeout_ms} is not between 1 and {LONGEST_TIMEOUT_MS}");
+            return Err(Error::params("load.network.timeout_ms", problem));
+        }
+        Ok(())
+    }
+
+    pub(super) fn local(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.address, self.port)
+    }
+
+    pub(super) fn next(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.next_address, self.next_port)
+    }
+}
+
+impl GoParams {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !(1..=MOST_ITERATIONS).contains(&self.iterations) {
+            let problem = format!("{} are not 1 to {MOST_ITERATIONS}", self.iterations);
+            return Err(Error::params("iterations", problem));
+        }
+        self.interval_ms.map_or(Ok(()), |interval_ms| {
+            check_positive("interval_ms", interval_ms, LONGEST_INTERVAL_MS)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn network(changes: Value) -> Value {
+        let mut way = json!({
+            "protocol": "tcp", "connection": "fresh", "interface": "src0", "address": "198.18.0.2", "port": 5001,
+            "next_address": "198.18.0.3", "next_port": 5002, "timeout_ms": 1000,
+        });
+        way.as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
+        json!({"mode": "master", "cpu": 0, "message_bytes": 4, "load": {"network": way}})
+    }
+
+    fn problem(relays: &[Value]) -> String {
+        let params: OpenParams = serde_json::from_value(json!({"relays": relays})).unwrap();
+        let checked = params.check();
+        checked.map_or_else(|error| error.to_string(), |()| "none".to_owned())
+    }
+
+    fn of(mode: &str, message_bytes: usize, load: Value) -> Value {
+        json!({"mode": mode, "cpu": null, "message_bytes": message_bytes, "load": load})
+    }
+
+    #[test]
+    fn relays_within_the_bounds_are_accepted() {
+        let within =
+            json!({"interface": "lo", "address": "127.0.0.1", "next_address": "127.0.0.1"});
+        for relays in [
+            vec![network(json!({}))],
+            vec![network(within)],
+            vec![network(
+                json!({"protocol": "udp", "connection": "persistent"}),
+            )],
+            vec![of("master", 1400, json!("nothing"))],
+            vec![of("master", 4, json!({"output": "line"}))],
+        ] {
+            assert_eq!(problem(&relays), "none");
+        }
+    }
+
+    #[test]
+    fn relays_beyond_the_bounds_are_refused_by_the_field() {
+        let way = "relays[0].load.network.";
+        for (relays, field) in [
+            (vec![], "relays: 0".to_owned()),
+            (
+                vec![of("master", 4, json!("nothing")); 2],
+                "relays: the first".to_owned(),
+            ),
+            (
+                vec![of("master", 3, json!("nothing"))],
+                "relays[0].message_bytes: 3".to_owned(),
+            ),
+            (
+                vec![of("master", 1401, json!("nothing"))],
+                "relays[0].message_bytes: 1401".to_owned(),
+            ),
+            (
+                vec![of("forwarder", 4, json!("nothing"))],
+                "relays[0].load: a forwarder".to_owned(),
+            ),
+            (
+                vec![network(json!({"protocol": "sctp"}))],
+                format!("{way}protocol"),
+            ),
+            (
+                vec![network(json!({"address": "127.0.0.1"}))],
+                format!("{way}address: 127"),
+            ),
+            (
+                vec![network(json!({"next_address": "0.0.0.0"}))],
+                format!("{way}next_address: 0"),
+            ),
+            (vec![network(json!({"port": 0}))], format!("{way}port")),
+            (
+                vec![network(json!({"next_port": 0}))],
+                format!("{way}next_port"),
+            ),
+            (
+                vec![network(json!({"timeout_ms": 60_001}))],
+                format!("{way}timeout_ms: 60001"),
+            ),
+        ] {
+            let problem = problem(&relays);
+            assert!(problem.starts_with(&field), "{problem}");
+        }
+    }
+
+    #[test]
+    fn runs_are_bounded() {
+        let check = |iterations: u64, interval_ms: Option<f64>| {
+            let params = json!({"trial": 1, "iterations": iterations, "interval_ms": interval_ms});
+            serde_json::from_value::<GoParams>(params)
+                .unwrap()
+                .check()
+                .is_ok()
+        };
+        assert!(check(1, None) && check(1_000_000, Some(0.1)));
+        assert!(!check(0, None) && !check(1_000_001, None));
+        assert!(!check(1, Some(0.0)) && !check(1, Some(60_001.0)));
+    }
+}

@@ -1,0 +1,67 @@
+"""What is said of a loss: on the terminal, as JSON, in the report."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.handmade_causes import make_causes
+from tests.test_diagnosis import BUSY_RAW, CALM_RAW, CAPPED, HOGGED
+from vtax.cli import main
+from vtax.results import Result
+from vtax.views import as_json, write_report
+
+EMULATED = replace(CALM_RAW, platform="qemu-virtio", emulated=True)
+SLOWER = replace(EMULATED, platform="qemu-e1000", delay_ns=90_000.0)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A hog, a capped port, and a platform with an emulated CPU that is slow for no reason that is recorded."""
+    trials = (BUSY_RAW, HOGGED, CALM_RAW, CAPPED, EMULATED, SLOWER)
+    return make_causes(tmp_path_factory.mktemp("causes") / "r", *trials)
+
+
+def test_the_command_prints_a_sentence_a_cell(result: Result, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", str(result.directory)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    native, emulated = printed.split("Emulated CPU: compared only with each other, never a hypervisor's cost")
+    assert native.startswith("Why container, intended_mbps = 100 receives 40.0 Mbit/s, 60.1 less than raw (")
+    assert re.search(
+        r'60\.1 Mbit/s \([^)]*\) more were dropped at UUT egress, "queue full \(dropped_queue', native
+    )
+    assert "container, intended_mbps = max receives 50.1 Mbit/s" in native
+    assert "qemu-e1000, intended_mbps = 100 has a median delay of 90.0 µs" in emulated
+    assert "more than qemu-virtio (" in emulated and "unexplained" in emulated
+    assert "Of 4 cells with a reference 3 lost something for certain (intervals at " in emulated
+
+
+def test_the_document_of_the_command_is_that_of_show(
+    result: Result, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diagnose", str(result.directory), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document.pop("format_version") == 1
+    assert document == json.loads(json.dumps(as_json(result)["diagnosis"]))
+    hogged = document["findings"][1]
+    assert (hogged["cell"], hogged["reference"]) == (HOGGED.cell, BUSY_RAW.cell)
+    assert hogged["losses"][0]["quantity"] == "received_mbps"
+    cause = hogged["causes"][0]
+    assert (cause["kind"], cause["account"], cause["unit"]) == ("taken", ["host", None, "foreign"], "%")
+    assert cause["more"]["n"] == 4
+    assert document["compared"] == 4
+
+
+def test_the_report_says_why(result: Result) -> None:
+    page = write_report(result).read_text()
+    why = page.partition('<section id="why">')[2].partition("</section>")[0]
+    assert "Why" in why and why.count("<li>") == 3
+    assert why.index("Emulated CPU: compared only with each other") < why.index("qemu-e1000")
+    assert "dropped at UUT egress, &#34;queue full" in why
+
+
+def test_a_result_without_a_reference_has_no_such_section(tmp_path: Path) -> None:
+    page = write_report(make_causes(tmp_path / "r", CALM_RAW)).read_text()
+    assert 'id="why"' not in page

@@ -1,0 +1,115 @@
+"""Rings of relays on this machine: within the bare host and containers, and from container to container."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.disturb import Act
+from tests.test_campaign import DISTURBED
+from vtax.cli import main
+from vtax.machine.ownership import OwnershipRecord
+from vtax.results import Result
+from vtax.views.summary import summarise
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+SCENARIO = """
+name: own/relay
+title: Relays
+question: How long?
+workload: {kind: relay, runs: 2, iterations: 300}
+factors:
+  platform: [raw]
+repetitions: 1
+figures: [rounds-mesh, rounds-surface, rounds-histogram, null-ladder]
+"""
+
+
+def measured(directory: Path, platforms: str, *sets: str) -> Result:
+    path = directory / "relay.yaml"
+    path.write_text(SCENARIO.lstrip())
+    options = [word for each in sets for word in ("--set", each)]
+    main(["run", str(path), "--platform", platforms, *options, "--out", str(directory / "out")])
+    return Result.open(directory / "out")
+
+
+def assert_went_round(result: Result, cells: int) -> None:
+    """Every round of every run is there, and none failed, unless others kept the machine busy."""
+    rows = result.query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
+    assert len({row["cell"] for row in rows}) == cells
+    samples = result.query(
+        "SELECT trial_id, count(*) AS rounds, count(*) FILTER (status = 'done') AS done, sum(ns) AS ns, "
+        "max(iteration) AS last FROM samples GROUP BY trial_id"
+    ).to_pylist()
+    by_trial = {row["trial_id"]: row for row in samples}
+    for row in rows:
+        invalid = row["verdict"] == "invalid"
+        assert not invalid or any(words in row["reasons"][0] for words in DISTURBED), row
+        found = by_trial[row["trial_id"]]
+        assert (found["rounds"], found["done"], found["last"]) == (300, 300, 299)
+        # Of the run's wall time its rounds are a part.
+        assert 0 < found["ns"] <= 1e9 * row["duration_s"]
+    runs = result.query("SELECT DISTINCT cell, run FROM trials WHERE verdict <> 'invalid'").to_pylist()
+    if not any(row["verdict"] == "invalid" for row in rows):
+        assert len(runs) == 2 * cells
+
+
+def test_messages_go_round_within_the_host_and_a_container(tmp_path: Path) -> None:
+    result = measured(tmp_path, "raw,container", "hops=1,8", "workload.pinned=true")
+    assert_went_round(result, cells=4)
+    summary = summarise(result)
+    medians = {(row.platform, row.setting.hops): row.p50_ns for row in summary.rounds}
+    for platform in ("raw", "container"):
+        one, eight = medians.get((platform, 1)), medians.get((platform, 8))
+        assert one is None or eight is None or one < eight
+    assert all(0 < row.timed_ratio.value < 1 for row in summary.rounds if row.timed_ratio)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ("plot-rounds-surface-0" in page) is summary.has_usable
+
+
+def test_messages_go_from_container_to_container(tmp_path: Path) -> None:
+    sets = ("placement=guest-each", "hops=3", "connection=fresh,persistent", "transport=tcp,udp")
+    assert_went_round(measured(tmp_path, "container", *sets), cells=4)
+
+
+def test_the_ladder_grows_with_what_is_in_the_loop(tmp_path: Path) -> None:
+    sets = ("load=nothing,output,lines,network", "message_bytes=64")
+    result = measured(tmp_path, "raw", *sets)
+    assert_went_round(result, cells=4)
+    times = {
+        load: np.array([row["ns"] for row in rows])
+        for load in ("nothing", "output", "lines", "network")
+        if (
+            rows := result.query(
+                "SELECT ns FROM samples JOIN trials USING (trial_id) "  # noqa: S608 - of this list
+                f"WHERE load = '{load}' AND verdict <> 'invalid'"
+            ).to_pylist()
+        )
+    }
+    medians = [float(np.median(found)) for found in times.values()]
+    assert medians == sorted(medians)
+
+
+def kill_a_relay(run: str) -> None:
+    """The last of those that the host's own agent has started."""
+    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    (agent,) = [detail["pid"] for detail in owned if detail["name"] == "guest"]
+    relays = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
+    os.kill(int(relays[-1]), signal.SIGKILL)
+
+
+def test_a_relay_that_dies_is_told_of_and_started_anew(
+    tmp_path: Path, in_the_trial: Callable[[Act], None]
+) -> None:
+    in_the_trial(kill_a_relay)
+    result = measured(tmp_path, "raw", "hops=2", "runs=1")
+    died, *later = result.query("SELECT trial_id, verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
+    assert died["verdict"] == "invalid"
+    assert "a relay has ended (signal: 9" in died["reasons"][0]
+    samples = result.query("SELECT trial_id, count(*) AS rounds FROM samples GROUP BY trial_id").to_pylist()
+    assert {row["trial_id"]: row["rounds"] for row in samples} == {row["trial_id"]: 300 for row in later}
+    assert later

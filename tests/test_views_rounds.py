@@ -1,0 +1,185 @@
+"""Rounds of relays as the views show them: over all runs, beside the paper's table, as a mesh, and as a ladder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.handmade import make
+from vtax.results import Result, TrialRecord
+from vtax.views import as_json, write_report
+from vtax.views.figures import draw_figures
+from vtax.views.layout import text_of
+from vtax.views.round_figures import maxima
+from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
+from vtax.views.summary import summarise
+
+PAPER = {"source": {"paper": "matthews2009", "section": "2"}}
+FIGURES = ["rounds-mesh", "rounds-surface", "rounds-histogram", "null-ladder"]
+
+
+@dataclass(frozen=True)
+class MadeRun:
+    """One run; None is a round that failed."""
+
+    run: int
+    us: Sequence[float | None]
+    platform: str = "raw"
+    hops: int = 1
+    load: str = "network"
+    wall_s: float = 0.001
+    emulated: bool = False
+    verdict: str = "valid"
+    block: int = 0
+    further: tuple[tuple[str, str], ...] = ()
+
+    def record(self, trial_id: int) -> TrialRecord:
+        trial = {
+            "trial_id": trial_id,
+            "cell": f"platform={self.platform} hops={self.hops} load={self.load}",
+            "block": self.block,
+            "run": self.run,
+            "platform": self.platform,
+            "hops": self.hops,
+            "load": self.load,
+            "placement": "one-guest",
+            "transport": "tcp" if self.load == "network" else None,
+            "connection": "fresh" if self.load == "network" else None,
+            "message_bytes": 4,
+            "interval_ms": 0.0,
+            "emulated": self.emulated,
+            "verdict": self.verdict,
+            "marks": [],
+            "reasons": [],
+            "started_at": datetime(2025, 1, 1, tzinfo=UTC),
+        }
+        samples = [
+            {
+                "run": self.run,
+                "iteration": iteration,
+                "ns": round(1000 * (us or 2_000_000)),
+                "status": "timeout" if us is None else "done",
+            }
+            for iteration, us in enumerate(self.us)
+        ]
+        flow = {"role": "victim", "guest": 0, "duration_s": self.wall_s}
+        return TrialRecord(trial, [flow], samples=samples)
+
+
+def rounds(directory: Path, runs: Sequence[MadeRun], **scenario: Any) -> Result:
+    return make(directory, runs, scenario={"workload": {"kind": "relay"}, "figures": FIGURES, **scenario})
+
+
+def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:
+    first, second = [10.0, 20.0, 30.0, None], [40.0, 50.0, 60.0, 70.0]
+    left_out = MadeRun(2, [1e6] * 4, verdict="invalid")
+    result = rounds(tmp_path, [MadeRun(0, first), MadeRun(1, second), left_out])
+    (row,) = summarise(result).rounds
+    assert (row.runs, row.rounds, row.failed_ratio, row.left_out) == (2, 8, 0.125, pytest.approx(1 / 3))
+    done = np.array([10, 20, 30, 40, 50, 60, 70]) * 1000
+    assert row.deviation_ns == pytest.approx(done.std(ddof=1))
+    assert (row.min_ns, row.max_ns, row.p50_ns) == (10_000, 70_000, None)
+    # The mean's interval is over the runs' own means, 20 and 55 µs.
+    assert row.mean_ns is not None
+    assert (row.mean_ns.value, row.mean_ns.n) == (pytest.approx(37_500), 2)
+    # 60 µs and 220 µs of a millisecond each were timed.
+    assert row.timed_ratio is not None
+    assert row.timed_ratio.value == pytest.approx(0.14)
+
+
+def test_a_failed_round_is_later_than_every_other(tmp_path: Path) -> None:
+    times = [float(us) for us in range(1, 101)]
+    (row,) = summarise(rounds(tmp_path / "a", [MadeRun(0, times)])).rounds
+    assert (row.p50_ns, row.p90_ns, row.p99_ns) == (50_000, 90_000, None)
+    (row,) = summarise(rounds(tmp_path / "b", [MadeRun(0, [*times[:80], *[None] * 20])])).rounds
+    assert (row.p50_ns, row.p90_ns) == (50_000, None)
+
+
+def test_scatter_is_compared_with_the_bare_host_s(tmp_path: Path) -> None:
+    noise = np.random.default_rng(7).normal(0, 1, (2, 8, 100))
+    runs = [MadeRun(run, (50 + noise[0, run]).tolist()) for run in range(8)]
+    runs += [MadeRun(run, (80 + 6 * noise[1, run]).tolist(), "container") for run in range(8)]
+    native, tenfold = summarise(rounds(tmp_path, runs)).rounds
+    assert (native.reference, native.dispersion) == (None, None)
+    assert tenfold.reference == "raw"
+    assert tenfold.dispersion is not None
+    assert tenfold.dispersion.low is not None and tenfold.dispersion.high is not None
+    assert tenfold.dispersion.low < 6 < tenfold.dispersion.high
+    assert tenfold.dispersion_p is not None
+    assert tenfold.dispersion_p < 0.001
+
+
+def test_the_paper_s_table_stands_beside_one_hop(tmp_path: Path) -> None:
+    summary = summarise(rounds(tmp_path / "one", [MadeRun(0, [50.0] * 100)], **PAPER))
+    cells = [tuple(map(text_of, row)) for section in rounds_table(summary).sections for row in section.rows]
+    assert cells[0][:2] == ("raw", "50.0")
+    assert cells[1] == ("Linux", "54.40", "5.05", "52", "", "", "", "", "421", "", "", "")
+    assert cells[3][0] == "VM2"
+    assert "no ratio is formed" in rounds_table(summary).note
+    more = summarise(rounds(tmp_path / "more", [MadeRun(0, [50.0] * 100, hops=2)], **PAPER))
+    assert more.published_rounds == []
+
+
+def test_the_ladder_goes_upwards_from_nothing(tmp_path: Path) -> None:
+    times = {"network": 50.0, "nothing": 0.03, "lines": 2.0, "output": 0.2}
+    runs = [MadeRun(0, [us] * 10_000, load=load) for load, us in times.items()]
+    result = rounds(tmp_path, runs)
+    summary = summarise(result)
+    (section,) = ladder_table(summary).sections
+    assert section.title == "raw"
+    assert [text_of(row[0]).split(",")[0] for row in section.rows] == [
+        "nothing timed",
+        "4-byte lines written",
+        "4-byte lines written",
+        "1 hop",
+    ]
+    figures = {figure.name: figure for figure in draw_figures(summary)}
+    assert len(figures["null-ladder"].panels) == 1
+    assert ladder_table(summarise(rounds(tmp_path / "bare", [MadeRun(0, [1.0] * 9)]))).size == 0
+
+
+def test_no_slow_round_is_lost_in_a_mesh() -> None:
+    ns = np.full((50, 10_000), 50_000.0)
+    ns[7, 4_321], ns[49, 9_999], ns[3, 0] = 200_000, 300_000, np.nan
+    binned, tall, wide = maxima(ns, 50, 200)
+    assert (binned.shape, tall, wide) == ((50, 200), 1, 50)
+    assert (binned[7, 4_321 // 50], binned[49, 199]) == (200_000, 300_000)
+    assert np.isfinite(binned).all()
+    binned, tall, wide = maxima(np.full((3, 7), np.nan), 2, 2)
+    assert (binned.shape, tall, wide) == ((2, 2), 2, 4)
+    assert np.isnan(binned).all()
+
+
+def test_views_of_rounds_hang_together(tmp_path: Path) -> None:
+    noise = np.random.default_rng(3).exponential(5, (3, 2, 400)) + 50
+    platforms = ("raw", "container", "qemu-virtio")
+    runs = [
+        MadeRun(run, noise[at, run].tolist(), platform, hops, emulated=platform == "qemu-virtio")
+        for at, platform in enumerate(platforms)
+        for hops in (1, 2)
+        for run in range(2)
+    ]
+    result = rounds(tmp_path, runs, **PAPER)
+    summary = summarise(result)
+    assert [text_of(row[0]) for row in run_time_table(summary).sections[0].rows] == ["raw", "container"]
+    figures = {figure.name: figure for figure in draw_figures(summary)}
+    for name in ("rounds-mesh", "rounds-surface", "rounds-histogram"):
+        assert [panel.title for panel in figures[name].panels] == list(platforms)
+    document = as_json(result)
+    assert len(document["rounds"]) == 6
+    assert "runs" not in document
+    assert document["rounds"][0]["setting"]["hops"] == 1
+    page = write_report(result).read_text()
+    assert "How long rounds take" in page
+
+
+def test_a_platform_whose_rounds_all_failed_is_no_error(tmp_path: Path) -> None:
+    runs = [MadeRun(0, [50.0] * 20), MadeRun(0, [None] * 10, "container")]
+    result = rounds(tmp_path, runs)
+    failed = next(row for row in summarise(result).rounds if row.platform == "container")
+    assert (failed.failed_ratio, failed.mean_ns, failed.max_ns) == (1.0, None, None)
+    assert write_report(result).exists()

@@ -1,0 +1,56 @@
+"""Kind `relay` of a campaign: rounds of a message through a ring of relays, run after run."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from vtax.campaign.guest import is_broken
+from vtax.campaign.kind import Finished, settings_of
+from vtax.campaign.plan import Plot
+from vtax.campaign.progress import Progress
+from vtax.campaign.relay.judge import judge
+from vtax.campaign.relay.path import RelayPath
+from vtax.campaign.relay.rows import headline, record
+from vtax.campaign.relay.trial import measure
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import PlatformConfig, Preset, Probe, presets
+from vtax.scenario import Cell, Scenario
+from vtax.testbed.ring import RingTestbed
+
+
+class Kind:
+    """See vtax.campaign.kind.Kind."""
+
+    def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
+        self.cpus = cpus
+
+    def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
+        """Several guests only where the host has guests."""
+        known = presets()
+        for cell in cells:
+            is_host = known[cell.platform].platform().port == "wire"
+            if is_host and not cell.relay.is_in_one_guest:
+                problem = f"{cell.platform} is the host itself and has one kernel; allowed with it: one-guest"
+                raise scenario.error("placement", cell.relay.placement, problem)
+
+    def prepare(
+        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
+    ) -> list[dict[str, Any]]:
+        """A message finds its own pace."""
+        return []
+
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> RelayPath:
+        """As many guests as any cell of the plot takes."""
+        works = [cell.relay for cell in plot.cells]
+        guests = max(1 if work.is_in_one_guest else work.hops for work in works)
+        testbed = RingTestbed(settings_of(plot.cells[0], self.cpus), guests, owned)
+        return RelayPath(preset, config, testbed, [], 0)
+
+    def measure(
+        self, path: RelayPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+    ) -> Finished:
+        """Round after round, or as often as the interval says."""
+        measured = measure(path, cell, number, guests, emulated=probe.emulated)
+        judgement = judge(measured)
+        rows = partial(record, measured, judgement)
+        return Finished(judgement, headline(measured), is_broken(measured), rows)

@@ -1,0 +1,103 @@
+"""One trial of relays: start them, have the master make a run, collect its samples."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from vtax.campaign.ends import End
+from vtax.campaign.observe import observe
+from vtax.campaign.observed import Observed
+from vtax.campaign.relay.path import RelayPath
+from vtax.campaign.relay.ring import ring
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.cpu_latency import cpu_latency_held
+from vtax.scenario import Cell, Relay
+
+TIMEOUT_MS = 2000
+TIMEOUT_EMULATED_MS = 10_000
+"""A message that takes longer is lost."""
+OPEN_S = 60.0
+"""Eight relays of an emulated guest begin one after the other."""
+HOP_S = 0.02
+"""What a hop may take in the mean before a run is given up as hung: ten times what emulated guests do."""
+GRACE_S = 120.0
+"""What a run may last beyond that: ten messages that are lost in a row end it."""
+
+
+@dataclass
+class Ran(Observed):
+    """Everything one run brought home."""
+
+    run: dict[str, Any] = field(default_factory=dict)
+    """`relay.go`"""
+    told: list[dict[str, Any]] = field(default_factory=list)
+    """`relay.collect` of each guest with relays, the master's first."""
+    ns: list[int] = field(default_factory=list)
+    """Of each round: until the message was back, or until it was known that it would not be."""
+    undone: dict[int, str] = field(default_factory=dict)
+    """How the rounds ended whose message did not come back."""
+    output_bytes: int | None = None
+    """What the master wrote to standard output; None where it did not."""
+
+    @property
+    def work(self) -> Relay:
+        """What was asked of it."""
+        return self.cell.relay
+
+    @property
+    def phases_s(self) -> tuple[float, float]:
+        """No warm-up; from before the first round to after the last."""
+        return 0.0, (self.run["end_ns"] - self.run["start_ns"]) / 1e9 if self.run else 0.0
+
+    @property
+    def done_ns(self) -> list[int]:
+        """What the rounds took whose message came back."""
+        return [ns for iteration, ns in enumerate(self.ns) if iteration not in self.undone]
+
+
+def measure(
+    path: RelayPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+) -> Ran:
+    """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
+    measured = Ran(trial, cell, datetime.now(UTC))
+    with cpu_latency_held():
+        observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
+    return measured
+
+
+def _run(path: RelayPath, measured: Ran, emulated: bool) -> None:
+    work = measured.work
+    relays = ring(path.ends, work, TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS)
+    with_relays = path.ends[: len(relays)]
+    master = with_relays[0]
+    go = {"trial": measured.trial, "iterations": work.iterations, "interval_ms": work.interval_ms or None}
+    patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
+    try:
+        for end, theirs in zip(with_relays, relays, strict=True):
+            end.call("relay.open", {"relays": theirs}, OPEN_S)
+        before = path.testbed.uut.counters(path.uut_cpus)
+        measured.run = master.call("relay.go", go, patience_s)
+        measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
+        measured.told = [end.call("relay.collect", {}) for end in with_relays]
+        _take_samples(master, measured)
+        measured.output_bytes = master.call("relay.close", {})["output_bytes"]
+    finally:
+        for end in with_relays:
+            _close(end)
+
+
+def _take_samples(master: End, measured: Ran) -> None:
+    while True:
+        told = master.call("relay.samples", {"first": len(measured.ns)})
+        measured.ns += told["ns"]
+        measured.undone |= dict(told["undone"])
+        if len(measured.ns) >= told["iterations"]:
+            return
+
+
+def _close(end: End) -> None:
+    """Relays that never began say nothing; an agent that is gone is passed over."""
+    try:
+        end.call("relay.close", {})
+    except (AgentError, AgentGone):
+        return

@@ -1,0 +1,76 @@
+"""The built-in testbed of guests that talk to each other only: all are behind one bridge of their host.
+
+    guest 0 -- bridge -- guest 1
+                 |
+              guest 2          the bridge's link leads to nobody
+
+A guest of raw is its host itself, and alone.
+"""
+
+import contextlib
+from typing import Any
+
+from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.guest import GuestSpec, guest_name, nic
+from vtax.testbed.host import Host
+from vtax.testbed.link import LinkEnd, make_link
+from vtax.testbed.settings import LocalSettings
+
+PORT = "port-in"
+
+
+class RingTestbed:
+    """The UUT's host with `guests` guests, each of which knows the others as its neighbours."""
+
+    def __init__(self, settings: LocalSettings, guests: int, record: OwnershipRecord) -> None:
+        self.settings = settings
+        self._macs = [StreamAddresses(number).uut_in_mac for number in range(guests)]
+        self.addresses = [f"198.18.0.{number + 1}" for number in range(guests)]
+        """Of the guests, in their order, on one network."""
+        self.uut = Host("uut", record, settings.cpus)
+        self.source = Host("source", record, settings.cpus)
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The guests' host, and where its link leads to."""
+        return (self.source, self.uut)
+
+    @property
+    def guests(self) -> list[GuestSpec]:
+        """The guests."""
+        return [self._guest(number) for number in range(len(self._macs))]
+
+    def build(self, port_kind: str) -> None:
+        """Make hosts, link and port."""
+        for host in self.hosts:
+            host.create()
+        spare = StreamAddresses(0)
+        wire = port_kind == "wire"
+        near = LinkEnd(self.uut.namespace, "in0", self._macs[0] if wire else spare.end_mac(0))
+        far = LinkEnd(self.source.namespace, "src0", spare.source_mac)
+        make_link(far, near, self.settings.mtu)
+        self.uut.open_port(PORT, port_kind, {"interface": near.interface, "mac": near.mac}, [])
+
+    def _guest(self, number: int) -> GuestSpec:
+        mac, count = self._macs[number], len(self._macs)
+        interface: dict[str, Any] = {
+            "mac": mac,
+            "address": f"{self.addresses[number]}/24",
+            "mtu": self.settings.mtu,
+            "vlan": None,
+            "neighbours": [
+                {"address": address, "mac": other}
+                for address, other in zip(self.addresses, self._macs, strict=True)
+                if other != mac
+            ],
+        }
+        return GuestSpec(
+            guest_name(number, count), self.uut, [nic(self.settings, mac, PORT)], [interface], False, [mac]
+        )
+
+    def close(self) -> None:
+        """Take everything down, UUT first, so that no frame meets half a path; a host that fails stops no other."""
+        with contextlib.ExitStack() as closing:
+            for host in self.hosts:
+                closing.callback(host.close)

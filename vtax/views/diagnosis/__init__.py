@@ -1,0 +1,204 @@
+"""Why cells lost throughput or time: each against its reference, with what differs for certain along with it.
+
+`evidence` is what trials tell, `references` what a cell is held against, `effects` what it lost, `causes` what may be
+behind that (`places`, `cpu_time`), `ranking` what is and in which order, `words` the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vtax.results import Result
+from vtax.views.diagnosis.candidate import Kind
+from vtax.views.diagnosis.cpu_time import is_sampled
+from vtax.views.diagnosis.effects import differences, find_effects, quantities
+from vtax.views.diagnosis.evidence import UNNAMED, CellEvidence, read_evidence
+from vtax.views.diagnosis.ranking import Cause, Explained, explain
+from vtax.views.diagnosis.references import Pair, pair_up
+from vtax.views.diagnosis.words import LEFT_OVER, sentence
+from vtax.views.estimate import Estimate
+from vtax.views.provenance import FORWARDING, Provenance
+
+__all__ = ["Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"]
+
+NO_LEDGER = (
+    "nothing was sampled, so that it is not told apart whose CPU time it was: run with "
+    "--set workload.cpu_samples_hz=499"
+)
+NO_HOPS = "no hop was counted, so that it is not known where frames were lost: measure it again"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a cell lost of a quantity, whose name holds the unit: `lost` is positive, `measured` its own mean."""
+
+    quantity: str
+    lost: Estimate
+    measured: float
+    reference: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cell that lost something for certain, and why.
+
+    `reference` is the cell it is held against. The causes explain the first loss, the one that explains most first;
+    `shown` differs along with it, `unexplained` is the part, 0 to 1, that is left over. `missing` says what was not
+    recorded and how it is; `remark` what most of its trials that were remarked upon say, and how many those are.
+    """
+
+    cell: str
+    platform: str
+    emulated: bool
+    levels: Mapping[str, str]
+    reference: str
+    losses: tuple[Loss, ...]
+    causes: tuple[Cause, ...]
+    shown: tuple[Cause, ...]
+    unexplained: float
+    missing: tuple[str, ...]
+    remark: str | None
+    text: str
+
+    @property
+    def subject(self) -> str:
+        """The cell in a list: its platform, and the factors that differ in its campaign."""
+        return ", ".join([self.platform, *(f"{name} = {level}" for name, level in self.levels.items())])
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """What is said beside the sentence."""
+        return (
+            *([f"Trials say: {self.remark}."] if self.remark else []),
+            *(f"Missing: {text}." for text in self.missing),
+        )
+
+
+@dataclass(frozen=True)
+class Uncompared:
+    """A cell of which nothing can be said, and why."""
+
+    cell: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All cells that lost something, in the order platform, levels.
+
+    `compared` counts those that were held against a reference; intervals of losses are at `confidence`, which allows
+    for all comparisons.
+    """
+
+    findings: tuple[Finding, ...]
+    compared: int
+    confidence: float
+    uncompared: tuple[Uncompared, ...]
+
+    @property
+    def counts(self) -> str:
+        """How many cells were looked at, in a sentence."""
+        cells = f"{self.compared} cell{'s' if self.compared != 1 else ''}"
+        lost = (
+            f"{len(self.findings)} lost something for certain"
+            if self.findings
+            else "none lost anything for certain"
+        )
+        allowing = (
+            f" (intervals at {self.confidence:.2%}, which allow for all comparisons)" if self.findings else ""
+        )
+        return f"Of {cells} with a reference {lost}{allowing}."
+
+
+def diagnose(result: Result, provenance: Provenance) -> Diagnosis:
+    """Diagnose every cell. Loads that a search chose for what it saw are compared with none."""
+    cells = read_evidence(result, provenance)
+    pairs = [] if provenance.search else pair_up(cells, provenance.platforms)
+    losses, confidence = find_effects(pairs, provenance.kind)
+    cpus = _uut_cpus(provenance)
+    varying = _varying(cells)
+    return Diagnosis(
+        findings=tuple(
+            _finding(explained, provenance.kind, varying)
+            for explained in explain(losses, provenance.kind, cpus)
+        ),
+        compared=len(pairs),
+        confidence=confidence,
+        uncompared=tuple(_uncompared(cells, pairs, provenance)),
+    )
+
+
+def _finding(explained: Explained, kind: str, varying: Sequence[str]) -> Finding:
+    pair = explained.affected.pair
+    missing = tuple(_missing(explained, kind))
+    cell = pair.cell
+    return Finding(
+        cell=cell.key,
+        platform=cell.platform,
+        emulated=cell.emulated,
+        levels={name: level for name, level in cell.levels.items() if name in varying},
+        reference=pair.reference.key,
+        losses=tuple(
+            Loss(effect.quantity.column, effect.lost, effect.measured, effect.reference)
+            for effect in explained.affected.effects
+        ),
+        causes=explained.causes,
+        shown=explained.shown,
+        unexplained=explained.unexplained,
+        missing=missing,
+        remark=_remark(cell),
+        text=sentence(explained),
+    )
+
+
+def _missing(explained: Explained, kind: str) -> list[str]:
+    """What would have told more."""
+    causes = explained.causes
+    in_doubt = explained.unexplained >= LEFT_OVER or any(
+        cause.account == UNNAMED or cause.kind is Kind.WAITED for cause in causes
+    )
+    missing = []
+    if in_doubt and not is_sampled(explained.affected):
+        missing.append(NO_LEDGER)
+    if kind == FORWARDING and not any(trial.dropped for trial in explained.affected.pair.cell.trials):
+        missing.append(NO_HOPS)
+    return missing
+
+
+def _remark(cell: CellEvidence) -> str | None:
+    if not cell.remarks:
+        return None
+    ((words, trials),) = cell.remarks.most_common(1)
+    return f"{words} (in {trials} of {len(cell.trials)} trials)"
+
+
+def _uncompared(
+    cells: Sequence[CellEvidence], pairs: Sequence[Pair], provenance: Provenance
+) -> list[Uncompared]:
+    """Cells without usable trials, with what most of them say, and pairs that have no interval."""
+    if provenance.search:
+        return [Uncompared(cell.key, "a search chose its loads for what it saw") for cell in cells]
+    found = []
+    for cell in cells:
+        if not cell.trials:
+            words, trials = (cell.faults.most_common(1) or [("nothing was measured", 0)])[0]
+            found.append(Uncompared(cell.key, f"no usable trial: {words} (in {trials} of {cell.recorded})"))
+    for pair in pairs:
+        blocks = max(len(differences(pair, each.of)) for each in quantities(provenance.kind, pair.rule))
+        if blocks < 2:
+            why = f"{blocks} of its repetitions can be compared with {pair.reference.key}: two or more give an interval"
+            found.append(Uncompared(pair.cell.key, why))
+    return found
+
+
+def _varying(cells: Sequence[CellEvidence]) -> list[str]:
+    """The factors that have more than one level, in their order."""
+    names = dict.fromkeys(name for cell in cells for name in cell.levels)
+    return [name for name in names if len({cell.levels.get(name) for cell in cells}) > 1]
+
+
+def _uut_cpus(provenance: Provenance) -> int | None:
+    """How many CPUs host and guests have; None where the campaign does not say."""
+    layout = provenance.testbed.get("cpus") or {}
+    return len({*layout.get("host", ()), *layout.get("guests", ())}) or None

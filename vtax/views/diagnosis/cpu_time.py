@@ -1,0 +1,155 @@
+"""Who had the CPU time that a loss is made of, and who waited for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+
+from vtax.views.diagnosis.candidate import Candidate, Kind
+from vtax.views.diagnosis.effects import DELIVERED, Affected, differences
+from vtax.views.diagnosis.evidence import UNNAMED, Account, CellEvidence, Metric, Trial
+from vtax.views.provenance import BULK, FORWARDING
+
+ALWAYS_READY_PERCENT = 90.0
+"""A thread that ran, or was ready to, for so much of the time leaves its stage no CPU time to spare."""
+NO_IDLE_PERCENT = 95.0
+"""All CPUs of the unit under test together leave none to any."""
+NS_PER_PERCENT = 1e7
+"""CPU time in a second that is one percent of a CPU."""
+PIECES: Mapping[str, str] = {FORWARDING: "frame", BULK: "megabit"}
+"""What a piece of work is called; of other kinds it is an answer."""
+
+
+def of_throughput(affected: Affected, kind: str, waiting: float, cpus: int | None) -> Iterator[Candidate]:
+    """Accounts that had more for each piece of work, or more at all at another load; none where time was to spare.
+
+    With some thread always ready the rate is the inverse of the CPU time that all accounts together had meanwhile.
+    `waiting` is the part of the loss, 0 to 1, that shows in queues before the work: a CPU that is busy with what others
+    do with the time left over explains nothing of a loss behind it.
+    """
+    pair = affected.pair
+    if not _lacks_time(pair.cell, cpus):
+        return
+    had = {account: differences(pair, _percent(affected, account)) for account in _accounts(affected)}
+    if affected.effects[0].quantity is DELIVERED:
+        costs, unit = had, "%"
+    else:
+        costs = {account: differences(pair, _per_piece(_percent(affected, account), kind)) for account in had}
+        unit = _unit(kind)
+    total = sum(fmean(more.values()) for more in costs.values() if more)
+    for account, more in costs.items():
+        if not more:
+            continue
+        share = waiting * fmean(more.values()) / total if total > 0 else None
+        if _is_others(account):
+            yield Candidate(Kind.TAKEN, had[account], "%", share, behind=True, account=account)
+        else:
+            yield Candidate(Kind.SPENT, more, unit, share, behind=True, account=account)
+    for account in _threads(pair.cell):
+        if more := differences(pair, _wait(account)):
+            yield Candidate(Kind.WAITED, more, "%", None, shows=True, account=account)
+
+
+def of_time(affected: Affected, kind: str) -> Iterator[Candidate]:
+    """What a piece of work took longer: CPU time of its own, and waiting for a CPU, which others had meanwhile.
+
+    Streams of data have many pieces under way at once, whose times do not add up: nothing is told of them.
+    """
+    if kind == BULK:
+        return
+    pair, effect = affected.pair, affected.effects[0]
+    lost, unit = fmean(effect.by_block.values()), _unit(kind)
+    waited = 0.0
+    for account in _threads(pair.cell):
+        if more := differences(pair, _per_piece(_wait(account), kind)):
+            share = fmean(more.values()) / lost
+            waited += max(0.0, share)
+            yield Candidate(Kind.WAITED, more, unit, share, shows=True, account=account)
+    accounts = _accounts(affected)
+    others = [account for account in accounts if _is_others(account)]
+    for account in accounts:
+        more = differences(pair, _per_piece(_percent(affected, account), kind))
+        if more and account != UNNAMED and account not in others:
+            yield Candidate(Kind.SPENT, more, unit, fmean(more.values()) / lost, account=account)
+    taken = {account: differences(pair, _percent(affected, account)) for account in others}
+    percents = {account: max(0.0, fmean(more.values())) for account, more in taken.items() if more}
+    for account, percent in percents.items():
+        part = min(1.0, waited) * percent / sum(percents.values()) if percent else None
+        yield Candidate(Kind.TAKEN, taken[account], "%", part, behind=True, account=account)
+
+
+def is_sampled(affected: Affected) -> bool:
+    """Whether both sides have a ledger."""
+    return affected.pair.cell.is_sampled and affected.pair.reference.is_sampled
+
+
+def _lacks_time(cell: CellEvidence, cpus: int | None) -> bool:
+    """Whether some stage of the cell's work had all the CPU time there was for it."""
+    ready = [cell.by_block(_ready(account)) for account in _threads(cell)]
+    if any(fmean(percents.values()) >= ALWAYS_READY_PERCENT for percents in ready if percents):
+        return True
+    busy = cell.by_block(lambda trial: trial.busy_percent)
+    return bool(busy and cpus and fmean(busy.values()) >= NO_IDLE_PERCENT * cpus)
+
+
+def _accounts(affected: Affected) -> list[Account]:
+    """Those of the ledger where both sides have one, else of the kernel's counts."""
+    sampled = is_sampled(affected)
+    trials = [*affected.pair.cell.trials, *affected.pair.reference.trials]
+    return list(
+        dict.fromkeys(
+            account for trial in trials for account in (trial.sampled if sampled else trial.counted)
+        )
+    )
+
+
+def _threads(cell: CellEvidence) -> list[Account]:
+    """The named threads that do a cell's work."""
+    named = dict.fromkeys(account for trial in cell.trials for account in trial.waits)
+    return [account for account in named if not _is_others(account)]
+
+
+def _is_others(account: Account) -> bool:
+    """Whether an account's time is no part of the work."""
+    domain, _, component = account
+    return domain in ("neighbour", "steal") or (domain == "host" and component == "foreign")
+
+
+def _percent(affected: Affected, account: Account) -> Metric:
+    """CPU time of an account; one that a trial's table does not have had nothing in it."""
+    sampled = is_sampled(affected)
+
+    def metric(trial: Trial) -> float | None:
+        table = trial.sampled if sampled else trial.counted
+        return table.get(account, 0.0) if table else None
+
+    return metric
+
+
+def _wait(account: Account) -> Metric:
+    return lambda trial: trial.waits.get(account, 0.0) if trial.waits else None
+
+
+def _ready(account: Account) -> Metric:
+    return lambda trial: trial.counted.get(account, 0.0) + trial.waits.get(account, 0.0)
+
+
+def _per_piece(percent: Metric, kind: str) -> Metric:
+    """Nanoseconds of it for each piece of work."""
+
+    def metric(trial: Trial) -> float | None:
+        time, rate = percent(trial), _rate(trial, kind)
+        return time * NS_PER_PERCENT / rate if time is not None and rate else None
+
+    return metric
+
+
+def _rate(trial: Trial, kind: str) -> float | None:
+    """Pieces of work done in a second."""
+    if kind == FORWARDING:
+        return trial.taken_in_fps
+    return trial.values.get("goodput_mbps" if kind == BULK else "answered_per_s")
+
+
+def _unit(kind: str) -> str:
+    return f"ns a {PIECES[kind]}" if kind in PIECES else "ns an answer"

@@ -1,0 +1,55 @@
+"""Where a loss of throughput is: what came less is what was offered less, and what each hop dropped more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from vtax.views.cells import BACKPRESSURED
+from vtax.views.diagnosis.candidate import Candidate, Kind
+from vtax.views.diagnosis.effects import DELIVERED, RECEIVED, Affected, differences
+from vtax.views.diagnosis.evidence import WAITING_ROOMS, Metric, Trial
+from vtax.views.diagnosis.references import Pair
+
+
+def places(affected: Affected) -> Iterator[Candidate]:
+    """The source, and every hop that dropped frames; of workloads without frames nothing is known."""
+    pair, effect = affected.pair, affected.effects[0]
+    lost = fmean(effect.by_block.values())
+    if effect.quantity is RECEIVED:
+        yield from _source(pair, lost)
+        yield from _hops(pair, lost, _offered, "Mbit/s")
+    elif effect.quantity is DELIVERED:
+        yield from _hops(pair, lost, lambda _trial: 1.0, "ratio")
+
+
+def _source(pair: Pair, lost: float) -> Iterator[Candidate]:
+    less = {block: -more for block, more in differences(pair, _offered).items()}
+    if less:
+        mark = pair.cell.marks.most_common(1)[0][0] if pair.cell.marks else None
+        is_held = mark == BACKPRESSURED
+        kind = Kind.HELD_BACK if is_held else Kind.LIMITED
+        yield Candidate(kind, less, "Mbit/s", fmean(less.values()) / lost, shows=is_held, reason=mark)
+
+
+def _hops(pair: Pair, lost: float, sent: Metric, unit: str) -> Iterator[Candidate]:
+    for hop in dict.fromkeys(hop for trial in pair.cell.trials for hop in trial.dropped):
+        more = differences(pair, _dropped(hop, sent))
+        if more:
+            share, reason = fmean(more.values()) / lost, pair.cell.reason(hop)
+            is_room = hop in WAITING_ROOMS
+            yield Candidate(Kind.DROPPED, more, unit, share, shows=is_room, hop=hop, reason=reason)
+
+
+def _offered(trial: Trial) -> float | None:
+    return trial.values.get("offered_mbps")
+
+
+def _dropped(hop: str, sent: Metric) -> Metric:
+    """What a hop dropped of what was sent; nothing where it is no hop of the trial's."""
+
+    def metric(trial: Trial) -> float | None:
+        whole = sent(trial)
+        return None if whole is None else trial.dropped.get(hop, 0.0) * whole
+
+    return metric

@@ -1,0 +1,197 @@
+"""The figures of matthews2009: rounds over runs as a mesh, histograms, and the ladder of null tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects
+from numpy.typing import NDArray
+
+from vtax.views.figure import Figure, Key, Panel, figure, plot
+from vtax.views.palette import styles
+from vtax.views.rounds import Rounds, Runs
+from vtax.views.rounds_table import ladder_table, rounds_table
+from vtax.views.summary import Summary
+
+MOST_BINS = 200
+"""Of iterations in a mesh: 50 runs of them are 10,000 numbers, however many rounds a run has."""
+MOST_RUNS = 200
+HISTOGRAM_BINS = 120
+COLORS = "Viridis"
+
+_graph: Any = plotly.graph_objects
+
+
+@figure("rounds-mesh")
+def rounds_mesh(summary: Summary) -> Figure:
+    """Runs across, iterations upwards, the time in colour, a panel a platform (matthews2009 Fig. 2)."""
+    axes: dict[str, Any] = {"xaxis": {"showgrid": False}, "yaxis": {"showgrid": False}}
+    return _mesh(
+        summary,
+        "rounds-mesh",
+        "Slow rounds by run and iteration",
+        lambda mesh: plot([_heat(mesh)], "run", "iteration", height=420, **axes),
+    )
+
+
+@figure("rounds-surface")
+def rounds_surface(summary: Summary) -> Figure:
+    """The same as a surface that can be turned."""
+    return _mesh(summary, "rounds-surface", "The mesh, to be turned", _surface)
+
+
+@figure("rounds-histogram")
+def rounds_histogram(summary: Summary) -> Figure:
+    """How often which time was taken, platforms beneath each other over the same times (matthews2009 Fig. 3)."""
+    rows = _fewest_hops(summary)
+    done = {row.platform: row.ns[~np.isnan(row.ns)] / 1000 for row in rows}
+    done = {platform: times for platform, times in done.items() if len(times)}
+    panels = []
+    if done:
+        least = min(float(times.min()) for times in done.values())
+        most = max(float(times.max()) for times in done.values())
+        edges = np.geomspace(max(least, 0.001), max(most, 0.002) * 1.001, HISTOGRAM_BINS + 1)
+        style = styles(summary.platforms)
+        for platform, times in done.items():
+            counts, _ = np.histogram(np.maximum(times, edges[0]), edges)
+            bars = _graph.Bar(
+                x=np.sqrt(edges[1:] * edges[:-1]).round(4).tolist(),
+                y=counts.tolist(),
+                width=np.diff(edges).round(4).tolist(),
+                marker={"color": style[platform].color},
+                hovertemplate="%{x:.1f} µs: %{y} rounds<extra></extra>",
+            )
+            axes: dict[str, Any] = {
+                "xaxis": {"type": "log", "range": np.log10([edges[0], edges[-1]]).tolist()},
+                "yaxis": {"type": "log", "dtick": 1},
+            }
+            panels.append(
+                Panel(platform, plot([bars], "round, µs", "rounds", height=220, **axes), row=platform)
+            )
+    return Figure(
+        name="rounds-histogram",
+        title="How often which time was taken",
+        caption=f"{_what(rows)} All runs together. Both axes are logarithmic, the times are the same in all panels.",
+        panels=tuple(panels),
+        platforms=tuple(done),
+        table=rounds_table(summary),
+    )
+
+
+@figure("null-ladder")
+def null_ladder(summary: Summary) -> Figure:
+    """Median, 99.9% quantile and maximum by what is timed, a panel a platform (matthews2009, section 3.1)."""
+    shown = {"median": "#7a7a7a", "p99.9": "#0072b2", "max": "#d55e00"}
+    panels = []
+    for platform in summary.platforms:
+        rows = sorted(
+            (row for row in summary.rounds if row.platform == platform.name and row.is_usable),
+            key=lambda row: row.setting,
+        )
+        if len({row.setting.load for row in rows}) < 2:
+            continue
+        traces = [
+            _graph.Scatter(
+                x=[row.setting.rung for row in rows],
+                y=[_microseconds(value) for value in _of(rows, name)],
+                mode="lines+markers",
+                line={"color": color},
+                hovertemplate=f"{name} %{{y:.2f}} µs<extra></extra>",
+            )
+            for name, color in shown.items()
+        ]
+        axes: dict[str, Any] = {"xaxis": {"type": "category"}, "yaxis": {"type": "log", "dtick": 1}}
+        panels.append(Panel(platform.name, plot(traces, "timed", "time, µs", **axes)))
+    return Figure(
+        name="null-ladder",
+        title="The ladder of null tests",
+        caption="The same loop with more and more in it, from left to right. The axis of times is logarithmic.",
+        panels=tuple(panels),
+        platforms=(),
+        table=ladder_table(summary),
+        keys=tuple(Key(name, color) for name, color in shown.items()),
+    )
+
+
+def maxima(ns: NDArray[np.float64], most_runs: int, most_bins: int) -> tuple[NDArray[np.float64], int, int]:
+    """The greatest time of each bin of runs and iterations, at most so many of each; how many of both a bin has.
+
+    So no slow round is lost; a bin whose rounds all failed is NaN.
+    """
+    runs, iterations = ns.shape
+    tall, wide = -(-runs // most_runs), -(-iterations // most_bins)
+    padded = np.full((-(-runs // tall) * tall, -(-iterations // wide) * wide), -np.inf)
+    padded[:runs, :iterations] = np.where(np.isnan(ns), -np.inf, ns)
+    binned = padded.reshape(padded.shape[0] // tall, tall, -1, wide).max(axis=(1, 3))
+    return np.where(np.isinf(binned), np.nan, binned), tall, wide
+
+
+def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
+    rows = [row for row in _fewest_hops(summary) if row.ns.size and not np.isnan(row.ns).all()]
+    bins = {maxima(row.ns, MOST_RUNS, MOST_BINS)[2] for row in rows}
+    each = f"Each cell is the slowest of {max(bins)} rounds in a row, so that none is lost." if bins else ""
+    return Figure(
+        name=name,
+        title=title,
+        caption=f"{_what(rows)} {each} Slow iterations of every run are lines across; what moves from run to run is "
+        "slanted. Colours end at the 99.9% quantile of the cells.",
+        panels=tuple(Panel(row.platform, draw(row), row=row.platform) for row in rows),
+        platforms=tuple(row.platform for row in rows),
+        table=rounds_table(summary),
+    )
+
+
+def _grid(row: Runs) -> dict[str, Any]:
+    """Runs, iterations and times of a mesh, as Plotly takes them."""
+    binned, tall, wide = maxima(row.ns, MOST_RUNS, MOST_BINS)
+    micros = (binned / 1000).round(2)
+    return {
+        "x": (np.arange(binned.shape[0]) * tall).tolist(),
+        "y": (np.arange(binned.shape[1]) * wide).tolist(),
+        "z": [[None if np.isnan(value) else float(value) for value in line] for line in micros.T],
+        "colorscale": COLORS,
+        "colorbar": {"title": {"text": "µs"}},
+        "hovertemplate": "run %{x}, from iteration %{y}: %{z} µs<extra></extra>",
+    }
+
+
+def _heat(row: Runs) -> Any:
+    low, high = _colors(row)
+    return _graph.Heatmap(**_grid(row), zmin=low, zmax=high)
+
+
+def _surface(row: Runs) -> Any:
+    low, high = _colors(row)
+    drawn = plot([_graph.Surface(**_grid(row), cmin=low, cmax=high)], "run", "iteration", height=480)
+    titles = {"xaxis": "run", "yaxis": "iteration", "zaxis": "round, µs"}
+    drawn.update_layout(scene={axis: {"title": {"text": title}} for axis, title in titles.items()})
+    return drawn
+
+
+def _colors(row: Runs) -> tuple[float, float]:
+    binned, _, _ = maxima(row.ns, MOST_RUNS, MOST_BINS)
+    return float(np.nanmin(binned) / 1000), float(np.nanquantile(binned, 0.999) / 1000)
+
+
+def _fewest_hops(summary: Summary) -> list[Runs]:
+    """The runs of the setting with most in it and the fewest hops: what the paper shows of one hop."""
+    usable = [row for row in summary.runs if row.ns.size]
+    network = [row for row in usable if row.setting.load == "network"] or usable
+    first = min((row.setting for row in network), default=None)
+    order = [platform.name for platform in summary.platforms]
+    chosen = [row for row in network if row.setting == first]
+    return sorted(chosen, key=lambda row: order.index(row.platform))
+
+
+def _what(rows: Sequence[Runs]) -> str:
+    return f"{rows[0].setting.label}." if rows else ""
+
+
+def _of(rows: Sequence[Rounds], name: str) -> list[float | None]:
+    return [{"median": row.p50_ns, "p99.9": row.p999_ns, "max": row.max_ns}[name] for row in rows]
+
+
+def _microseconds(value_ns: float | None) -> float | None:
+    return None if value_ns is None else round(value_ns / 1000, 4)

@@ -1,0 +1,38 @@
+"""The answer in words where rounds were timed: a sentence a platform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vtax.views import numbers
+from vtax.views.provenance import Platform
+from vtax.views.rounds import Rounds
+from vtax.views.sentences import Sentence, bracket, group_of, left_out_words, listed, without_trials
+
+
+def round_sentences(platforms: Sequence[Platform], rounds: Sequence[Rounds]) -> list[Sentence]:
+    """A sentence for each platform of the campaign, in its order, skipped ones included.
+
+    Each speaks of the fewest and the most hops of the network where that was measured, else of what was.
+    """
+    return [_sentence(platform, rounds) for platform in platforms]
+
+
+def _sentence(platform: Platform, rounds: Sequence[Rounds]) -> Sentence:
+    own = [row for row in rounds if row.platform == platform.name and row.is_usable]
+    if platform.skipped_reason or not own:
+        return without_trials(platform)
+    network = sorted((row for row in own if row.setting.load == "network"), key=lambda row: row.setting)
+    spoken = [network[0], network[-1]] if network else own
+    spoken = [row for place, row in enumerate(spoken) if row not in spoken[:place]]
+    share = max(row.left_out for row in spoken)
+    told = listed([_clause(row) for row in spoken])
+    return Sentence(platform.name, group_of(platform), f"takes {told}; {left_out_words(share)}.")
+
+
+def _clause(row: Rounds) -> str:
+    if row.mean_ns is None or row.max_ns is None:
+        return f"no time with {row.setting.label}, where no round came back"
+    form = numbers.microseconds
+    mean = f"{form(row.mean_ns.value)} µs {bracket(row.mean_ns, form)} in the mean and {form(row.max_ns)} µs at most"
+    return f"{mean} with {row.setting.label}"

@@ -1,0 +1,236 @@
+"""What rounds of relays took: statistics of all runs of a cell together, and the runs themselves as a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from vtax.results import Result
+from vtax.statistics import compare
+from vtax.statistics.quantiles import samples_needed
+from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.paper import printed_rows
+from vtax.views.provenance import Platform
+from vtax.views.recorded import Further, Recorded, recorded_cells
+from vtax.views.tax import references
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+LADDER = ("nothing", "output", "lines", "network")
+"""What is timed, each with more in it than the one before (matthews2009, section 3.1)."""
+
+_RUNS = """
+SELECT trial_id, cell, flows.duration_s AS wall_s FROM trials JOIN flows USING (trial_id)
+WHERE verdict <> 'invalid' ORDER BY cell, block, run
+"""
+_LEVELS = (
+    "load",
+    "hops",
+    "placement",
+    "transport",
+    "connection",
+    "message_bytes",
+    "interval_ms",
+)
+
+
+@dataclass(frozen=True)
+class RoundSetting:
+    """What is held fixed while platforms are compared. `transport` and `connection` are of a network only."""
+
+    load: str
+    hops: int
+    placement: str
+    transport: str | None
+    connection: str | None
+    message_bytes: int
+    interval_ms: float
+    further: Further = ()
+
+    def __lt__(self, other: RoundSetting) -> bool:
+        """By what is timed, the ladder upwards, and then by hops."""
+        return self._rank < other._rank
+
+    @property
+    def rung(self) -> str:
+        """What is timed, in words."""
+        if self.load == "nothing":
+            return "nothing timed"
+        if self.load != "network":
+            how = "one by one" if self.load == "lines" else "4096 bytes at once"
+            return f"{self.message_bytes}-byte lines written, {how}"
+        hops = "1 hop" if self.hops == 1 else f"{self.hops} hops"
+        return f"{hops}, {self.connection} {(self.transport or '').upper()}"
+
+    @property
+    def label(self) -> str:
+        """As a table's caption and a panel's title say it."""
+        placed = [] if self.load != "network" else [f"{self.placement}, {self.message_bytes}-byte messages"]
+        paced = [f"every {self.interval_ms:g} ms"] if self.interval_ms else []
+        return ", ".join([self.rung, *placed, *paced, *(f"{name} = {value}" for name, value in self.further)])
+
+    @property
+    def _rank(self) -> tuple[Any, ...]:
+        own = (self.placement, self.transport or "", self.connection or "")
+        return LADDER.index(self.load), *own, self.message_bytes, self.interval_ms, self.further, self.hops
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The rounds of a cell, all its runs together; those that failed have no time, and are later than every other in
+    the quantiles, which are None of too few.
+
+    `mean_ns` has its interval over the runs, as have `wall_s`, of a run, and `timed_ratio`, the share of it that was
+    timed (matthews2009, section 4.1). `dispersion` is the standard deviation within a run over that of the reference's
+    runs, the geometric mean of all, and `dispersion_p` the chance of one so far from 1 where they are the same.
+    """
+
+    platform: str
+    setting: RoundSetting
+    recorded: int
+    invalid: int
+    suspect: int
+    runs: int
+    rounds: int
+    failed_ratio: float | None
+    mean_ns: Estimate | None
+    deviation_ns: float | None
+    min_ns: float | None
+    p50_ns: float | None
+    p90_ns: float | None
+    p99_ns: float | None
+    p999_ns: float | None
+    max_ns: float | None
+    wall_s: Estimate | None
+    timed_ratio: Estimate | None
+    reference: str | None
+    dispersion: Estimate | None
+    dispersion_p: float | None
+
+    @property
+    def left_out(self) -> float:
+        """Share of the cell's recorded runs that are invalid."""
+        return self.invalid / self.recorded
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it has a run that can be shown."""
+        return self.recorded > self.invalid
+
+
+@dataclass(frozen=True)
+class PublishedRounds:
+    """Times as a paper prints them, of its own hardware."""
+
+    platform: str
+    mean_us: str
+    stddev_us: str
+    min_us: str
+    max_us: str
+    hardware: str
+    section: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The usable runs of a cell in their order: `ns` of shape (runs, iterations), NaN where a round failed."""
+
+    platform: str
+    setting: RoundSetting
+    ns: NDArray[np.float64]
+    wall_s: list[float]
+
+    @property
+    def deviations_ns(self) -> list[float]:
+        """The standard deviation within each run of two rounds or more that came back."""
+        counted = (~np.isnan(self.ns)).sum(axis=1) > 1
+        return [float(value) for value in np.nanstd(self.ns[counted], axis=1, ddof=1)]
+
+
+def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded, Runs]]:
+    """Every cell that has a recorded run, with its usable ones, in the order setting, platform."""
+    rows = result.query(_RUNS).to_pylist()
+    samples = result.tables["samples"]
+    found = []
+    for cell in recorded_cells(result, *_LEVELS):
+        own = [row for row in rows if row["cell"] == cell.key]
+        setting = RoundSetting(**cell.levels, further=cell.further)
+        ns = _matrix(samples, [row["trial_id"] for row in own])
+        found.append((cell, Runs(cell.platform, setting, ns, [row["wall_s"] for row in own])))
+    rank = {name: position for position, name in enumerate(platforms)}
+    return sorted(found, key=lambda each: (each[1].setting, rank[each[1].platform]))
+
+
+def round_statistics(found: Sequence[tuple[Recorded, Runs]], platforms: Sequence[Platform]) -> list[Rounds]:
+    """A row a cell, in the order of `found`."""
+    pairs = references(platforms)
+    by_place = {(runs.platform, runs.setting): runs for _, runs in found}
+    rows = []
+    for cell, runs in found:
+        reference = pairs.get(runs.platform)
+        other = by_place.get((reference, runs.setting)) if reference else None
+        rows.append(_statistics(cell, runs, reference if other else None, other))
+    return rows
+
+
+def published_rounds(scenario: Mapping[str, Any], measured: Iterable[Rounds]) -> list[PublishedRounds]:
+    """What the scenario's source prints of rounds of one hop over the network, where such were measured."""
+    is_comparable = any(row.setting.load == "network" and row.setting.hops == 1 for row in measured)
+    return [PublishedRounds(**row) for row in printed_rows(scenario, "table1.csv") if is_comparable]
+
+
+def _matrix(samples: pa.Table, trials: Sequence[int]) -> NDArray[np.float64]:
+    """Times of shape (trials, iterations)."""
+    own = samples.filter(pc.is_in(samples["trial_id"], value_set=pa.array(trials, pa.int64())))
+    iteration = own["iteration"].to_numpy()
+    times = np.full((len(trials), int(iteration.max(initial=-1)) + 1), np.nan)
+    rank = {trial: row for row, trial in enumerate(trials)}
+    distinct, place = np.unique(own["trial_id"].to_numpy(), return_inverse=True)
+    rows = np.array([rank[trial] for trial in distinct.tolist()], dtype=np.int64)[place]
+    done = pc.equal(own["status"], "done").to_numpy()
+    times[rows[done], iteration[done]] = own["ns"].to_numpy()[done]
+    return times
+
+
+def _statistics(cell: Recorded, runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
+    done = np.sort(runs.ns[~np.isnan(runs.ns)])
+    per_run = [run[~np.isnan(run)] for run in runs.ns]
+    means = [float(run.mean()) for run in per_run if len(run)]
+    rounds = runs.ns.size
+    own, others = runs.deviations_ns, other.deviations_ns if other else []
+    comparable = min(len(own), len(others)) > 1 and any(others)
+    dispersion = compare(own, others) if comparable else None
+    # A run's wall time has its failed rounds as well: what was timed of it is what its rounds took that came back.
+    timed = [float(run.sum()) / 1e9 / wall for run, wall in zip(per_run, runs.wall_s, strict=True) if wall]
+    return Rounds(
+        platform=runs.platform,
+        setting=runs.setting,
+        recorded=cell.recorded,
+        invalid=cell.invalid,
+        suspect=cell.suspect,
+        runs=len(runs.ns),
+        rounds=rounds,
+        failed_ratio=1 - len(done) / rounds if rounds else None,
+        mean_ns=mean_estimate(means, cell.left_out) if means else None,
+        deviation_ns=float(done.std(ddof=1)) if len(done) > 1 else None,
+        min_ns=float(done[0]) if len(done) else None,
+        max_ns=float(done[-1]) if len(done) else None,
+        wall_s=mean_estimate(runs.wall_s, cell.left_out) if runs.wall_s else None,
+        timed_ratio=mean_estimate(timed, cell.left_out) if timed else None,
+        reference=reference,
+        dispersion=estimate(dispersion.ratio, cell.left_out) if dispersion else None,
+        dispersion_p=dispersion.p_value if dispersion else None,
+        **{f"{name}_ns": _quantile(done, rounds, q) for name, q in QUANTILES.items()},
+    )
+
+
+def _quantile(done: NDArray[np.float64], rounds: int, q: float) -> float | None:
+    """Of all rounds, `done` those that came back, ascending; None of too few, or where it lies among the failed."""
+    rank = max(1, int(np.ceil(round(q * rounds, 6))))
+    return float(done[rank - 1]) if rounds >= samples_needed(q) and rank <= len(done) else None
