@@ -86,11 +86,6 @@ def print_summary(summary: Summary, console: Console) -> None:
     _print_points("What it costs", answers, page)
 
 
-def print_table(table: Table, console: Console) -> None:
-    """Print one table as a summary's are; nothing where it has no row."""
-    _print_table(table, _Page(console))
-
-
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print a sentence a cell that lost something, native platforms first, and what could not be compared."""
     page = Page(console)
