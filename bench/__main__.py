@@ -16,6 +16,7 @@ PARTS = (
     "forwarding",
     "pacing",
     "sink_cost",
+    "stage_cost",
     "request_response",
     "relay_ring",
     "streams",

@@ -109,9 +109,11 @@ def link_ground(
 
 
 @contextlib.contextmanager
-def router_ground(record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path) -> Iterator[Ground]:
+def router_ground(
+    record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, link_mbps: float | None = None
+) -> Iterator[Ground]:
     """Two links with a router between them, the kernel's own, which runs in a context of its own."""
-    testbed = DedicatedTestbed(LocalSettings(None, False, MTU, cpus), 1, record)
+    testbed = DedicatedTestbed(LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), 1, record)
     ground = Ground(
         *(testbed.source, testbed.sink, "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
         *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory, testbed.uut),

@@ -1,44 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Counts the test frames that the kernel drops in some network namespaces, by interface and by the kernel's own reason.
+ * Counts the test frames, or all, that the kernel drops in some network namespaces, by interface and by the kernel's own reason.
  *
  * A frame that was consumed is none that was dropped: the kernel tells the two apart, except for a sink's, which its
  * XDP program drops in `sink_netns`.
  */
 #include <stdbool.h>
 #include "frame.h"
+#include "kernel.h"
 #include <bpf/bpf_core_read.h>
-
-/* The kernel's own, as far as they are read here; the loader finds where its fields lie. */
-struct ns_common {
-	__u32 inum;
-} __attribute__((preserve_access_index));
-
-struct net {
-	struct ns_common ns;
-} __attribute__((preserve_access_index));
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct net_device {
-	int ifindex;
-	possible_net_t nd_net;
-	char name[16];
-} __attribute__((preserve_access_index));
-
-struct sk_buff {
-	struct net_device *dev;
-	unsigned char *head;
-	__u32 end;
-	__u16 network_header;
-	int skb_iif;
-} __attribute__((preserve_access_index));
-
-struct skb_shared_info {
-	__u16 gso_segs;
-} __attribute__((preserve_access_index));
 
 struct place {
 	__u32 netns; /* inode number */
@@ -68,8 +38,10 @@ struct {
 
 __u64 lost_events; /* frames that were not counted: no room for their place */
 
-const volatile __u32 sink_netns; /* set before loading; so is the next */
+/* Set before loading. */
+const volatile __u32 sink_netns;
 const volatile __u32 not_specified;
+const volatile bool any_frames;
 
 /* Whether the packet is a test frame. The Ethernet header in front of it may have been taken off. */
 static __always_inline bool is_test_frame(const struct sk_buff *skb)
@@ -119,9 +91,11 @@ int drops_count(__u64 *context)
 		.reason = reason,
 	};
 
-	if (place.netns == sink_netns && reason == not_specified)
+	if (!any_frames && place.netns == sink_netns && reason == not_specified)
 		return 0;
-	if (!bpf_map_lookup_elem(&drops_netns, &place.netns) || !is_test_frame(skb))
+	if (!bpf_map_lookup_elem(&drops_netns, &place.netns))
+		return 0;
+	if (!any_frames && !is_test_frame(skb))
 		return 0;
 	place.arrived = skb->skb_iif == (int)place.interface;
 

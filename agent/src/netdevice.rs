@@ -35,6 +35,13 @@ pub(crate) fn is_up(interface: &str) -> io::Result<bool> {
     Ok(flags & libc::IFF_UP != 0)
 }
 
+/// What kind of hardware the interface is, or is like: an `ARPHRD_` number of linux/if_arp.h.
+pub(crate) fn hardware_type(interface: &str) -> io::Result<u16> {
+    let request = query(interface, libc::SIOCGIFHWADDR, |_| ())?;
+    // SAFETY: SIOCGIFHWADDR fills this member of the union.
+    Ok(unsafe { request.ifr_ifru.ifru_hwaddr }.sa_family)
+}
+
 /// Name of the interface's driver, as `ethtool -i` gives it.
 pub(crate) fn driver(interface: &str) -> io::Result<String> {
     let mut info = DriverInfo {
@@ -91,6 +98,7 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_known() {
         assert_eq!(mtu("lo").unwrap(), 65_536);
+        assert_eq!(hardware_type("lo").unwrap(), libc::ARPHRD_LOOPBACK);
     }
 
     #[test]
@@ -98,6 +106,7 @@ mod tests {
         for name in ["absent0", "a-name-of-more-than-15-bytes", ""] {
             assert!(mtu(name).is_err());
             assert!(is_up(name).is_err());
+            assert!(hardware_type(name).is_err());
             assert!(driver(name).is_err());
         }
     }

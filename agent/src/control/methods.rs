@@ -8,13 +8,12 @@ use serde_json::{Map, Value};
 
 use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
+use super::meters::Meters;
 use super::slot::Slot;
 use super::streams::Streams;
 use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::{Counts, Responder};
 use crate::guest::residence::Residence;
-use crate::meter::cpu::Cpu;
-use crate::meter::drops::Drops;
 use crate::stress::Stress;
 use crate::traffic::ingress::IngressDrop;
 use crate::traffic::sink::Sink;
@@ -27,8 +26,7 @@ pub(super) struct Agent {
     source: Slot<Source>,
     sink: Slot<Sink>,
     ingress: Slot<IngressDrop>,
-    drops: Slot<Drops>,
-    cpu: Slot<Cpu>,
+    pub(super) meters: Meters,
     responder: Slot<Responder>,
     requester: Slot<Requester>,
     pub(super) streams: Streams,
@@ -61,8 +59,7 @@ impl Agent {
             source: Slot::new("source"),
             sink: Slot::new("sink"),
             ingress: Slot::new("ingress"),
-            drops: Slot::new("drops"),
-            cpu: Slot::new("cpu"),
+            meters: Meters::new(),
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
             streams: Streams::new(),
@@ -172,39 +169,6 @@ impl Agent {
                 })?;
                 now(dropped.release()?)
             }
-            "drops.open" => {
-                let params = read_params(params)?;
-                now(self
-                    .drops
-                    .open(|| Ok((Drops::open(&params)?, Nothing {})))?)
-            }
-            "drops.read" => {
-                let Nothing {} = read_params(params)?;
-                now(self.drops.lease()?.read()?)
-            }
-            "drops.close" => {
-                let Nothing {} = read_params(params)?;
-                drop(self.drops.take()?);
-                now(Nothing {})
-            }
-            "cpu.open" => {
-                let params = read_params(params)?;
-                now(self.cpu.open(|| Ok((Cpu::open(&params)?, Nothing {})))?)
-            }
-            "cpu.arm" => {
-                let params = read_params(params)?;
-                self.cpu.lease()?.arm(&params)?;
-                now(Nothing {})
-            }
-            "cpu.read" => {
-                let params = read_params(params)?;
-                now(self.cpu.lease()?.read(&params)?)
-            }
-            "cpu.close" => {
-                let Nothing {} = read_params(params)?;
-                drop(self.cpu.take()?);
-                now(Nothing {})
-            }
             "responder.open" => {
                 let params = read_params(params)?;
                 now(self
@@ -248,7 +212,7 @@ impl Agent {
                 let Nothing {} = read_params(params)?;
                 Ok(Answer::Last(to_value(Nothing {})))
             }
-            _ => self.call_streams(method, params),
+            _ => self.call_meters(method, params),
         }
     }
 

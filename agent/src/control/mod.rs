@@ -6,6 +6,7 @@ mod calls;
 mod hello;
 pub mod init;
 mod message;
+mod meters;
 mod methods;
 mod server;
 mod slot;

@@ -1,4 +1,4 @@
-//! # Drops: test frames that this kernel let go of, and why it says it did
+//! # Drops: frames that this kernel let go of, and why it says it did
 //!
 //! One BPF program at the tracepoint `kfree_skb` counts for all network namespaces of a path. Like the tracepoint it is of this
 //! kernel, whoever's agent opens it. It is gone when its link's last descriptor closes, as a killed agent's is.
@@ -44,6 +44,18 @@ pub(crate) struct OpenParams {
     namespaces: Vec<u32>,
     /// How many places are counted apart; frames dropped at further ones are lost events.
     places: u32,
+    #[serde(default)]
+    frames: Frames,
+}
+
+/// Which dropped frames count.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Frames {
+    /// Test frames; but for those that a sink consumes.
+    #[default]
+    Test,
+    Any,
 }
 
 /// `drops.read`: everything since `drops.open`.
@@ -111,6 +123,7 @@ impl Drops {
                 .expect("the program has constants");
             constants.sink_netns = own.ino() as u32;
             constants.not_specified = not_specified;
+            constants.any_frames = (params.frames == Frames::Any).into();
             open.load()
         })?;
         for netns in &params.namespaces {
@@ -188,10 +201,15 @@ mod tests {
     }
 
     /// Looks at this thread's namespace.
-    fn meter(places: u32) -> Drops {
+    fn meter(places: u32, frames: Frames) -> Drops {
         let own = fs::metadata("/proc/thread-self/ns/net").unwrap().ino() as u32;
         let namespaces = vec![own];
-        Drops::open(&OpenParams { namespaces, places }).unwrap()
+        let params = OpenParams {
+            namespaces,
+            places,
+            frames,
+        };
+        Drops::open(&params).unwrap()
     }
 
     fn drop_all() -> IngressDrop {
@@ -202,7 +220,7 @@ mod tests {
     #[test]
     fn a_dropped_test_frame_is_counted_with_its_reason() {
         in_namespace(|| {
-            let (sender, drops, _ingress) = (Sender::new(), meter(64), drop_all());
+            let (sender, drops, _ingress) = (Sender::new(), meter(64, Frames::Test), drop_all());
             sender.send(&[0xff; 64]);
             (0..100).for_each(|sequence| sender.send(&test_frame(sequence)));
             let expected = [(SINK.to_owned(), true, "TC_INGRESS".to_owned(), 100)];
@@ -212,9 +230,20 @@ mod tests {
     }
 
     #[test]
+    fn other_peoples_frames_count_where_any_do() {
+        in_namespace(|| {
+            let (sender, drops, _ingress) = (Sender::new(), meter(64, Frames::Any), drop_all());
+            let other = [[0xff; 14].as_slice(), &[0; 50]].concat();
+            (0..10).for_each(|_| sender.send(&other));
+            let expected = (SINK.to_owned(), true, "TC_INGRESS".to_owned(), 10);
+            wait_until(|| dropped(&drops).contains(&expected));
+        });
+    }
+
+    #[test]
     fn what_the_map_has_no_room_for_is_told() {
         in_namespace(|| {
-            let (sender, drops, ingress) = (Sender::new(), meter(1), drop_all());
+            let (sender, drops, ingress) = (Sender::new(), meter(1, Frames::Test), drop_all());
             (0..10).for_each(|sequence| sender.send(&test_frame(sequence)));
             wait_until(|| dropped(&drops).len() == 1);
             drop(ingress);
@@ -242,7 +271,12 @@ mod tests {
             (GREATEST_NAMESPACES + 1, 1, "namespaces: "),
         ] {
             let namespaces = vec![1; namespaces];
-            let error = Drops::open(&OpenParams { namespaces, places }).unwrap_err();
+            let params = OpenParams {
+                namespaces,
+                places,
+                frames: Frames::Test,
+            };
+            let error = Drops::open(&params).unwrap_err();
             assert!(error.to_string().starts_with(field), "{error}");
         }
     }

@@ -1,6 +1,7 @@
 //! What all BPF users here share: libbpf's messages in our errors, and maps with one entry.
 
 use std::cell::RefCell;
+use std::io;
 use std::marker::PhantomData;
 use std::ptr;
 use std::slice;
@@ -48,6 +49,29 @@ pub(crate) fn check(result: i32) -> libbpf_rs::Result<i32> {
         Err(libbpf_rs::Error::from_raw_os_error(-result))
     } else {
         Ok(result)
+    }
+}
+
+const GLOBAL: i32 = libc::MEMBARRIER_CMD_GLOBAL;
+
+/// Whether [`await_running_programs`] can do so on this kernel.
+pub(crate) fn can_await_running_programs() -> bool {
+    membarrier(libc::MEMBARRIER_CMD_QUERY).is_ok_and(|commands| commands & GLOBAL != 0)
+}
+
+/// Returns when every BPF program that was running has ended: the barrier waits for an RCU grace
+/// period, and programs run in read-side critical sections.
+pub(crate) fn await_running_programs() -> anyhow::Result<()> {
+    membarrier(GLOBAL)
+        .map(drop)
+        .context("membarrier, to wait for running BPF programs")
+}
+
+fn membarrier(command: i32) -> io::Result<i32> {
+    // SAFETY: takes integers only.
+    match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
+        result if result < 0 => Err(io::Error::last_os_error()),
+        result => Ok(result as i32),
     }
 }
 

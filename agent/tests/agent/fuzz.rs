@@ -31,9 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What the allocator may keep more than after a tenth of the inputs: 10 bytes an input of a million.
 const SLACK_KIB: u64 = 8192;
 /// A member of the result of each call that does something, by which to tell that some were carried out.
-const CARRIED_OUT: [&str; 13] = [
+const CARRIED_OUT: [&str; 16] = [
     "aborted",
     "answered",
+    "attach",
     "broken",
     "buffer_drops",
     "cost_ns_per_frame",
@@ -41,10 +42,12 @@ const CARRIED_OUT: [&str; 13] = [
     "duplicated",
     "given_up",
     "interfaces",
+    "kept",
     "nics",
     "p50_ns",
     "step_ms",
     "strays",
+    "unattributed",
 ];
 const CODES: [i64; 5] = [-32_700, -32_600, -32_601, -32_602, -32_000];
 
@@ -176,6 +179,7 @@ impl Fuzz {
             "echo.close",
             "relay.close",
             "residence.read",
+            "stages.close",
         ] {
             self.agent.reply(method, json!({}));
         }

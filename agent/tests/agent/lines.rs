@@ -101,6 +101,11 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         1 => bare("ingress.release"),
         4 => bare("residence.open"),
         4 => bare("residence.read"),
+        1 => with("stages.open", stages()),
+        2 => with("stages.arm", window()),
+        8 => with("stages.collect", (0..2, 0..3).prop_map(|(trail, first)| json!({"trail": trail, "first": first})).boxed()),
+        4 => with("stages.packets", (0..3).prop_map(|first| json!({"first": first})).boxed()),
+        1 => bare("stages.close"),
     ]
     .boxed()
 }
@@ -257,6 +262,30 @@ fn guest() -> BoxedStrategy<Value> {
             });
             json!({"modules": modules, "nics": [nic], "forward": forward})
         })
+        .boxed()
+}
+
+fn stages() -> BoxedStrategy<Value> {
+    let hooks = vec![
+        "write", "arrive", "receive", "queue", "transmit", "copy", "free", "drop",
+    ];
+    let point = (select(hooks), interface())
+        .prop_map(|(hook, interface)| json!({"hook": hook, "interface": interface}));
+    let points = vec(point, 2..4);
+    let trail = (select(vec!["a", "b", "c"]), points).prop_map(|(name, points)| {
+        let stages = &["x", "y"][..points.len() - 1];
+        json!({"name": name, "points": points, "stages": stages})
+    });
+    (vec(trail, 1..3), 1..5, select(vec!["stamp", "headers"]), 0..50)
+        .prop_map(|(trails, sample_every, follow, packets)| {
+            json!({"trails": trails, "sample_every": sample_every, "follow": follow, "packets": packets})
+        })
+        .boxed()
+}
+
+fn window() -> BoxedStrategy<Value> {
+    (0.0..0.01, 0.001..1.0)
+        .prop_map(|(delay_s, duration_s)| json!({"delay_s": delay_s, "duration_s": duration_s}))
         .boxed()
 }
 

@@ -19,5 +19,6 @@ mod relay;
 mod requests;
 mod residence;
 mod source;
+mod stages;
 mod streams;
 mod stress;

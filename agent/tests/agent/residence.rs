@@ -14,16 +14,17 @@ const OUT_MAC: &str = "02:76:74:00:00:03";
 const SINK_MAC: &str = "02:76:74:00:00:04";
 
 /// Source, guest and sink in a row, with an agent at the source and one in the guest.
-struct Row {
-    _namespaces: [Namespace; 2],
-    sink: Namespace,
+pub struct Row {
+    _source: Namespace,
+    pub forwarding: Namespace,
+    pub sink: Namespace,
     source: Agent,
     guest: Agent,
 }
 
 impl Row {
     /// Err tells why this kernel cannot make the guest.
-    fn make(encapsulation: Encapsulation) -> Result<Self, String> {
+    pub fn make(encapsulation: Encapsulation) -> Result<Self, String> {
         let Encapsulation {
             vlan,
             source_ip,
@@ -58,19 +59,19 @@ impl Row {
             return Err(message.to_owned());
         }
         Ok(Self {
-            _namespaces: [source, guest],
+            _source: source,
+            forwarding: guest,
             sink,
             source: sender,
             guest: forwarder,
         })
     }
 
-    /// What the guest says of 100 frames of 1500 bytes, a millisecond apart, after a warm-up of ten.
+    /// Sends 100 frames of 1500 bytes, a millisecond apart, after a warm-up of ten; how many were to be measured.
     ///
-    /// Every frame that was sent is among them.
-    fn residence(&mut self) -> Value {
+    /// All of them arrive.
+    pub fn send(&mut self) -> u64 {
         let before = self.sink.rx_packets("snk0");
-        self.guest.call("residence.open", json!({}));
         let reply = self.source.call(
             "source.run",
             json!({
@@ -85,6 +86,13 @@ impl Row {
             assert!(Instant::now() < deadline, "the frames do not arrive");
             std::thread::sleep(Duration::from_millis(5));
         }
+        measured
+    }
+
+    /// What the guest says of the frames; every frame that was sent is among them.
+    fn residence(&mut self) -> Value {
+        self.guest.call("residence.open", json!({}));
+        let measured = self.send();
         let residence = self.guest.call("residence.read", json!({}));
         assert_eq!(residence["frames"], measured);
         residence

@@ -5,10 +5,10 @@ use std::mem::zeroed;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-use anyhow::Context;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use super::wire::Mode;
+use crate::traffic::bpf::can_await_running_programs;
 
 /// How the kernel delivers an interface's frames to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,31 +25,11 @@ impl Delivery {
     pub fn to(interface: &str, mode: Mode) -> Self {
         let single_queue =
             mode == Mode::XdpNative && receive_queues(interface).is_ok_and(|queues| queues == 1);
-        if single_queue
-            && membarrier(libc::MEMBARRIER_CMD_QUERY).is_ok_and(|commands| commands & GLOBAL != 0)
-        {
+        if single_queue && can_await_running_programs() {
             Self::Serialised
         } else {
             Self::Concurrent
         }
-    }
-}
-
-const GLOBAL: i32 = libc::MEMBARRIER_CMD_GLOBAL;
-
-/// Returns when every BPF program that was running has ended: the barrier waits for an RCU grace
-/// period, and programs run in read-side critical sections.
-pub(super) fn await_running_programs() -> anyhow::Result<()> {
-    membarrier(GLOBAL)
-        .map(drop)
-        .context("membarrier, to wait for running BPF programs")
-}
-
-fn membarrier(command: i32) -> io::Result<i32> {
-    // SAFETY: takes integers only.
-    match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
-        result if result < 0 => Err(io::Error::last_os_error()),
-        result => Ok(result as i32),
     }
 }
 

@@ -12,7 +12,7 @@ use super::wire::Durations;
 const SUB_BUCKET_BITS: u32 = 7;
 const SUB_BUCKETS: usize = 1 << SUB_BUCKET_BITS;
 pub(crate) const DELAY_BITS: u32 = 36;
-pub(super) const DELAY_BUCKETS: usize = (DELAY_BITS - SUB_BUCKET_BITS + 1) as usize * SUB_BUCKETS;
+pub(crate) const DELAY_BUCKETS: usize = (DELAY_BITS - SUB_BUCKET_BITS + 1) as usize * SUB_BUCKETS;
 
 /// Longest histogram in a reply: eight of them and their counts fit into a message of 64 KiB.
 const ENCODED_BYTES_MAX: usize = 6656;
@@ -25,7 +25,7 @@ pub(super) fn bucket_middle_ns(bucket: usize) -> u64 {
 }
 
 /// Summarises bucket counts.
-pub(super) fn durations(buckets: &[u64; DELAY_BUCKETS]) -> anyhow::Result<Durations> {
+pub(crate) fn durations(buckets: &[u64; DELAY_BUCKETS]) -> anyhow::Result<Durations> {
     let delays = histogram(buckets, 3)?;
     let count = delays.len();
     let if_any = (count > 0).then_some(());

@@ -22,13 +22,14 @@ use std::time::Instant;
 
 use self::attach::Attached;
 use self::capture::Capture;
-use self::delivery::{Delivery, await_running_programs};
+use self::delivery::Delivery;
 use self::program::Armed;
 use self::wire::{
     ArmParams, CaptureParams, CaptureReply, CollectParams, CollectReply, HistogramsParams,
     HistogramsReply, OpenParams, OpenReply, OpenStream,
 };
 use super::Error;
+use super::bpf::await_running_programs;
 use super::interface::Interface;
 
 /// Streams are numbered in seven bits of the frame; a reply holds eight histograms.

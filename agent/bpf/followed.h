@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frames that are followed, and when each passed which point.
+ *
+ * A frame has one place in the table, which its identity tells: a frame that begins takes the place of whoever has it.
+ */
+#ifndef VTAX_FOLLOWED_H
+#define VTAX_FOLLOWED_H
+
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include "identity.h"
+
+#define MOST_POINTS 64 /* bits of `passed` */
+#define GIVEN_UP_NS 1000000000 /* so long after its last point a frame is not waited for any more */
+
+struct mark {
+	__u64 identity;
+	__u64 passed; /* a bit a point */
+	__u64 begun_ns; /* CLOCK_MONOTONIC, as are all times */
+	__u64 last_ns;
+	__u32 attributed; /* 1: it has gone a whole trail */
+	__u32 shared; /* 1: two frames at once had this identity */
+	__u64 at_ns[MOST_POINTS];
+};
+
+/* First points are passed from `start_ns` on and before `end_ns`. */
+struct window {
+	__u64 start_ns;
+	__u64 end_ns;
+};
+
+struct tally {
+	__u64 followed;
+	__u64 attributed;
+	__u64 lost_events; /* whose place another took while they may still have been under way */
+	__u64 kept; /* packets */
+	__u64 passed[MOST_POINTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set before loading: a power of two */
+	__type(key, __u32);
+	__type(value, struct mark);
+} stages_marks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct window);
+} stages_window SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tally);
+} stages_tally SEC(".maps");
+
+const volatile __u32 last_mark; /* set before loading */
+
+static __always_inline bool is_under_way(const struct mark *mark, const struct window *window, __u64 now_ns)
+{
+	return mark->begun_ns >= window->start_ns && mark->begun_ns < window->end_ns &&
+	       (__s64)(now_ns - mark->last_ns) < GIVEN_UP_NS;
+}
+
+static __always_inline void begin(struct mark *mark, __u64 identity, __u64 now_ns)
+{
+	mark->identity = NOBODY;
+	mark->passed = 0;
+	mark->begun_ns = now_ns;
+	mark->last_ns = now_ns;
+	mark->attributed = 0;
+	mark->shared = 0;
+	mark->identity = identity;
+}
+
+/* Whether a frame that is followed passes the point for the first time. */
+static __always_inline bool pass(__u64 identity, __u32 point, bool is_first, __u64 now_ns)
+{
+	__u32 place = identity & last_mark, only = 0;
+	const struct window *window = bpf_map_lookup_elem(&stages_window, &only);
+	struct mark *mark = bpf_map_lookup_elem(&stages_marks, &place);
+	struct tally *tally = bpf_map_lookup_elem(&stages_tally, &only);
+	__u64 bit = 1ULL << (point % MOST_POINTS);
+
+	if (!window || !mark || !tally)
+		return false;
+
+	bool under_way = is_under_way(mark, window, now_ns), same = mark->identity == identity;
+
+	if (!under_way || !same || (is_first && mark->attributed && mark->passed & bit)) {
+		if (!is_first || now_ns < window->start_ns || now_ns >= window->end_ns)
+			return false;
+		if (under_way && !mark->attributed)
+			__sync_fetch_and_add(&tally->lost_events, 1 + mark->shared);
+		__sync_fetch_and_add(&tally->followed, 1);
+		begin(mark, identity, now_ns);
+	} else if (mark->passed & bit) {
+		/* A driver that was busy is given the frame again; at a first point it is another frame. */
+		if (is_first) {
+			__sync_fetch_and_add(&tally->followed, 1);
+			mark->shared = 1;
+		}
+		return false;
+	}
+	if (mark->shared)
+		return false;
+	if (now_ns < mark->last_ns)
+		now_ns = mark->last_ns;
+	mark->at_ns[point % MOST_POINTS] = now_ns;
+	mark->last_ns = now_ns;
+	__sync_fetch_and_or(&mark->passed, bit);
+	__sync_fetch_and_add(&tally->passed[point % MOST_POINTS], 1);
+	return true;
+}
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where a frame's delay arises: the times between successive points of its way through the kernel.
+ *
+ * A point is a hook at an interface, a trail a list of points. A frame that has passed the last point of a trail, and all
+ * the others of it in their order, files the trail's stages at once: so they add up, of each frame and of all. It only
+ * watches: no packet is changed, no interface has a program of ours.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include "delay_bucket.h"
+#include "identity.h"
+#include "followed.h"
+
+#define MOST_TRAILS 16
+#define MOST_TRAIL_POINTS 12
+#define MOST_ENDS 4 /* trails that end at one point */
+#define NONE 0xff
+#define TIMED_HITS 64 /* one in so many hits is timed */
+
+/* In the order of hook.rs. */
+enum hook {
+	HOOK_WRITE,
+	HOOK_ARRIVE,
+	HOOK_RECEIVE,
+	HOOK_QUEUE,
+	HOOK_TRANSMIT,
+	HOOK_COPY,
+	HOOK_FREE,
+	HOOK_DROP,
+	HOOKS,
+};
+
+/* Where a packet is. */
+struct site {
+	__u32 netns; /* inode number */
+	__u32 interface; /* index */
+};
+
+/* The points there, by hook; NONE where there is none. */
+struct place {
+	__u8 points[HOOKS];
+};
+
+struct point {
+	__u8 is_first; /* of some trail */
+	__u8 ends[MOST_ENDS]; /* trails; NONE fills up */
+};
+
+struct trail {
+	__u32 points;
+	__u32 first_filed; /* entry of stages_filed: its total, and its stages behind it */
+	__u8 point[MOST_TRAIL_POINTS];
+};
+
+struct filed {
+	__u64 sum_ns;
+	__u64 buckets[DELAY_BUCKETS];
+};
+
+struct packet {
+	__u64 identity;
+	__u32 trail;
+	__u32 complete; /* 1: all of it is written */
+	__u64 at_ns[MOST_TRAIL_POINTS];
+};
+
+/* What the programs of a hook take. */
+struct cost {
+	__u64 hits;
+	__u64 timed;
+	__u64 timed_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set before loading */
+	__type(key, struct site);
+	__type(value, struct place);
+} stages_places SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set before loading */
+	__type(key, __u32);
+	__type(value, struct filed);
+} stages_filed SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set before loading */
+	__type(key, __u32);
+	__type(value, struct packet);
+} stages_packets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HOOKS);
+	__type(key, __u32);
+	__type(value, struct cost);
+} stages_costs SEC(".maps");
+
+/* When a thread that has written frames began its last system call that writes; 0 where a frame has come of it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} stages_writers SEC(".maps");
+
+/* Set before loading. */
+const volatile struct point points[MOST_POINTS];
+const volatile struct trail trails[MOST_TRAILS];
+const volatile __u32 sampled_below; /* followed is whose identity's upper half is no greater */
+const volatile __u32 kept_packets;
+const volatile __s64 write_calls[2]; /* numbers of system calls */
+
+static __always_inline void file(__u32 entry, __u64 delay_ns)
+{
+	struct filed *filed = bpf_map_lookup_elem(&stages_filed, &entry);
+	__u32 bucket = delay_bucket(delay_ns);
+
+	if (!filed || bucket >= DELAY_BUCKETS)
+		return;
+	__sync_fetch_and_add(&filed->sum_ns, delay_ns);
+	__sync_fetch_and_add(&filed->buckets[bucket], 1);
+}
+
+static __always_inline void keep(const struct mark *mark, __u32 number, const volatile struct trail *trail,
+				 struct tally *tally)
+{
+	__u32 place;
+	struct packet *packet;
+
+	if (tally->kept >= kept_packets)
+		return;
+	place = __sync_fetch_and_add(&tally->kept, 1);
+	packet = bpf_map_lookup_elem(&stages_packets, &place);
+	if (!packet)
+		return;
+	packet->identity = mark->identity;
+	packet->trail = number;
+	for (__u32 at = 0; at < MOST_TRAIL_POINTS; at++) {
+		if (at < trail->points)
+			packet->at_ns[at] = mark->at_ns[trail->point[at] % MOST_POINTS];
+	}
+	packet->complete = 1;
+}
+
+/*
+ * Files the stages of a trail whose last point the frame has passed, if it has passed the others. Not static, as the next:
+ * so the verifier takes it by itself, and not once for every way to a call.
+ */
+__noinline int stages_attribute(__u32 place, __u32 number)
+{
+	const volatile struct trail *trail = &trails[number % MOST_TRAILS];
+	__u32 only = 0, entry = trail->first_filed, count = trail->points;
+	struct mark *mark = bpf_map_lookup_elem(&stages_marks, &place);
+	struct tally *tally = bpf_map_lookup_elem(&stages_tally, &only);
+	__u64 first_ns, last_ns = 0;
+
+	if (!mark || !tally)
+		return 0;
+	for (__u32 at = 0; at < MOST_TRAIL_POINTS; at++) {
+		if (at >= count)
+			break;
+
+		__u32 point = trail->point[at] % MOST_POINTS;
+
+		if (!(mark->passed >> point & 1) || mark->at_ns[point] < last_ns)
+			return 0;
+		last_ns = mark->at_ns[point];
+	}
+	first_ns = mark->at_ns[trail->point[0] % MOST_POINTS];
+	file(entry, last_ns - first_ns);
+	for (__u32 at = 1; at < MOST_TRAIL_POINTS; at++) {
+		if (at >= count)
+			break;
+		last_ns = mark->at_ns[trail->point[at] % MOST_POINTS];
+		file(entry + at, last_ns - first_ns);
+		first_ns = last_ns;
+	}
+	if (!mark->attributed)
+		__sync_fetch_and_add(&tally->attributed, 1);
+	mark->attributed = 1;
+	keep(mark, number, trail, tally);
+	return 0;
+}
+
+__noinline int stages_pass(__u64 identity, __u32 number, __u64 now_ns)
+{
+	const volatile struct point *point = &points[number % MOST_POINTS];
+	__u32 place = identity & last_mark;
+
+	if (!pass(identity, number, point->is_first, now_ns))
+		return 0;
+	for (int at = 0; at < MOST_ENDS; at++) {
+		__u8 trail = point->ends[at];
+
+		if (trail == NONE)
+			break;
+		stages_attribute(place, trail);
+	}
+	return 0;
+}
+
+/* Since when this thread has been writing the frame that arrives; 0 where that was not seen. */
+static __always_inline __u64 written_ns(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 *began_ns = bpf_task_storage_get(&stages_writers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__u64 then_ns = 0;
+
+	if (began_ns) {
+		then_ns = *began_ns;
+		*began_ns = 0;
+	}
+	return then_ns;
+}
+
+static __always_inline void watch(const struct sk_buff *skb, enum hook hook)
+{
+	const struct net_device *device = skb->dev;
+	struct site site = {
+		.netns = device->nd_net.net->ns.inum,
+		.interface = device->ifindex,
+	};
+	const struct place *place = bpf_map_lookup_elem(&stages_places, &site);
+	bool written = hook == HOOK_ARRIVE && place && place->points[HOOK_WRITE] != NONE;
+	__u64 identity, then_ns = 0;
+
+	if (!place || (place->points[hook] == NONE && !written))
+		return;
+	if (written)
+		then_ns = written_ns();
+	identity = identify(skb);
+	if (identity == NOBODY || identity >> 32 > sampled_below)
+		return;
+	if (then_ns)
+		stages_pass(identity, place->points[HOOK_WRITE], then_ns);
+	if (place->points[hook] != NONE)
+		stages_pass(identity, place->points[hook], bpf_ktime_get_ns());
+}
+
+static __always_inline struct cost *cost_of(enum hook hook)
+{
+	__u32 key = hook;
+
+	return bpf_map_lookup_elem(&stages_costs, &key);
+}
+
+/* Does `work` for a hook, and takes the time of one run in TIMED_HITS. */
+#define hit(hook, work)                                                                            \
+	do {                                                                                       \
+		struct cost *cost = cost_of(hook);                                                 \
+		__u64 begun_ns = 0;                                                                \
+                                                                                                   \
+		if (!cost)                                                                         \
+			return 0;                                                                  \
+		if (cost->hits++ % TIMED_HITS == 0)                                                \
+			begun_ns = bpf_ktime_get_ns();                                             \
+		work;                                                                              \
+		if (begun_ns) {                                                                    \
+			cost->timed_ns += bpf_ktime_get_ns() - begun_ns;                           \
+			cost->timed++;                                                             \
+		}                                                                                  \
+	} while (0)
+
+#define WATCH(tracepoint, hook)                                                                    \
+	SEC("tp_btf/" #tracepoint)                                                                 \
+	int stages_##tracepoint(__u64 *context)                                                    \
+	{                                                                                          \
+		const struct sk_buff *skb = (void *)context[0];                                    \
+                                                                                                   \
+		hit(hook, watch(skb, hook));                                                       \
+		return 0;                                                                          \
+	}
+
+WATCH(napi_gro_receive_entry, HOOK_ARRIVE)
+WATCH(netif_rx_entry, HOOK_ARRIVE)
+WATCH(netif_receive_skb_entry, HOOK_ARRIVE)
+WATCH(netif_receive_skb, HOOK_RECEIVE)
+WATCH(net_dev_queue, HOOK_QUEUE)
+WATCH(net_dev_start_xmit, HOOK_TRANSMIT)
+WATCH(skb_copy_datagram_iovec, HOOK_COPY)
+WATCH(consume_skb, HOOK_FREE)
+WATCH(kfree_skb, HOOK_DROP)
+
+static __always_inline void remember_write(long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 *began_ns;
+
+	if (number != write_calls[0] && number != write_calls[1])
+		return;
+	began_ns = bpf_task_storage_get(&stages_writers, task, 0, 0);
+	if (began_ns)
+		*began_ns = bpf_ktime_get_ns();
+}
+
+SEC("tp_btf/sys_enter")
+int stages_sys_enter(__u64 *context)
+{
+	hit(HOOK_WRITE, remember_write(context[1]));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,148 @@
+//! # Stages: where on its way through this kernel a frame's delay arises
+//!
+//! BPF programs at tracepoints note when a frame passes points of its way, which is data: `stages.open` says which hook at which
+//! interface, in whatever network namespace, and which of them are a trail. A frame is known by its stamp, or by what its headers
+//! keep on every hop, and so also behind a guest that forwards it. Its stages are filed when it has gone a whole trail:
+//! they add up to the trail's total, of every frame and of all. Like the tracepoints the meter is of this kernel, whoever's agent
+//! opens it. It changes nothing, and is gone when its links' last descriptors close, as a killed agent's are.
+
+mod collect;
+mod hook;
+mod program;
+mod site;
+mod table;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use crate::Error;
+use crate::error::check_positive;
+use crate::traffic::bpf::await_running_programs;
+use crate::traffic::clock::now_ns;
+use program::{ATTACH, Cost, Filed, Loaded, Packet, Window};
+use table::Table;
+pub(crate) use wire::{
+    ArmParams, CollectParams, CollectReply, OpenParams, PacketsParams, PacketsReply, ProbeReply,
+};
+
+/// Frames under way at once that have a place; a power of two. Those of a second's given up ones count as well.
+const MARKS: u32 = 8192;
+const GREATEST_SAMPLE_EVERY: u32 = 1_000_000;
+const MOST_PACKETS: u32 = 4096;
+const GREATEST_S: f64 = 86_400.0;
+
+/// What this kernel lets us watch.
+pub(crate) fn probe() -> Result<ProbeReply, Error> {
+    Ok(ProbeReply {
+        attach: ATTACH,
+        hooks: program::probe()?,
+    })
+}
+
+/// The meter at work; dropping it takes it off.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    table: Table,
+    packets: u32,
+    loaded: Loaded,
+}
+
+impl Stages {
+    /// Follows frames from now on.
+    pub(crate) fn open(params: &OpenParams) -> Result<(Self, ProbeReply), Error> {
+        Self::with_marks(params, MARKS)
+    }
+
+    fn with_marks(params: &OpenParams, marks: u32) -> Result<(Self, ProbeReply), Error> {
+        if !(1..=GREATEST_SAMPLE_EVERY).contains(&params.sample_every) {
+            let every = params.sample_every;
+            let problem = format!("{every} is not in 1 to {GREATEST_SAMPLE_EVERY}");
+            return Err(Error::params("sample_every", problem));
+        }
+        if params.packets > MOST_PACKETS {
+            let problem = format!("{} is more than {MOST_PACKETS}", params.packets);
+            return Err(Error::params("packets", problem));
+        }
+        let table = Table::of(params)?;
+        let hooks = program::present(table.hooks())?;
+        if let Some(missing) = hooks.iter().find_map(|hook| hook.missing.as_ref()) {
+            return Err(anyhow::anyhow!("{missing}; leave the trails that need it out").into());
+        }
+        let loaded = Loaded::load(&table, params, marks)?;
+        loaded.window.write(&Window {
+            start_ns: now_ns(),
+            end_ns: u64::MAX,
+        })?;
+        let attach = ATTACH;
+        let stages = Self {
+            table,
+            packets: params.packets,
+            loaded,
+        };
+        Ok((stages, ProbeReply { attach, hooks }))
+    }
+
+    /// Forgets what was filed, and follows the frames of a window.
+    pub(crate) fn arm(&self, params: &ArmParams) -> Result<(), Error> {
+        if !(0.0..=GREATEST_S).contains(&params.delay_s) {
+            let problem = format!("{} is not in 0 to {GREATEST_S}", params.delay_s);
+            return Err(Error::params("delay_s", problem));
+        }
+        check_positive("duration_s", params.duration_s, GREATEST_S)?;
+        let start_ns = now_ns() + (params.delay_s * 1e9) as u64;
+        let end_ns = start_ns + (params.duration_s * 1e9) as u64;
+        Ok(self.follow_from(Window { start_ns, end_ns })?)
+    }
+
+    fn follow_from(&self, window: Window) -> anyhow::Result<()> {
+        let kept = self.loaded.tally.read()?.kept.min(self.packets.into()) as u32;
+        self.loaded.window.zero()?;
+        await_running_programs()?;
+        self.loaded.tally.zero()?;
+        clear(&self.loaded.packets, kept, size_of::<Packet>())?;
+        let entries = self.table.entries() as u32;
+        clear(&self.loaded.filed, entries, size_of::<Filed>())?;
+        for hook in self.table.hooks() {
+            let nothing = vec![vec![0; size_of::<Cost>()]; libbpf_rs::num_possible_cpus()?];
+            let key = (hook as u32).to_ne_bytes();
+            self.loaded
+                .costs
+                .update_percpu(&key, &nothing, MapFlags::ANY)?;
+        }
+        self.loaded.window.write(&window)
+    }
+
+    /// What one trail's frames have told.
+    pub(crate) fn collect(&self, params: &CollectParams) -> Result<CollectReply, Error> {
+        let trails = &self.table.trails;
+        let Some(trail) = trails.get(params.trail) else {
+            let problem = format!(
+                "{} of {} trails, counted from 0",
+                params.trail,
+                trails.len()
+            );
+            return Err(Error::params("trail", problem));
+        };
+        Ok(collect::trail(
+            &self.loaded,
+            &self.table,
+            trail,
+            params.first,
+        )?)
+    }
+
+    /// The times of single packets.
+    pub(crate) fn packets(&self, params: &PacketsParams) -> Result<PacketsReply, Error> {
+        let (first, most) = (params.first, self.packets);
+        Ok(collect::packets(&self.loaded, &self.table, first, most)?)
+    }
+}
+
+fn clear(map: &MapHandle, entries: u32, value_bytes: usize) -> anyhow::Result<()> {
+    for place in 0..entries {
+        map.update(&place.to_ne_bytes(), &vec![0; value_bytes], MapFlags::ANY)?;
+    }
+    Ok(())
+}

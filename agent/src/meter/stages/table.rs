@@ -1,0 +1,195 @@
+//! The params as the BPF programs go by them: points and trails by number.
+
+use std::collections::BTreeSet;
+
+use super::hook::Hook;
+use super::program::skeleton::types::{point as Point, trail as Trail};
+use super::site::Site;
+use super::wire::{OpenParams, PointParams, TrailParams};
+use crate::Error;
+
+/// As in stages.bpf.c and followed.h.
+pub(super) const MOST_TRAILS: usize = 16;
+pub(super) const MOST_TRAIL_POINTS: usize = 12;
+pub(super) const MOST_POINTS: usize = 64;
+const MOST_ENDS: usize = 4;
+pub(super) const NONE: u8 = 0xff;
+
+const NAME_CHARACTERS: usize = 64;
+
+/// What is watched, checked and numbered.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) sites: Vec<Site>,
+    /// A hook at a site, by its place in `sites`; its own place is its number.
+    pub(super) points: Vec<(Hook, usize)>,
+    pub(super) trails: Vec<NumberedTrail>,
+}
+
+#[derive(Debug)]
+pub(super) struct NumberedTrail {
+    pub(super) name: String,
+    pub(super) points: Vec<usize>,
+    pub(super) stages: Vec<String>,
+    /// Where its total is filed, its stages behind it.
+    pub(super) first_filed: usize,
+}
+
+impl Table {
+    pub(super) fn of(params: &OpenParams) -> Result<Self, Error> {
+        check_count("trails", params.trails.len(), 1, MOST_TRAILS)?;
+        let names = params.trails.iter().map(|trail| &trail.name);
+        check_names(names, |at| format!("trails[{at}].name"))?;
+        let mut table = Self::default();
+        let mut first_filed = 0;
+        for (at, trail) in params.trails.iter().enumerate() {
+            let numbered = table.numbered(&format!("trails[{at}]"), trail, first_filed)?;
+            first_filed += numbered.points.len();
+            table.trails.push(numbered);
+        }
+        for (at, trail) in table.trails.iter().enumerate() {
+            let last = trail.points[trail.points.len() - 1];
+            if table.ends(last).count() > MOST_ENDS {
+                let problem = format!("more than {MOST_ENDS} trails end at its last point");
+                return Err(Error::params(format!("trails[{at}]"), problem));
+            }
+        }
+        Ok(table)
+    }
+
+    fn numbered(
+        &mut self,
+        field: &str,
+        trail: &TrailParams,
+        first_filed: usize,
+    ) -> Result<NumberedTrail, Error> {
+        let count = trail.points.len();
+        check_count(&format!("{field}.points"), count, 2, MOST_TRAIL_POINTS)?;
+        let stages = format!("{field}.stages");
+        check_count(&stages, trail.stages.len(), count - 1, count - 1)?;
+        check_names(trail.stages.iter(), |at| format!("{stages}[{at}]"))?;
+        let mut points = Vec::with_capacity(count);
+        for (at, point) in trail.points.iter().enumerate() {
+            let field = format!("{field}.points[{at}]");
+            let number = self.point(&field, point)?;
+            if points.contains(&number) {
+                return Err(Error::params(field, "the trail passes it twice"));
+            }
+            points.push(number);
+        }
+        Ok(NumberedTrail {
+            name: trail.name.clone(),
+            points,
+            stages: trail.stages.clone(),
+            first_filed,
+        })
+    }
+
+    fn point(&mut self, field: &str, point: &PointParams) -> Result<usize, Error> {
+        let found = Site::find(field, point)?;
+        let same = |site: &Site| (site.inode, site.index) == (found.inode, found.index);
+        let site = self.sites.iter().position(same).unwrap_or_else(|| {
+            self.sites.push(found);
+            self.sites.len() - 1
+        });
+        let wanted = (point.hook, site);
+        if let Some(number) = self.points.iter().position(|&known| known == wanted) {
+            return Ok(number);
+        }
+        if self.points.len() == MOST_POINTS {
+            let problem = format!("one point more than the {MOST_POINTS} that all trails may have");
+            return Err(Error::params(field, problem));
+        }
+        self.points.push(wanted);
+        Ok(self.points.len() - 1)
+    }
+
+    /// The trails that end at a point.
+    fn ends(&self, point: usize) -> impl Iterator<Item = u8> {
+        let trails = self.trails.iter().enumerate();
+        trails.filter_map(move |(at, trail)| {
+            (trail.points.last() == Some(&point)).then_some(at as u8)
+        })
+    }
+
+    /// How many entries all trails file into.
+    pub(super) fn entries(&self) -> usize {
+        self.trails.iter().map(|trail| trail.points.len()).sum()
+    }
+
+    /// The hooks that have to be watched.
+    pub(super) fn hooks(&self) -> BTreeSet<Hook> {
+        let watched = self.points.iter().map(|&(hook, _)| hook);
+        watched
+            .flat_map(|hook| [Some(hook), hook.needs()])
+            .flatten()
+            .collect()
+    }
+
+    /// Each hook's point at a site.
+    pub(super) fn place(&self, site: usize) -> [u8; Hook::ALL.len()] {
+        Hook::ALL.map(|hook| {
+            let number = self.points.iter().position(|&point| point == (hook, site));
+            number.map_or(NONE, |number| number as u8)
+        })
+    }
+
+    pub(super) fn kernel_points(&self) -> [Point; MOST_POINTS] {
+        let mut points = [Point {
+            is_first: 0,
+            ends: [NONE; MOST_ENDS],
+        }; MOST_POINTS];
+        for (number, point) in points.iter_mut().enumerate() {
+            point.is_first = self
+                .trails
+                .iter()
+                .any(|trail| trail.points[0] == number)
+                .into();
+            for (place, trail) in point.ends.iter_mut().zip(self.ends(number)) {
+                *place = trail;
+            }
+        }
+        points
+    }
+
+    pub(super) fn kernel_trails(&self) -> [Trail; MOST_TRAILS] {
+        let mut trails = [Trail::default(); MOST_TRAILS];
+        for (of_kernel, trail) in trails.iter_mut().zip(&self.trails) {
+            of_kernel.points = trail.points.len() as u32;
+            of_kernel.first_filed = trail.first_filed as u32;
+            for (place, &point) in of_kernel.point.iter_mut().zip(&trail.points) {
+                *place = point as u8;
+            }
+        }
+        trails
+    }
+}
+
+fn check_count(field: &str, count: usize, least: usize, most: usize) -> Result<(), Error> {
+    if (least..=most).contains(&count) {
+        return Ok(());
+    }
+    let allowed = match least == most {
+        true => format!("{most} are needed"),
+        false => format!("{least} to {most} are allowed"),
+    };
+    Err(Error::params(field, format!("{count} of them; {allowed}")))
+}
+
+/// Names are short, and each is there once.
+fn check_names<'a>(
+    names: impl Iterator<Item = &'a String>,
+    field: impl Fn(usize) -> String,
+) -> Result<(), Error> {
+    let mut known = BTreeSet::new();
+    for (at, name) in names.enumerate() {
+        if !(1..=NAME_CHARACTERS).contains(&name.chars().count()) {
+            let problem = format!("has to have 1 to {NAME_CHARACTERS} characters");
+            return Err(Error::params(field(at), problem));
+        }
+        if !known.insert(name) {
+            return Err(Error::params(field(at), format!("`{name}` is there twice")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! The messages of `stages.*`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::hook::Hook;
+use crate::traffic::sink::wire::Durations;
+
+/// `stages.open`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenParams {
+    pub(super) trails: Vec<TrailParams>,
+    /// One frame in so many is followed, the same at all points.
+    #[serde(default = "default_sample_every")]
+    pub(super) sample_every: u32,
+    pub(super) follow: Follow,
+    /// How many packets' times are kept singly: those that go a whole trail first.
+    #[serde(default)]
+    pub(super) packets: u32,
+}
+
+/// Costs a sender of 1500-byte frames less than 3% of its rate.
+fn default_sample_every() -> u32 {
+    64
+}
+
+/// A way that frames go.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrailParams {
+    pub(super) name: String,
+    pub(super) points: Vec<PointParams>,
+    /// What lies between one point and the next: one fewer than points.
+    pub(super) stages: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PointParams {
+    pub(super) hook: Hook,
+    /// Path of the interface's network namespace; null for the agent's own.
+    pub(super) netns: Option<PathBuf>,
+    pub(super) interface: String,
+}
+
+/// What tells one frame from another.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Follow {
+    /// The stamp of a test frame that is to be measured; others are not followed.
+    Stamp,
+    /// The fields of its headers that no hop changes.
+    Headers,
+}
+
+/// `stages.probe`, `stages.open`: what the kernel lets us watch.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ProbeReply {
+    /// How the programs are attached.
+    pub(super) attach: &'static str,
+    pub(super) hooks: Vec<HookReply>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HookReply {
+    pub(super) hook: Hook,
+    pub(super) tracepoints: &'static [&'static str],
+    /// Why the hook cannot be watched; null where it can.
+    pub(super) missing: Option<String>,
+}
+
+/// `stages.arm`: frames are followed whose first point falls into the window, from the arrival of this message on.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ArmParams {
+    pub(super) delay_s: f64,
+    pub(super) duration_s: f64,
+}
+
+/// `stages.collect`: what one trail's frames have told since the window began.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CollectParams {
+    /// Its place in the `trails` of `stages.open`.
+    pub(super) trail: usize,
+    /// How many stages to pass over: those of earlier replies.
+    pub(super) first: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CollectReply {
+    pub(super) name: String,
+    /// Frames of all trails.
+    #[serde(flatten)]
+    pub(super) frames: FramesReply,
+    pub(super) hooks: Vec<CostReply>,
+    /// Interfaces that are gone; their points have fallen silent.
+    pub(super) gone: Vec<String>,
+    pub(super) points: Vec<PointReply>,
+    /// From the trail's first point to its last.
+    pub(super) total: Delays,
+    pub(super) stages: Vec<StageReply>,
+}
+
+/// What became of the followed frames of all trails: where trails share their first point, a frame is of none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct FramesReply {
+    pub(super) followed: u64,
+    /// That went at least one whole trail.
+    pub(super) attributed: u64,
+    /// That did not: dropped, gone another way, like another frame under way at the time, or under way still.
+    pub(super) unattributed: u64,
+    /// Whose place in the table another frame took within a second of their last point.
+    pub(super) lost_events: u64,
+}
+
+/// What watching at one hook takes, at whatever interface.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct CostReply {
+    pub(super) hook: Hook,
+    pub(super) hits: u64,
+    /// Mean of the hits that were timed, every 64th of a CPU; null where none was.
+    pub(super) ns: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PointReply {
+    pub(super) hook: Hook,
+    pub(super) interface: String,
+    /// Followed frames that passed it.
+    pub(super) frames: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct StageReply {
+    pub(super) name: String,
+    #[serde(flatten)]
+    pub(super) delays: Delays,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Delays {
+    /// Exactly; those of a trail's stages add up to its total's.
+    pub(super) sum_ns: u64,
+    #[serde(flatten)]
+    pub(super) durations: Durations,
+}
+
+/// `stages.packets`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PacketsParams {
+    /// How many packets to pass over: those of earlier replies.
+    pub(super) first: u32,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PacketsReply {
+    /// How many there are in all.
+    pub(super) kept: u32,
+    pub(super) packets: Vec<PacketReply>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct PacketReply {
+    /// Place in the `trails` of `stages.open`.
+    pub(super) trail: u32,
+    /// In hexadecimal.
+    pub(super) identity: String,
+    /// CLOCK_MONOTONIC at each of the trail's points.
+    pub(super) at_ns: Vec<u64>,
+}
