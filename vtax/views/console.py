@@ -22,7 +22,7 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
-from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
+from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
@@ -64,6 +64,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         rounds_table(summary),
         run_time_table(summary),
         ladder_table(summary),
+        artifacts_table(summary),
         interference_table(summary),
         matrix_table(summary),
         neighbours_table(summary),

@@ -24,7 +24,7 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
-from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
+from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
@@ -70,7 +70,12 @@ def render(summary: Summary) -> str:
         beside=_filled(interference_table(summary), matrix_table(summary), neighbours_table(summary)),
         timed=_filled(responses_table(summary), response_quantiles_table(summary)),
         traced=_filled(stages_table(summary), packets_table(summary)),
-        rounds=_filled(rounds_table(summary), run_time_table(summary), ladder_table(summary)),
+        rounds=_filled(
+            rounds_table(summary),
+            run_time_table(summary),
+            ladder_table(summary),
+            artifacts_table(summary),
+        ),
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.results import Result
+from vtax.views.artifacts import Artifact, round_artifacts
 from vtax.views.bulk_cells import read_bulk_cells
 from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
@@ -125,6 +126,7 @@ class Summary:
     published_packets: list[PublishedMoment]
     rounds: list[Rounds]
     published_rounds: list[PublishedRounds]
+    artifacts: list[Artifact]
     runs: list[Runs]
     interference: list[Interference]
     neighbours: list[NeighbourLoad]
@@ -239,6 +241,7 @@ def summarise(result: Result) -> Summary:
         published_times=published_times(scenario, responses),
         rounds=rounds,
         published_rounds=published_rounds(scenario, rounds),
+        artifacts=round_artifacts([runs for _, runs in found_runs], platforms),
         runs=[runs for _, runs in found_runs],
         interference=interference(scenario, found, responses, between),
         neighbours=neighbour_loads(result, names),
