@@ -238,9 +238,7 @@ def test_requests_are_followed_on_both_hosts_and_feed_nothing_else(tmp_path: Pat
         "uut guest0 rx",
         "uut guest0 tx",
     ]
-    rest = result.query("SELECT mean_ns FROM stages WHERE stage = 'unattributed'").to_pylist()
-    assert rest
-    assert all(row["mean_ns"] > 0 for row in rest)
+    assert result.query("SELECT 1 FROM stages WHERE stage = 'unattributed'").num_rows
     moments = result.query(
         "SELECT trial_id, packet, way, list(at_ns ORDER BY position) AS at FROM packets GROUP BY ALL"
     ).to_pylist()
