@@ -19,6 +19,7 @@ from vtax.inputs import InputError
 from vtax.results.contents import read_contents
 from vtax.results.files import is_written
 from vtax.results.manifest import read_manifest
+from vtax.results.mending import mend
 from vtax.results.schema import FLOWS, schemas
 
 CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
@@ -39,9 +40,10 @@ BY_TRACE = (
 class Result:
     """The committed trials of a campaign as they stood when it was opened.
 
-    `damaged` names each file that is missing or damaged, with what is lost by it: a trial without its rows in
-    `trials` or `flows` does not appear, one without those of another table does. `notes` says in what a result
-    of another version differs. The status of a campaign that was killed reads as `cut short`.
+    `damaged` names each key of campaign.json that has another shape than vtax writes, and each file that is missing
+    or damaged, with what is lost by it: a trial without its rows in `trials` or `flows` does not appear, one without
+    those of another table does. `notes` says in what a result of another version differs. The status of a campaign
+    that was killed reads as `cut short`.
     """
 
     directory: Path
@@ -59,10 +61,11 @@ class Result:
             campaign = read_manifest(directory)  # it may have ended just now
             if campaign.get("status") == "running":
                 campaign["status"] = "cut short"
+        mended = mend(campaign)
         expected = schemas(campaign)
         contents = read_contents(directory, expected)
         tables = {name: schema.empty_table() for name, schema in expected.items()} | contents.tables
-        return cls(directory, campaign, tables, contents.damaged, contents.notes)
+        return cls(directory, campaign, tables, [*mended, *contents.damaged], contents.notes)
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Return a connection to views of its own: the tables, `traced`, `untraced` and `cells`.

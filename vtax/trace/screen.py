@@ -14,7 +14,7 @@ from rich.text import Text
 from vtax.trace.session import Result, Screen
 from vtax.trace.tables import drops_table, remarks, stages_table
 from vtax.views import numbers
-from vtax.views.console import print_table
+from vtax.views.console import Page, print_table
 
 
 class LineScreen:
@@ -71,8 +71,9 @@ def screen_on(stream: TextIO, plain: bool) -> Iterator[Screen]:
 
 def print_result(result: Result, console: Console) -> None:
     """The last tables, and what could not be observed."""
-    print_table(stages_table(result), console)
-    print_table(drops_table(result), console)
+    page = Page(console)
+    print_table(stages_table(result), page)
+    print_table(drops_table(result), page)
     for text in remarks(result):
         console.print(Text(f"not observed: {text}", "dim"), soft_wrap=True)
 
