@@ -60,6 +60,7 @@ int main(int count, char **arguments)
 	char message[MESSAGE_BYTES], received[MESSAGE_BYTES + 1], end;
 	int listener = make_socket();
 
+	memset(ns, 0xff, iterations * sizeof *ns);
 	inet_pton(AF_INET, "127.0.0.1", &here.sin_addr);
 	must(bind(listener, (struct sockaddr *)&here, sizeof here), "bind");
 	limit_waits(listener);

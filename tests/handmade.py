@@ -55,6 +55,11 @@ class Made:
             "frames_received": FRAMES_SENT - lost,
             "frames_lost": lost,
             "loss_ratio": lost / FRAMES_SENT,
+            **{
+                f"latency_{name}_ns": self.delay_ns
+                for name, least in (("p50", 20), ("p99", 1_000))
+                if self.samples >= least
+            },
         }
         total = {"host": "local", "domain": "host", "component": "total", "percent": self.host_percent}
         sink = {"host": "local", "domain": "sink", "component": "calibrated", "percent": 1.5}

@@ -52,7 +52,7 @@ SOON = [
     Instant("prepare", f"{HOST}.start_guest", "after", 1),
     Instant("arm", f"{HOST}.call", "before", 1, "sink.arm"),
     Instant("measure", f"{HOST}.begin", "after", 2),
-    Instant("measure", f"{HOST}.counters", "before", 8),
+    Instant("measure", f"{HOST}.counters", "before", 6),
     Instant("drain", f"{HOST}.finish", "after", 2),
     Instant("collect", f"{HOST}.call", "after", 3, "sink.collect"),
     Instant("commit", "vtax.results.writer:write_part", "before", 8),
@@ -71,7 +71,7 @@ FURTHER = [
     Instant("arm", f"{HOST}.interface_counters", "after", 3),
     Instant("measure", f"{HOST}.begin", "before", 1),
     Instant("measure", f"{HOST}.begin", "after", 1),
-    Instant("measure", f"{HOST}.counters", "after", 7),
+    Instant("measure", f"{HOST}.counters", "after", 5),
     Instant("measure", f"{HOST}.finish", "before", 1),
     Instant("drain", f"{HOST}.call", "before", 2, "sink.collect"),
     Instant("collect", f"{HOST}.call", "after", 2, "sink.collect"),
@@ -83,7 +83,7 @@ FURTHER = [
 ]
 OTHERS_SOON = [
     Instant("arm", f"{HOST}.call", "after", 1, "sink.arm", victim="sink"),
-    Instant("measure", f"{HOST}.counters", "after", 8, victim="source"),
+    Instant("measure", f"{HOST}.counters", "after", 6, victim="source"),
     Instant("drain", f"{HOST}.finish", "after", 2, victim="guest"),
 ]
 OTHERS_FURTHER = [

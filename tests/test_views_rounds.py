@@ -15,7 +15,7 @@ from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures
 from vtax.views.layout import text_of
 from vtax.views.round_figures import maxima
-from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
+from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.summary import summarise
 
 PAPER = {"source": {"paper": "matthews2009", "section": "2"}}
@@ -183,3 +183,19 @@ def test_a_platform_whose_rounds_all_failed_is_no_error(tmp_path: Path) -> None:
     failed = next(row for row in summarise(result).rounds if row.platform == "container")
     assert (failed.failed_ratio, failed.mean_ns, failed.max_ns) == (1.0, None, None)
     assert write_report(result).exists()
+
+
+def test_artifacts_are_told_of_with_what_they_were_compared_with(tmp_path: Path) -> None:
+    """Every 100th round of a container is as slow again, and nothing of the bare host's."""
+    noise = np.random.default_rng(5).gamma(4, 1, (2, 10, 2000)) + 50
+    noise[1, :, ::100] += 60
+    runs = [
+        MadeRun(run, noise[at, run].tolist(), platform)
+        for at, platform in enumerate(("raw", "container"))
+        for run in range(10)
+    ]
+    result = rounds(tmp_path, runs)
+    found = [row for row in summarise(result).artifacts if row.p_value is not None]
+    assert {(row.platform, row.reference) for row in found} == {("container", "raw")}
+    assert artifacts_table(summarise(result)).size >= len(found)
+    assert as_json(result)["artifacts"]

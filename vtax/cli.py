@@ -1,8 +1,9 @@
 """The command line. Each command reads its input, calls one part of vtax, and prints what came of it.
 
 Results go to stdout; progress and diagnostics to stderr. The exit status is 0, or 3 where some cell has no
-usable trial, 2 for bad input, 1 where vtax itself broke, 130 after Ctrl-C. Commands import what they need when
-they run: `vtax --help` is instant, and a broken part spoils only its own commands.
+usable trial, 4 where a comparison breaks a rule, 2 for bad input, 1 where vtax itself broke, 130 after Ctrl-C.
+Commands import what they need when they run: `vtax --help` is instant, and a broken part spoils only its own
+commands. Those that need more than a few lines live in `vtax/commands/`.
 """
 
 import errno
@@ -19,6 +20,11 @@ import typer
 from typer.exceptions import TyperException
 
 import vtax
+from vtax.commands import Json, ResultPath
+from vtax.commands.compare import compare
+from vtax.commands.export import export
+from vtax.commands.history import history
+from vtax.commands.schema import schema
 from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
 
@@ -31,7 +37,6 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 app = typer.Typer(
     name="vtax",
     help="Measures the virtualization tax: what a platform costs every packet.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -44,14 +49,17 @@ class Listed(StrEnum):
     PLATFORMS = "platforms"
 
 
-ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result, results/...")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else there.")]
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"vtax {vtax.__version__}")
         raise typer.Exit
+
+
+def _scenarios(incomplete: str) -> list[str]:
+    """What a shell completes a scenario's name to."""
+    from vtax.scenario import list_scenarios
+
+    return [scenario.name for scenario in list_scenarios() if scenario.name.startswith(incomplete)]
 
 
 @app.callback()
@@ -87,7 +95,12 @@ def doctor(json: Json = False) -> None:
 
 @app.command()
 def run(
-    scenario: Annotated[str, typer.Argument(help="A name of `vtax list scenarios`, or a path to a file.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=_scenarios
+        ),
+    ],
     platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
     sets: Annotated[
         list[str] | None,
@@ -134,6 +147,40 @@ def run(
             print(f"report: {written}")
     _say_unusable(outcome.unusable)
     return outcome.exit_status if written else BROKE
+
+
+@app.command()
+def trace(
+    interfaces: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INTERFACE...",
+            help="One: its own stages. Several in a row: the way between them, as in tap0 br0 eth0.",
+        ),
+    ],
+    netns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|PID", help="Namespace of the interfaces; by default vtax's own."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, max=65536, help="Follow one packet in so many.")] = 64,
+    duration: Annotated[
+        float | None, typer.Option(min=0.1, metavar="S", help="End after so many seconds; else at Ctrl-C.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Where packets spend their time on a path that exists, live; changes nothing, leaves nothing attached."""
+    from vtax.terminal import table_console
+    from vtax.trace import Request
+    from vtax.trace import trace as follow
+    from vtax.trace.screen import print_result, screen_on
+    from vtax.trace.tables import document
+
+    with screen_on(sys.stderr, plain=json) as screen:
+        result = follow(Request(interfaces, netns, sample, duration), screen)
+    if json:
+        print_json(document(result), sys.stdout)
+    else:
+        print_result(result, table_console())
 
 
 @app.command()
@@ -210,6 +257,10 @@ def sql(
     except InputError as error:
         raise InputError(_one_sentence(str(error))) from None
     write_rows(rows, row_format, sys.stdout)
+
+
+for command in (compare, history, export, schema):
+    app.command()(command)
 
 
 def _write_report(result: "Result") -> Path | None:

@@ -146,6 +146,12 @@ def resumed_scenario(given: Scenario, directory: Path) -> tuple[Scenario, int]:
     Raises InputError when that campaign was of another scenario, or is complete.
     """
     campaign = Result.open(directory).campaign
+    lost = [key for key in ("name", "scenario", "seed") if campaign.get(key) is None]
+    if lost:
+        raise InputError(
+            f"{directory / 'campaign.json'}: {', '.join(lost)} cannot be read, without which no campaign goes on; its "
+            f"trials are shown by vtax show {directory}"
+        )
     if campaign["name"] != given.name:
         raise InputError(
             f'{directory} holds a campaign of "{campaign["name"]}", not of "{given.name}"; name that one'

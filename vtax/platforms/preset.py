@@ -5,9 +5,9 @@ import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from vtax import platforms
 from vtax.inputs import Document, InputError, problems, read_document, validate
@@ -81,6 +81,18 @@ def presets(directory: Path = DIRECTORY) -> dict[str, Preset]:
         content = validate(PresetFile, document)
         found[path.stem] = Preset(path.stem, content.title, content.kind, content.config, document)
     return found
+
+
+def preset_model() -> Any:
+    """A preset file of any kind, with the keys of that kind below `config`: what editors are told of."""
+    models = [_preset_of(kind, load_kind(kind).Config) for kind in kinds()]
+    return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007, a union of what there is
+
+
+def _preset_of(kind: str, config: type[PlatformConfig]) -> type[PresetFile]:
+    needed = any(field.is_required() for field in config.model_fields.values())
+    keys: dict[str, Any] = {"kind": (Literal[kind], ...), "config": (config, ... if needed else None)}
+    return create_model(f"{kind}_preset", __base__=PresetFile, **keys)
 
 
 def kinds() -> list[str]:

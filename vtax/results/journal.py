@@ -9,6 +9,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 NAME = "journal.sqlite"
@@ -104,6 +105,10 @@ def by_block(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
     return dict(blocks)
 
 
-def row_counts(text: str) -> dict[str, int]:
-    """Read a trial's number of rows in each table from JSON. AttributeError, TypeError or ValueError if it is none."""
+@lru_cache(maxsize=1024)
+def row_counts(text: str) -> Mapping[str, int]:
+    """Read a trial's number of rows in each table from JSON. AttributeError, TypeError or ValueError if it is none.
+
+    Kept, because most trials of a campaign have as many as each other.
+    """
     return {str(table): int(rows) for table, rows in json.loads(text).items()}

@@ -1,9 +1,20 @@
 """What the keys of a scenario file are made of: mappings without surprises, fields that say what they allow."""
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 Scalar = str | int | float | bool
 
@@ -22,7 +33,22 @@ def key(meaning: str, allowed: str, **constraints: Any) -> Any:
     return Field(description=meaning, json_schema_extra={"allowed": allowed}, **constraints)
 
 
-def named(name: str, unit: str) -> BeforeValidator:
+@dataclass(frozen=True)
+class Named(BeforeValidator):
+    """A validator that reads a word as None; in a JSON Schema the word stands where null would."""
+
+    word: str = ""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema of what a file holds."""
+        found = handler(core_schema)
+        kinds = [kind for kind in found.get("anyOf", ()) if kind != {"type": "null"}]
+        return {**found, "anyOf": [*kinds, {"const": self.word}]} if kinds else found
+
+
+def named(name: str, unit: str) -> Named:
     """Reads the word `name` as None, the value that has no number."""
 
     def read(value: Any) -> Any:
@@ -33,7 +59,7 @@ def named(name: str, unit: str) -> BeforeValidator:
             raise ValueError(f"{shown} is not a number of {unit}; allowed: a number alone, or {name}")
         return value
 
-    return BeforeValidator(read)
+    return Named(read, word=name)
 
 
 def written(name: str) -> PlainSerializer:

@@ -1,12 +1,15 @@
 """Statistics of trust: no number without its interval and its n.
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
-within blocks, `unpaired` ones without, `many` comparisons at once, `selection` the maximum over loads, `quantiles`
-of merged delay histograms, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations
-of one operation. Each function names its source.
+within blocks, `unpaired` ones without, `many` comparisons at once, `change` whether campaigns differ by more than a
+tolerance, `changepoints` where a series of them does, `selection` the maximum over loads, `quantiles` of merged delay
+histograms, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations of one operation.
+Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
+from vtax.statistics.change import Change, absolute_change, relative_change
+from vtax.statistics.changepoints import ChangePoints, change_points
 from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.many import Difference, Picked, pick_differences
@@ -16,6 +19,8 @@ from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries
 
 __all__ = [
+    "Change",
+    "ChangePoints",
     "Comparison",
     "Difference",
     "Distribution",
@@ -23,7 +28,9 @@ __all__ = [
     "MeanInterval",
     "Picked",
     "Selection",
+    "absolute_change",
     "anytime_interval",
+    "change_points",
     "climb",
     "climbed_ratio",
     "compare",
@@ -40,6 +47,7 @@ __all__ = [
     "proportion_interval",
     "quantile_interval",
     "ratio_of_maxima",
+    "relative_change",
     "relative_width",
     "samples_needed",
     "select_maximum",

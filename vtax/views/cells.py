@@ -22,8 +22,8 @@ _SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percen
 # a block weighs the same in each mean and each pair.
 USABLE = """
 usable AS (
-    SELECT trial_id, cell, coalesce(uut_context, 'unknown') AS uut_context, block, marks
-    FROM trials WHERE verdict <> 'invalid'
+    SELECT trial_id, cell, platform, coalesce(uut_context, 'unknown') AS uut_context, block, marks
+    FROM untraced WHERE verdict <> 'invalid'
 )
 """
 

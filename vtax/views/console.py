@@ -22,8 +22,9 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
-from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
+from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
+from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL
 
@@ -38,7 +39,7 @@ LEAST_TEXT = 8
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Print tables, caveats and one sentence a platform, at most 100 columns wide."""
-    page = _Page(console)
+    page = Page(console)
     _print_head(summary, page)
     by_load = (tables.throughput_table(summary), tables.delay_table(summary), tables.maximum_table(summary))
     for table in (
@@ -57,9 +58,13 @@ def print_summary(summary: Summary, console: Console) -> None:
         responses_table(summary),
         response_quantiles_table(summary),
         response_cpu_table(summary),
+        stages_table(summary),
+        packets_table(summary),
+        tracing_table(summary),
         rounds_table(summary),
         run_time_table(summary),
         ladder_table(summary),
+        artifacts_table(summary),
         interference_table(summary),
         matrix_table(summary),
         neighbours_table(summary),
@@ -72,7 +77,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         tax_tables.tax_by_load(summary, emulated=True),
         added_times_table(summary, emulated=True),
     ):
-        _print_table(table, page)
+        print_table(table, page)
     caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]
     _print_points("Not to be trusted, and why", caveats, page)
     answers = [
@@ -84,7 +89,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print a sentence a cell that lost something, native platforms first, and what could not be compared."""
-    page = _Page(console)
+    page = Page(console)
     for title, emulated in (("Why", False), (EMULATED_LABEL, True)):
         found = [finding for finding in diagnosis.findings if finding.emulated is emulated]
         _print_points(
@@ -97,7 +102,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     _print_points("Not compared", [(each.cell, f": {each.why}") for each in diagnosis.uncompared], page)
 
 
-class _Page:
+class Page:
     """The console, narrowed to a width that is read well."""
 
     def __init__(self, console: Console) -> None:
@@ -105,10 +110,11 @@ class _Page:
         self.width = min(console.width, WIDTH)
 
     def line(self, text: str = "", style: str = "") -> None:
+        """A paragraph."""
         self.console.print(Text(text, style=style), width=self.width)
 
 
-def _print_head(summary: Summary, page: _Page) -> None:
+def _print_head(summary: Summary, page: Page) -> None:
     origin = summary.provenance
     page.line(origin.title or origin.name, "bold")
     if origin.question:
@@ -126,14 +132,15 @@ def _print_head(summary: Summary, page: _Page) -> None:
         page.line("No usable trial is recorded yet.")
 
 
-def _print_table(table: Table, page: _Page) -> None:
+def print_table(table: Table, page: Page, rows_at_most: float = ROWS_AT_MOST) -> None:
+    """A table in the page's width; one without rows leaves nothing, one with too many its head."""
     if not table.size:
         return
     page.line()
     page.line(table.title, "bold")
     if table.note:
         page.line(table.note, "dim")
-    if table.size > ROWS_AT_MOST:
+    if table.size > rows_at_most:
         page.line(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", "dim")
         return
     lines = _aligned(table)
@@ -200,7 +207,7 @@ def _head(column: Column) -> str:
     return f"{column.title}\n{column.unit}" if column.unit else column.title
 
 
-def _print_points(title: str, points: list[tuple[str, str]], page: _Page) -> None:
+def _print_points(title: str, points: list[tuple[str, str]], page: Page) -> None:
     if not points:
         return
     page.line()

@@ -32,6 +32,11 @@ def percent(value: float) -> str:
     return _signed(f"{value:,.1f}")
 
 
+def points(value: float) -> str:
+    """Percentage points with two decimals."""
+    return _signed(f"{value:.2f}")
+
+
 def ratio_as_percent(value: float) -> str:
     """A ratio of 0 to 1 as percent; two decimals, and never 0 for what is not 0."""
     shown = value * 100

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
-import os
 import re
 import shlex
-import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import jinja2
-from markupsafe import Markup
 
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
 from vtax.views.echoes_table import echoes_table
@@ -22,6 +15,7 @@ from vtax.views.figures import draw_figures
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.layout import Table
 from vtax.views.message_tables import message_sockets_table, messages_table
+from vtax.views.page import columns, moment, plot_json, plotly_js, script_json, template, write_file
 from vtax.views.palette import styles
 from vtax.views.published_table import published_table
 from vtax.views.responses_table import (
@@ -30,8 +24,9 @@ from vtax.views.responses_table import (
     response_quantiles_table,
     responses_table,
 )
-from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
+from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
+from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
 
 OPEN_ROWS = 24
@@ -41,32 +36,14 @@ OPEN_ROWS = 24
 def write_page(summary: Summary) -> Path:
     """Write `report.html` into the result's directory, replacing an older one in one step; its path."""
     target = summary.directory / "report.html"
-    page = render(summary)
-    descriptor, temporary = tempfile.mkstemp(dir=summary.directory, prefix=".report-", suffix=".html")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_file(target, render(summary))
     return target
 
 
 def render(summary: Summary) -> str:
     """The report's HTML. Everything that comes from a result is escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vtax.views"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     figures = [figure for figure in draw_figures(summary) if figure.panels]
-    return environment.get_template("report.html").render(
+    return template("report.html").render(
         summary=summary,
         origin=summary.provenance,
         style=styles(summary.platforms),
@@ -92,12 +69,19 @@ def render(summary: Summary) -> str:
         streamed=_filled(messages_table(summary)),
         beside=_filled(interference_table(summary), matrix_table(summary), neighbours_table(summary)),
         timed=_filled(responses_table(summary), response_quantiles_table(summary)),
-        rounds=_filled(rounds_table(summary), run_time_table(summary), ladder_table(summary)),
+        traced=_filled(stages_table(summary), packets_table(summary)),
+        rounds=_filled(
+            rounds_table(summary),
+            run_time_table(summary),
+            ladder_table(summary),
+            artifacts_table(summary),
+        ),
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),
             routers_table(summary),
             response_cpu_table(summary),
+            tracing_table(summary),
             message_sockets_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),
@@ -106,29 +90,24 @@ def render(summary: Summary) -> str:
             tables.left_out_table(summary),
         ),
         figures=figures,
-        plots=_script_json(
+        plots=script_json(
             {
-                _plot_id(figure, i): _plot(panel.plot)
+                _plot_id(figure, i): plot_json(panel.plot)
                 for figure in figures
                 for i, panel in enumerate(figure.panels)
             }
         ),
-        plotly=Markup(_plotly_js() if figures else ""),  # noqa: S704, the library's own source
+        plotly=plotly_js() if figures else "",
         legend=tables.LEGEND,
         sharing_legend=sharing_tables.LEGEND,
         command=shlex.join(summary.provenance.command),
         open_rows=OPEN_ROWS,
         plot_id=_plot_id,
         text=_text,
-        columns=_columns,
+        columns=columns,
         spans=_spans,
-        moment=_moment,
+        moment=moment,
     )
-
-
-def _plotly_js() -> str:
-    package = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
-    return package.read_text(encoding="utf-8")
 
 
 def _filled(*candidates: Table) -> list[Table]:
@@ -139,34 +118,9 @@ def _plot_id(figure: Figure, index: int) -> str:
     return f"plot-{figure.name}-{index}"
 
 
-def _plot(plot: Any) -> Any:
-    return json.loads(plot.to_json())
-
-
-def _script_json(value: Any) -> Markup:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704, every character that HTML could read is escaped
-
-
-def _columns(panels: int) -> int:
-    """How many panels stand side by side where there is room; an even four is better than three and one."""
-    return 2 if panels in (2, 4) else min(panels, 3)
-
-
 def _spans(sentence: str) -> list[tuple[str, bool]]:
     """A sentence in parts, True for what stands in brackets and can be set softer."""
     return [(part, part.startswith("(")) for part in re.split(r"(\([^()]*\))", sentence) if part]
-
-
-def _moment(text: str) -> str:
-    """An ISO 8601 time to the minute; anything else as it is."""
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except ValueError:
-        return text
 
 
 def _text(value: Any) -> str:

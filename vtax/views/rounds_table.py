@@ -108,6 +108,27 @@ def ladder_table(summary: Summary) -> Table:
     )
 
 
+def artifacts_table(summary: Summary) -> Table:
+    """What was found in the runs, the likeliest to be there first (matthews2009, sections 3 and 4)."""
+    return Table(
+        name="artifacts",
+        title="Timing artifacts",
+        note="Findings of a cell hold together: in at most one of a hundred is any that is not there. p is the chance "
+        "of evidence as strong without the artifact. docs/artifacts.md tells what is looked for, and how surely it is "
+        "found.",
+        columns=(Column("platform"), Column("finding"), Column("p", numeric=True), Column("compared with")),
+        sections=sections(
+            summary.artifacts,
+            lambda row: heading(summary, row),
+            lambda row: (row.platform, row.sentence, _number(row.p_value, _chance), row.reference or ""),
+        ),
+    )
+
+
+def _chance(p_value: float) -> str:
+    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
+
+
 def _times(row: Rounds) -> Sequence[Cell]:
     quantiles = (row.min_ns, row.p50_ns, row.p90_ns, row.p99_ns, row.p999_ns, row.max_ns)
     return (
@@ -127,7 +148,7 @@ def _run_times(row: Rounds) -> Sequence[Cell]:
         mean_number(row.wall_s, lambda value: f"{value:.3f}"),
         mean_number(row.timed_ratio, numbers.ratio_as_percent),
         ranged_number(row.dispersion, numbers.ratio),
-        _number(row.dispersion_p, lambda value: f"{value:.3f}" if value >= 0.001 else "<0.001"),
+        _number(row.dispersion_p, _chance),
         row.reference or "",
         Number(str(row.runs)),
         left_out(row.left_out),

@@ -53,7 +53,8 @@ class PublishedRate:
 
 def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
     """A row a cell, in the order of `cells`; none where guests share no uplink."""
-    if result.campaign["scenario"].get("testbed", {}).get("uplink") != "shared":
+    testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
+    if testbed.get("uplink") != "shared":
         return []
     found = {(row["cell"], row["uut_context"]): row for row in result.query(_ROUTERS).to_pylist()}
     return [

@@ -11,6 +11,7 @@ from vtax.views.cells import Cell, Setting, load_phrase
 from vtax.views.echoes import Echoes, EchoSetting
 from vtax.views.responses import Responses, ResponseSetting
 from vtax.views.rounds import Rounds, RoundSetting
+from vtax.views.stages import TracedCell, TracedSetting
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -39,7 +40,7 @@ class CellVerdict:
     """
 
     platform: str
-    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting
+    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
     intended_mbps: float | None
     guests: int | None
     message_bytes: int | None
@@ -52,7 +53,9 @@ class CellVerdict:
 
     @property
     def level(self) -> str:
-        """Its load, number of guests or length of requests, in a table."""
+        """Its load, number of guests or length of requests, in a table; a traced cell's setting says it all."""
+        if isinstance(self.setting, TracedSetting):
+            return ""
         for level in (self.message_bytes, self.hops):
             if level is not None:
                 return str(level)
@@ -61,7 +64,7 @@ class CellVerdict:
     @property
     def name(self) -> str:
         """In a sentence."""
-        if self.hops is not None:
+        if self.hops is not None or isinstance(self.setting, TracedSetting):
             return f"{self.platform}, {self.setting.label}"
         if self.message_bytes is not None:
             level = f"{self.message_bytes}-byte requests"
@@ -116,8 +119,13 @@ def round_verdicts(cells: Iterable[Rounds]) -> list[CellVerdict]:
     return [_verdict(cell, hops=cell.setting.hops) for cell in cells]
 
 
+def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
+    """The same of cells whose packets were followed."""
+    return [_verdict(cell) for cell in cells]
+
+
 def _verdict(
-    cell: Cell | BulkCell | Echoes | Responses | Rounds,
+    cell: Cell | BulkCell | Echoes | Responses | Rounds | TracedCell,
     intended_mbps: float | None = None,
     guests: int | None = None,
     message_bytes: int | None = None,

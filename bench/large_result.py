@@ -1,0 +1,194 @@
+"""A result of a million trials and a hundred million samples, and what it costs to show and compare it.
+
+    python -m bench.large_result DIRECTORY [TRIALS]
+
+writes the result below DIRECTORY, unless it is there, and prints time and memory of each command on it. Nothing
+in it was measured: its rows are drawn at random, from a fixed seed.
+"""
+
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hdrh.histogram import HdrHistogram
+
+from vtax.results import ResultWriter
+from vtax.results.journal import NAME as JOURNAL
+from vtax.results.parts import part_path
+from vtax.results.schema import schemas
+
+CELLS = 1_000
+SAMPLES = 100
+"""Of delay, a trial."""
+HISTOGRAMS = 500
+PLATFORMS = ("raw", "container", "lxc", "uml")
+LOADS_MBPS = tuple(range(10, 260))
+COMMANDS = ("show", "compare", "report")
+
+
+def make(directory: Path, trials: int, seed: int = 1) -> None:
+    """Write the result: blocks of a thousand cells, a trial each."""
+    factors = {"platform": list(PLATFORMS), "intended_mbps": list(LOADS_MBPS)}
+    campaign: dict[str, Any] = {
+        "name": "large",
+        "scenario": {
+            "name": "large",
+            "title": "A large result",
+            "factors": factors,
+            "repetitions": trials // CELLS,
+            "figures": ["throughput-by-load"],
+        },
+        "status": "complete",
+        "platforms": {name: {"title": name, "kind": name, "emulated": False} for name in PLATFORMS},
+    }
+    ResultWriter.create(directory, campaign).close()
+    rng = np.random.default_rng(seed)
+    histograms = pa.array([_histogram(rng) for _ in range(HISTOGRAMS)])
+    counts = json.dumps({"trials": 1, "flows": 1, "cpu": 1, "latency": 1, "environment": 1})
+    known = schemas(campaign)
+    with sqlite3.connect(directory / JOURNAL) as journal:
+        for block in range(trials // CELLS):
+            for name, columns in _block(block, counts, histograms, rng):
+                schema = known[name]
+                rows_of = CELLS if columns else 0
+                arrays = [
+                    pa.array(columns[field.name], field.type)
+                    if field.name in columns
+                    else pa.nulls(rows_of, field.type)
+                    for field in schema
+                ]
+                path = part_path(directory, name, block)
+                path.parent.mkdir(exist_ok=True)
+                rows = pa.Table.from_arrays(arrays, schema=schema)
+                pq.write_table(rows, path, compression="zstd", write_page_checksum=True)
+            journal.executemany(
+                "INSERT INTO trials (trial_id, block, rows) VALUES (?, ?, ?)",
+                [(block * CELLS + cell, block, counts) for cell in range(CELLS)],
+            )
+
+
+def _block(
+    block: int, counts: str, histograms: pa.Array, rng: np.random.Generator
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    grid = [(platform, load) for platform in PLATFORMS for load in LOADS_MBPS]
+    loads = np.array([float(load) for _, load in grid])
+    received = loads * rng.normal(0.98, 0.005, CELLS).clip(0, 1)
+    key = {"trial_id": np.arange(block * CELLS, (block + 1) * CELLS)}
+    yield (
+        "trials",
+        {
+            **key,
+            "cell": [f"platform={platform} intended_mbps={load}" for platform, load in grid],
+            "block": np.full(CELLS, block),
+            "repetition": np.full(CELLS, block),
+            "platform": [platform for platform, _ in grid],
+            "streams": np.ones(CELLS, int),
+            "frame_bytes": np.full(CELLS, 1500),
+            "intended_mbps": loads,
+            "emulated": np.zeros(CELLS, bool),
+            "uut_context": ["own"] * CELLS,
+            "duration_s": np.ones(CELLS),
+            "verdict": ["valid"] * CELLS,
+            "marks": [[]] * CELLS,
+            "reasons": [[]] * CELLS,
+            "started_at": [datetime(2026, 1, 1, tzinfo=UTC)] * CELLS,
+            "row_counts": [counts] * CELLS,
+        },
+    )
+    sent = np.full(CELLS, 10_000)
+    lost = (sent * (1 - received / loads)).round().astype(int)
+    yield (
+        "flows",
+        {
+            **key,
+            "role": ["victim"] * CELLS,
+            "guest": np.zeros(CELLS, int),
+            "stream": np.zeros(CELLS, int),
+            "intended_mbps": loads,
+            "offered_mbps": loads,
+            "received_mbps": received,
+            "frames_sent": sent,
+            "frames_received": sent - lost,
+            "frames_lost": lost,
+            "loss_ratio": lost / sent,
+            "latency_count": np.full(CELLS, SAMPLES),
+            "latency_p50_ns": rng.lognormal(9, 0.05, CELLS),
+            "duration_s": np.ones(CELLS),
+        },
+    )
+    busy = rng.normal(20, 1, CELLS)
+    yield (
+        "cpu",
+        {
+            **key,
+            "host": ["local"] * CELLS,
+            "domain": ["host"] * CELLS,
+            "component": ["total"] * CELLS,
+            "percent": busy,
+        },
+    )
+    yield (
+        "latency",
+        {
+            **key,
+            "stream": np.zeros(CELLS, int),
+            "kind": ["one-way"] * CELLS,
+            "corrected": np.zeros(CELLS, bool),
+            "lost": np.zeros(CELLS, int),
+            "histogram": histograms.take(pa.array(rng.integers(0, HISTOGRAMS, CELLS))),
+        },
+    )
+    yield (
+        "environment",
+        {**key, "host": ["local"] * CELLS, "kernel": ["6.1"] * CELLS, "hash": ["0" * 12] * CELLS},
+    )
+    for empty in ("series", "hops", "searches"):
+        yield empty, {}
+
+
+def _histogram(rng: np.random.Generator) -> str:
+    histogram = HdrHistogram(1, 10_000_000_000, 3)
+    for value in rng.lognormal(9, 0.3, SAMPLES).astype(int):
+        histogram.record_value(int(value))
+    return str(histogram.encode(), "ascii")
+
+
+def measure(command: str, *results: Path) -> tuple[float, float]:
+    """Seconds and GB at most of a command of vtax on results."""
+    vtax = Path(sys.executable).parent / "vtax"
+    start = time.perf_counter()
+    process = subprocess.Popen([vtax, command, *map(str, results)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status):
+        raise RuntimeError(f"vtax {command} ended with {os.waitstatus_to_exitcode(status)}")
+    return time.perf_counter() - start, _gigabytes(usage)
+
+
+def _gigabytes(usage: resource.struct_rusage) -> float:
+    return usage.ru_maxrss * 1024 / 1e9
+
+
+def main(directory: Path, trials: int = 1_000_000) -> None:
+    """Make what is missing, and print a line a command."""
+    results = [directory / name for name in "ab"]
+    for seed, result in enumerate(results):
+        if not result.exists():
+            make(result, trials, seed)
+    for command in COMMANDS:
+        seconds, gigabytes = measure(command, *results[: 2 if command == "compare" else 1])
+        print(f"{command}: {seconds:.1f} s, {gigabytes:.2f} GB", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:3]))

@@ -1,0 +1,111 @@
+"""campaign.json as somebody left it: what can be read is shown, the rest is named, and nothing breaks."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from tests.handmade import blocks, make
+from vtax import views
+from vtax.campaign.standing import resumed_scenario
+from vtax.inputs import InputError
+from vtax.results import Result
+from vtax.results.mending import mend
+from vtax.scenario import load_scenario
+from vtax.views.compare import compare_results
+
+VALUES: list[Any] = [None, True, 7, "text", [], [1, None], {}, {"a": 1}, [[]], {"raw": "x"}]
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return make(
+        tmp_path_factory.mktemp("edited") / "result",
+        blocks([90.0, 91.0]),
+        hosts={"local": {"cpus": 2}},
+        ceilings=[{"load": "flood", "ceiling_fps": 1.0}],
+        testbed={"name": "local"},
+        created_at="2026-01-01T00:00:00+00:00",
+        scenario={"workload": {"kind": "forwarding"}, "testbed": {"link_mbps": 1000.0}, "question": "?"},
+    )
+
+
+def edited(result: Result, path: tuple[str, ...], value: Any) -> Result:
+    content = json.loads((result.directory / "campaign.json").read_text())
+    node = content
+    for name in path[:-1]:
+        node = node[name]
+    node[path[-1]] = value
+    (result.directory / "campaign.json").write_text(json.dumps(content))
+    return Result.open(result.directory)
+
+
+@pytest.fixture
+def restored(result: Result) -> Any:
+    path = result.directory / "campaign.json"
+    content = path.read_bytes()
+    yield result
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "scenario",
+        "scenario.workload",
+        "scenario.workload.kind",
+        "scenario.factors",
+        "scenario.factors.platform",
+        "scenario.repetitions",
+        "scenario.figures",
+        "platforms",
+        "platforms.raw",
+        "hosts",
+        "hosts.local",
+        "testbed",
+        "ceilings",
+        "command",
+        "seed",
+    ],
+)
+def test_a_key_of_another_shape_is_named_and_all_else_is_shown(path: str, restored: Result) -> None:
+    found = edited(
+        restored, tuple(path.split(".")), 7 if path not in ("seed", "scenario.repetitions") else "x"
+    )
+    assert any(path in problem for problem in found.damaged), found.damaged
+    out = io.StringIO()
+    views.show(found, Console(file=out, width=100))
+    assert "90.5" in out.getvalue()
+    views.write_report(found)
+    json.dumps(views.as_json(found), allow_nan=False)
+    assert compare_results(found, found, within=0.05).changes
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_any_edit_leaves_a_campaign_that_can_be_mended(result: Result, data: st.DataObject) -> None:
+    """Any keys replaced by any values: mended once, nothing is left to mend."""
+    campaign: dict[str, Any] = json.loads((result.directory / "campaign.json").read_text())
+    for _ in range(data.draw(st.integers(1, 4))):
+        node: Any = campaign
+        while True:
+            name = data.draw(st.sampled_from(sorted(node)))
+            if isinstance(node[name], dict) and node[name] and data.draw(st.booleans()):
+                node = node[name]
+                continue
+            node[name] = data.draw(st.sampled_from(VALUES))
+            break
+    mend(campaign)
+    assert mend(campaign) == []
+
+
+def test_a_campaign_without_its_scenario_does_not_go_on(restored: Result) -> None:
+    edited(restored, ("scenario",), 7)
+    with pytest.raises(
+        InputError, match=r"campaign.json: scenario cannot be read, without which no campaign goes on"
+    ):
+        resumed_scenario(load_scenario("quick"), restored.directory)

@@ -1,0 +1,73 @@
+"""`vtax compare`: what changed from one campaign to another."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vtax.commands import Json
+from vtax.inputs import InputError
+from vtax.listing import print_json
+
+RULE_BROKEN = 4
+"""Exit status where a rule of --fail-on is broken."""
+UNJUDGED = 3
+"""Exit status where nothing has enough data, as where a campaign has cells without a usable trial."""
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Directory of the reference.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Directory of what is compared with it.")],
+    within: Annotated[
+        float, typer.Option(metavar="PERCENT", help="Changes within this count as none; of loss 0.5 points.")
+    ] = 5.0,
+    allow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Conditions that may differ: machine, kernel, accelerator, settings, context."
+        ),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULES", help="As in 'throughput<-5%,latency_p99>+10%': exit with 4 where one is broken."
+        ),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit file too.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
+    json: Json = False,
+) -> int:
+    """What changed from campaign A to B, cell by cell, with intervals; docs/compare.md says how it is judged."""
+    from vtax.results import Result
+    from vtax.results.files import replace_file
+    from vtax.terminal import table_console
+    from vtax.views.compare import Verdict, compare_results, parse_rules
+    from vtax.views.compare.document import comparison_document
+    from vtax.views.compare.junit import comparison_junit
+    from vtax.views.compare.markdown import comparison_markdown
+    from vtax.views.compare.terminal import print_comparison
+
+    if not 0 <= within < 100:
+        raise InputError(f"--within: {within:g} is not 0 or more and less than 100 percent")
+    if markdown and json:
+        raise InputError("--markdown and --json are two forms of the same output; leave out one")
+    rules = parse_rules(fail_on) if fail_on is not None else ()
+    allowed = allow.split(",") if allow is not None else []
+    compared = compare_results(
+        Result.open(a), Result.open(b), within=within / 100, allow=allowed, rules=rules
+    )
+    if junit is not None:
+        try:
+            replace_file(junit, comparison_junit(compared))
+        except OSError as error:
+            raise InputError(f"--junit: {junit}: {error.strerror}; name a file that can be written") from None
+    if json:
+        print_json(comparison_document(compared), sys.stdout)
+    elif markdown:
+        print(comparison_markdown(compared), end="")
+    else:
+        print_comparison(compared, table_console())
+    if compared.broken:
+        return RULE_BROKEN
+    return UNJUDGED if compared.counts[Verdict.UNKNOWN] == len(compared.changes) else 0

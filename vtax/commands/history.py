@@ -1,0 +1,45 @@
+"""`vtax history`: many campaigns over time."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vtax.commands import Json
+from vtax.inputs import InputError
+from vtax.listing import print_json
+
+
+def history(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Results lie somewhere below it.")],
+    within: Annotated[
+        float, typer.Option(metavar="PERCENT", help="Changes of level within this are not shown.")
+    ] = 5.0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page; by default DIR/history.html.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Where the level of any metric changed over the campaigns below a directory; writes a page too."""
+    from vtax.terminal import table_console
+    from vtax.views.history import history_document, read_history
+    from vtax.views.history.page import history_page
+    from vtax.views.history.terminal import print_history
+    from vtax.views.page import write_file
+
+    if not 0 <= within < 100:
+        raise InputError(f"--within: {within:g} is not 0 or more and less than 100 percent")
+    if not directory.is_dir():
+        raise InputError(f"{directory}: no such directory; name one that results lie below")
+    found = read_history(directory, within / 100)
+    target = out or directory / "history.html"
+    try:
+        write_file(target, history_page(found))
+    except OSError as error:
+        raise InputError(f"--out: {target}: {error.strerror}; name a file that can be written") from None
+    if json:
+        print_json(history_document(found), sys.stdout)
+        return
+    print_history(found, table_console())
+    print(f"page: {target}")

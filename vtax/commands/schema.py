@@ -1,0 +1,32 @@
+"""`vtax schema`: JSON Schemas of the files that users write."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from vtax.listing import print_json
+
+
+class Described(StrEnum):
+    """The files there is a schema of."""
+
+    SCENARIO = "scenario"
+    TESTBED = "testbed"
+    PRESET = "preset"
+
+
+def schema(what: Annotated[Described, typer.Argument(help="Which file, or part of one.")]) -> None:
+    """The JSON Schema of a scenario, its `testbed`, or a platform's preset, for editors."""
+    from vtax.inputs.json_schema import json_schema
+    from vtax.platforms.preset import preset_model
+    from vtax.scenario.links import TestbedSettings
+    from vtax.scenario.schema import ScenarioFile
+
+    described: dict[Described, tuple[Any, str]] = {
+        Described.SCENARIO: (ScenarioFile, "vtax scenario"),
+        Described.TESTBED: (TestbedSettings, "testbed of a vtax scenario"),
+        Described.PRESET: (preset_model(), "vtax platform preset"),
+    }
+    print_json(json_schema(*described[what]), sys.stdout)

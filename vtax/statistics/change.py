@@ -1,0 +1,170 @@
+"""How far a second set of trials is from a first one, and whether farther than a tolerance.
+
+Two campaigns of the same thing differ by a little from one day to the next, and no interval knows of it. So what
+is asked is not whether there is any difference, but whether there is one beyond a tolerance (a minimum-effect
+test: Murphy and Myors, Journal of Applied Psychology 84, 1999), or none beyond it (two one-sided tests: Schuirmann,
+Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). Changes are shares of the first set's mean, 0.1 for 10%
+more, or differences in the values' own unit.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from vtax.statistics.anytime import anytime_interval
+from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.unpaired import welch
+
+_HALVINGS: Final = 40
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change and the evidence for its size.
+
+    `interval` is of the change, its `n` the trials of both sides. `chance(bound)` is the p value of a true change
+    equal to `bound`, against one on that side of it where the estimate is.
+    """
+
+    interval: Interval
+    chance: Callable[[float], float]
+
+    def p_above(self, bound: float) -> float:
+        """The chance of such values where the true change is `bound` or less; 1 of an estimate that is so itself."""
+        return self.chance(bound) if self.interval.mean > bound else 1.0
+
+    def p_below(self, bound: float) -> float:
+        """The chance of such values where the true change is `bound` or more; 1 of an estimate that is so itself."""
+        return self.chance(bound) if self.interval.mean < bound else 1.0
+
+    def p_beyond(self, low: float, high: float) -> float:
+        """The chance of an estimate so far out where the true change lies from `low` to `high`."""
+        if self.interval.mean > high:
+            return min(1.0, self.p_above(high) + self.p_above(low))
+        if self.interval.mean < low:
+            return min(1.0, self.p_below(low) + self.p_below(high))
+        return 1.0
+
+
+def relative_change(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    resolution: float = 0.0,
+    adaptive: bool = False,
+    confidence: float = CONFIDENCE,
+) -> Change | None:
+    """Return second / first - 1; None where either has fewer than two values, or all of the first are zero.
+
+    Welch's interval (Biometrika 34, 1947) of the logarithms, so a ratio of geometric means. With a zero among the
+    values, which has no logarithm, it is of the values themselves as shares of the first one's mean.
+    `resolution` is the width of the steps that values come in, as a share of them: the interval is wider by it.
+    `adaptive` takes anytime-valid intervals, for values that decided how many there are. ValueError for values
+    that are negative or not finite.
+    """
+    one, other = _samples(first, second)
+    if min(one.min(initial=0), other.min(initial=0)) < 0:
+        raise ValueError(f"a ratio needs values of zero or more: {first!r}, {second!r}")
+    if min(len(one), len(other)) < 2 or not one.any():
+        return None
+    if one.all() and other.all():
+        return _change(np.log(one), np.log(other), resolution, adaptive, confidence, math.expm1, _log1p)
+    scaled = one / one.mean(), other / one.mean()
+    return _change(*scaled, resolution, adaptive, confidence, _same, _same)
+
+
+def absolute_change(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    resolution: float = 0.0,
+    adaptive: bool = False,
+    confidence: float = CONFIDENCE,
+) -> Change | None:
+    """Return second - first in their own unit, as `relative_change`; zeros and negative values are as any others."""
+    one, other = _samples(first, second)
+    if min(len(one), len(other)) < 2:
+        return None
+    return _change(one, other, resolution, adaptive, confidence, _same, _same)
+
+
+def _change(
+    one: Values,
+    other: Values,
+    resolution: float,
+    adaptive: bool,
+    confidence: float,
+    shown: Callable[[float], float],
+    scaled: Callable[[float], float],
+) -> Change | None:
+    """The change of samples on a scale that `shown` takes off and `scaled` puts on."""
+    difference = float(other.mean() - one.mean())
+    evidence = _anytime if adaptive else _welch if np.ptp(one) or np.ptp(other) else _constant
+    reach, chance = evidence(one, other, confidence)
+    n = len(one) + len(other)
+    low, high = (
+        (None, None)
+        if reach is None
+        else (shown(difference - reach - resolution), shown(difference + reach + resolution))
+    )
+
+    def chance_of(bound: float) -> float:
+        return chance(max(abs(difference - scaled(bound)) - resolution, 0.0))
+
+    return Change(Interval(shown(difference), low, high, n), chance_of)
+
+
+Evidence = tuple[float | None, Callable[[float], float]]
+"""The interval's half width, None without one, and the one-sided p value of an estimate so far from a bound."""
+
+
+def _welch(one: Values, other: Values, confidence: float) -> Evidence:
+    error, freedom = welch(one, other)
+    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    return reach, lambda distance: float(special.stdtr(freedom, -distance / error))
+
+
+def _constant(one: Values, other: Values, confidence: float) -> Evidence:
+    """Values that do not vary: as for a mean, no width; the exact permutation test's p value."""
+    smallest = 1 / math.comb(len(one) + len(other), len(one))
+    return 0.0, lambda distance: smallest if distance > 0 else 0.5
+
+
+def _anytime(one: Values, other: Values, confidence: float) -> Evidence:
+    """Each side's confidence sequence, which miss half each; the p value is the least miss that excludes a bound."""
+
+    def reach(miss: float) -> float | None:
+        found = [anytime_interval(side.tolist(), 1 - miss / 2) for side in (one, other)]
+        return None if any(at.high is None for at in found) else sum((at.high or 0) - at.mean for at in found)
+
+    def chance(distance: float) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            at = reach(middle)
+            low, high = (middle, high) if at is None or at >= distance else (low, middle)
+        return high
+
+    return reach(1 - confidence), chance
+
+
+def _samples(first: Sequence[float], second: Sequence[float]) -> tuple[Values, Values]:
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        raise ValueError(f"a change needs finite values: {first!r}, {second!r}")
+    return one, other
+
+
+def _log1p(bound: float) -> float:
+    return math.log1p(bound) if bound > -1 else -math.inf
+
+
+def _same(value: float) -> float:
+    return value

@@ -1,0 +1,153 @@
+"""Each cell's change in each metric, and what may be said of it, all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vtax.statistics import (
+    Change,
+    absolute_change,
+    anytime_interval,
+    discoveries,
+    mean_interval,
+    relative_change,
+)
+from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.metrics import Key, Measured, Metric
+
+
+class Verdict(StrEnum):
+    """What a change is called."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    UNKNOWN = "not enough data"
+    SAME = "same"
+
+
+@dataclass(frozen=True)
+class CellChange:
+    """How a metric of a cell changed from A to B.
+
+    `change` is relative (0.1: 10% more) or, of a metric in points, the difference; None where a side has no value
+    or one alone. `before` and `after` are the sides' means. `note` says why there is not enough data, or what else
+    bounded the values.
+    """
+
+    cell: str
+    uut_context: str
+    metric: Metric
+    before: Estimate | None
+    after: Estimate | None
+    change: Estimate | None
+    p_value: float | None
+    verdict: Verdict
+    evidence: Change | None
+    note: str = ""
+
+
+def changes(
+    a: Mapping[Key, Measured],
+    b: Mapping[Key, Measured],
+    pairs: Sequence[tuple[Key, Key]],
+    metrics: Sequence[Metric],
+    within: float,
+    adaptive: bool,
+) -> list[CellChange]:
+    """A row for each cell and metric of which either side has a value, in the order of `pairs`.
+
+    Worse or better: the 95% interval lies wholly beyond the tolerance, and so many comparisons at once are allowed
+    for (Benjamini and Hochberg 1995, at 5%). Same: the interval lies wholly within it. Else there is not enough data.
+    """
+    found = [
+        (a[one], b[other], metric)
+        for one, other in pairs
+        for metric in metrics
+        if a[one].values[metric.name] or b[other].values[metric.name]
+    ]
+    evidence = [_evidence(before, after, metric, adaptive) for before, after, metric in found]
+    p_values = [
+        None if shift is None else shift.p_beyond(*_zone(metric, within))
+        for shift, (_, _, metric) in zip(evidence, found, strict=True)
+    ]
+    rejected = iter(discoveries([p_value for p_value in p_values if p_value is not None]))
+    rows = []
+    for (before, after, metric), shift, p_value in zip(found, evidence, p_values, strict=True):
+        verdict = _verdict(metric, shift, within, p_value is not None and next(rejected))
+        rows.append(
+            CellChange(
+                cell=after.cell,
+                uut_context=after.uut_context,
+                metric=metric,
+                before=_mean(before, metric, adaptive),
+                after=_mean(after, metric, adaptive),
+                change=_change(shift),
+                p_value=p_value,
+                verdict=verdict,
+                evidence=shift,
+                note=_note(before, after, metric, shift, verdict),
+            )
+        )
+    return rows
+
+
+def _zone(metric: Metric, within: float) -> tuple[float, float]:
+    tolerance = within if metric.tolerance is None else metric.tolerance
+    return -tolerance, tolerance
+
+
+def _evidence(before: Measured, after: Measured, metric: Metric, adaptive: bool) -> Change | None:
+    if _withheld(before, metric) or _withheld(after, metric):
+        return None
+    change = absolute_change if metric.points else relative_change
+    sides = before.values[metric.name], after.values[metric.name]
+    return change(*sides, resolution=metric.resolution, adaptive=adaptive)
+
+
+def _withheld(side: Measured, metric: Metric) -> bool:
+    return metric.quantile and 0 < len(side.values[metric.name]) < side.blocks
+
+
+def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bool) -> Verdict:
+    if shift is None or shift.interval.low is None or shift.interval.high is None:
+        return Verdict.UNKNOWN
+    low, high = _zone(metric, within)
+    if discovered and (shift.interval.low > high or shift.interval.high < low):
+        return Verdict.BETTER if (shift.interval.mean > 0) == metric.rises else Verdict.WORSE
+    inside = low <= shift.interval.low and shift.interval.high <= high
+    return Verdict.SAME if inside else Verdict.UNKNOWN
+
+
+def _note(before: Measured, after: Measured, metric: Metric, shift: Change | None, verdict: Verdict) -> str:
+    if verdict is Verdict.UNKNOWN:
+        return _why_unknown(before, after, metric, shift)
+    if metric.name in ("throughput", "goodput"):
+        marks = sorted({*before.marks, *after.marks})
+        return ", ".join(mark for mark in marks if mark.endswith(("-limited", "-busy")))
+    return ""
+
+
+def _why_unknown(before: Measured, after: Measured, metric: Metric, shift: Change | None) -> str:
+    for name, side in (("A", before), ("B", after)):
+        n = len(side.values[metric.name])
+        if _withheld(side, metric):
+            return f"{side.blocks - n} of {side.blocks} repetitions of {name} have no such quantile"
+        if n < 2:
+            return f"n = {n} in {name}"
+    if shift is None:
+        return "A is zero"
+    return "more repetitions needed" if shift.interval.low is not None else "too few for an interval"
+
+
+def _mean(side: Measured, metric: Metric, adaptive: bool) -> Estimate | None:
+    values = side.values[metric.name]
+    return mean_estimate(values, 0.0, anytime_interval if adaptive else mean_interval) if values else None
+
+
+def _change(shift: Change | None) -> Estimate | None:
+    if shift is None:
+        return None
+    found = shift.interval
+    return Estimate(found.mean, found.low, found.high, found.n, 0.0)

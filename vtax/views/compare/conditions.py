@@ -1,0 +1,187 @@
+"""What two campaigns were measured on and with: where that differs, a change may be nobody's doing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.inputs import InputError
+from vtax.results import Result
+
+Facts = dict[str, str]
+"""A condition's facts as text, by what they are of."""
+
+DESCRIPTIVE = {
+    "name",
+    "title",
+    "question",
+    "source",
+    "figures",
+    "factors",
+    "repetitions",
+    "workload",
+    "testbed",
+}
+"""Keys of a scenario that change no trial, or that are compared by themselves."""
+CONTEXT = "context"
+
+_KERNELS = """
+SELECT host, list(DISTINCT kernel ORDER BY kernel) AS kernel,
+       list(DISTINCT clocksource ORDER BY clocksource) AS clocksource,
+       list(DISTINCT mitigations ORDER BY mitigations) AS mitigations, list(DISTINCT hash ORDER BY hash) AS hash
+FROM environment GROUP BY host ORDER BY host
+"""
+_CONTEXTS = """
+SELECT cell, list(DISTINCT uut_context ORDER BY uut_context) AS contexts
+FROM trials WHERE verdict <> 'invalid' AND uut_context IS NOT NULL GROUP BY cell ORDER BY cell
+"""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact that two campaigns do not share; `condition` is the name it is allowed by."""
+
+    condition: str
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """As a line says it."""
+        return f"{self.condition}: {self.what}: {self.before} and {self.after}"
+
+
+def differences(a: Result, b: Result) -> list[Difference]:
+    """Facts of the conditions that both campaigns tell and that differ.
+
+    What one of them does not tell, as an earlier vtax did not, is not known to differ.
+    """
+    found = []
+    for condition, facts_of in CONDITIONS.items():
+        before, after = facts_of(a), facts_of(b)
+        found += [
+            Difference(condition, what, before[what], after[what])
+            for what in before
+            if what in after and before[what] != after[what]
+        ]
+    digests = [difference for difference in found if difference.what.endswith(DIGEST)]
+    explained = len(digests) < sum(difference.condition in ("machine", "kernel") for difference in found)
+    return [difference for difference in found if not (explained and difference in digests)]
+
+
+def check_conditions(found: Collection[Difference], allowed: Collection[str]) -> None:
+    """InputError for a name in `allowed` that is no condition, and for a difference that is not allowed."""
+    for name in allowed:
+        if name not in CONDITIONS:
+            raise InputError(f"--allow: no condition '{name}'; there are: {', '.join(CONDITIONS)}")
+    refused = [difference for difference in found if difference.condition not in allowed]
+    if refused:
+        names = ",".join(dict.fromkeys(difference.condition for difference in refused))
+        lines = "".join(f"\n  {_short(difference)}" for difference in refused[:20])
+        more = f"\n  and {len(refused) - 20} more" if len(refused) > 20 else ""
+        raise InputError(
+            "these campaigns differ in more than their results; to compare them all the same: "
+            f"--allow {names}{lines}{more}"
+        )
+
+
+def noted(a: Result, b: Result) -> list[str]:
+    """What differs of the programs and platforms: what a comparison is made for, so that it is only told."""
+    before, after = programs(a), programs(b)
+    return [
+        f"{what}: {_clip(before[what])} and {_clip(after[what])}"
+        for what in before
+        if what in after and before[what] != after[what]
+    ]
+
+
+def _machine(result: Result) -> Facts:
+    hosts: dict[str, dict[str, Any]] = result.campaign.get("hosts") or {}
+    facts = {
+        f"{host} {name}": _text(described[name])
+        for host, described in hosts.items()
+        for name in ("cpu_model", "cpus", "label")
+        if name in described
+    }
+    layout = (result.campaign.get("testbed") or {}).get("cpus")
+    return facts | ({"CPUs of the roles": _text(layout)} if layout else {})
+
+
+DIGEST = "environment's digest"
+"""It tells no more than the facts that it is made of, where these are there."""
+
+
+def _kernel(result: Result) -> Facts:
+    facts = {}
+    for row in result.query(_KERNELS).to_pylist():
+        for name in ("kernel", "clocksource", "mitigations"):
+            if row[name] and any(row[name]):
+                facts[f"{row['host']} {name}"] = ", ".join(filter(None, row[name]))
+        if row["hash"] and any(row["hash"]):
+            facts[f"{row['host']} {DIGEST}"] = ", ".join(filter(None, row["hash"]))
+    return facts
+
+
+def _accelerator(result: Result) -> Facts:
+    platforms: dict[str, dict[str, Any]] = result.campaign.get("platforms") or {}
+    return {
+        name: _text(described["accelerator"])
+        for name, described in platforms.items()
+        if described.get("accelerator") is not None and not described.get("skipped")
+    }
+
+
+def _settings(result: Result) -> Facts:
+    """A scenario's keys but its factors, whose levels are in every cell's name."""
+    scenario: dict[str, Any] = result.campaign.get("scenario") or {}
+    factors = set(scenario.get("factors") or ())
+    facts = {
+        f"{group}.{name}": _text(value)
+        for group in ("workload", "testbed")
+        for name, value in (scenario.get(group) or {}).items()
+        if not {name, f"{group}.{name}"} & factors
+    }
+    whole = {name: value for name, value in scenario.items() if name not in DESCRIPTIVE}
+    return facts | {name: _text(value) for name, value in whole.items()}
+
+
+def _context(result: Result) -> Facts:
+    return {row["cell"]: ", ".join(row["contexts"]) for row in result.query(_CONTEXTS).to_pylist()}
+
+
+def programs(result: Result) -> Facts:
+    """The version of vtax, and what each platform tells of itself."""
+    platforms: dict[str, dict[str, Any]] = result.campaign.get("platforms") or {}
+    facts = {
+        f"{platform} {name}": _text(value)
+        for platform, described in platforms.items()
+        for name, value in (described.get("facts") or {}).items()
+    }
+    version = result.campaign.get("vtax_version")
+    return ({"vtax": str(version)} if version else {}) | facts
+
+
+CONDITIONS: Mapping[str, Callable[[Result], Facts]] = {
+    "machine": _machine,
+    "kernel": _kernel,
+    "accelerator": _accelerator,
+    "settings": _settings,
+    CONTEXT: _context,
+}
+"""What must be equal, by the name that `--allow` takes."""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _short(difference: Difference) -> str:
+    return str(
+        Difference(difference.condition, difference.what, _clip(difference.before), _clip(difference.after))
+    )
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."

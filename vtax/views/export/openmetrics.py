@@ -1,0 +1,63 @@
+"""A result's cells in the text format of OpenMetrics 1.0, in its base units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from vtax.results import Result
+from vtax.statistics import anytime_interval, mean_interval
+from vtax.views.metrics import Measured, Metric, metrics_of, read_measured
+
+UNITS = {
+    "Mbit/s": ("bits_per_second", 1e6),
+    "1/s": ("per_second", 1.0),
+    "%": ("ratio", 1.0),
+    "µs": ("seconds", 1e-9),
+    "% CPU": ("ratio", 0.01),
+}
+"""OpenMetrics' unit of a metric, and what a value of the data set is multiplied by for it."""
+
+
+def openmetrics(result: Result) -> Iterator[str]:
+    """Lines: for each cell and metric its mean, and its 95% interval where it has one, told apart by `bound`.
+
+    The samples have the time at which the campaign ended, or began where it did not.
+    """
+    scenario = result.campaign.get("scenario") or {}
+    mean = anytime_interval if scenario.get("precision") else mean_interval
+    measured = read_measured(result)
+    time = _seconds(result.campaign.get("finished_at") or result.campaign.get("created_at"))
+    for metric in metrics_of(result):
+        unit, factor = UNITS[metric.unit]
+        name = f"vtax_{metric.name}_{unit}"
+        yield f"# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {_help(metric)}\n"
+        for cell in measured.values():
+            if not (values := cell.values[metric.name]):
+                continue
+            interval = mean(values, 0.95)
+            labels = _labels(str(scenario.get("name") or "unknown"), cell)
+            for bound, value in (("mean", interval.mean), ("low", interval.low), ("high", interval.high)):
+                if value is not None:
+                    yield f'{name}{{{labels},bound="{bound}"}} {value * factor!r}{time}\n'
+    yield "# EOF\n"
+
+
+def _help(metric: Metric) -> str:
+    return f"{metric.name} of a cell: mean over repetitions and bounds of its 95% interval."
+
+
+def _labels(scenario: str, cell: Measured) -> str:
+    labels = {"scenario": scenario, "cell": cell.cell, "uut_context": cell.uut_context}
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _seconds(moment: object) -> str:
+    try:
+        return f" {datetime.fromisoformat(str(moment)).timestamp():.3f}"
+    except ValueError:
+        return ""

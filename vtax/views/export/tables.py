@@ -1,0 +1,71 @@
+"""All rows of a result as CSV files, or as one JSON document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from vtax.inputs import InputError
+from vtax.results import Result
+from vtax.results.files import create_empty_directory
+
+FORMAT_VERSION = 1
+ROWS_AT_ONCE = 10_000
+
+
+def write_csv_files(result: Result, directory: Path) -> list[Path]:
+    """Write `<table>.csv` for each table into a new or empty directory; their paths.
+
+    Lists are JSON text and what is unknown is empty. InputError where the directory is not empty or cannot be written.
+    """
+    create_empty_directory(directory)
+    written = []
+    for name, rows in result.tables.items():
+        path = directory / f"{name}.csv"
+        try:
+            pyarrow.csv.write_csv(_flat(rows), path)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}; name a directory with room") from None
+        written.append(path)
+    return written
+
+
+def tables_document(result: Result) -> Iterator[str]:
+    """One JSON document in pieces: `campaign`, what is `damaged`, and the rows of each of the `tables`."""
+    head = {"format_version": FORMAT_VERSION, "campaign": result.campaign, "damaged": result.damaged}
+    yield json.dumps(head, ensure_ascii=False)[:-1] + ', "tables": {'
+    for position, (name, rows) in enumerate(result.tables.items()):
+        yield (", " if position else "") + json.dumps(name) + ": ["
+        yield from _rows(rows)
+        yield "]"
+    yield "}}\n"
+
+
+def _rows(rows: pa.Table) -> Iterator[str]:
+    first = True
+    for batch in rows.to_batches(max_chunksize=ROWS_AT_ONCE):
+        for row in batch.to_pylist():
+            yield ("\n" if first else ",\n") + json.dumps(row, ensure_ascii=False, default=_text)
+            first = False
+
+
+def _flat(rows: pa.Table) -> pa.Table:
+    columns: Mapping[str, Any] = {
+        name: _as_json(column) if pa.types.is_list(column.type) else column
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+    }
+    return pa.table(dict(columns))
+
+
+def _as_json(column: pa.ChunkedArray) -> pa.Array:
+    texts = (None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist())
+    return pa.array(texts, pa.string())
+
+
+def _text(value: Any) -> str:
+    return str(value.isoformat())

@@ -1,0 +1,131 @@
+"""Each cell's metrics over the campaigns of an experiment, and where their level changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from vtax.statistics import (
+    ChangePoints,
+    absolute_change,
+    anytime_interval,
+    change_points,
+    discoveries,
+    mean_interval,
+    relative_change,
+)
+from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.history.campaigns import Campaign, Experiment
+from vtax.views.metrics import Key, Metric
+
+
+@dataclass(frozen=True)
+class Point:
+    """A campaign's mean over its repetitions."""
+
+    campaign: Campaign
+    value: Estimate
+
+
+@dataclass(frozen=True)
+class Level:
+    """A change of level: from which campaign on, by how much, and what else changed there.
+
+    `change` is of the means of the campaigns before and after it, up to the next change, and its `n` theirs;
+    relative, or of metrics in points a difference.
+    """
+
+    place: int
+    since: datetime
+    change: Estimate
+    with_it: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric of a cell over time; `levels` is None where there are too few campaigns to tell."""
+
+    cell: str
+    uut_context: str
+    platform: str
+    metric: Metric
+    points: tuple[Point, ...]
+    levels: tuple[Level, ...] | None
+
+
+def series_of(experiment: Experiment, within: float) -> list[Series]:
+    """Every series of which two campaigns or more have a value.
+
+    Changes are those of series in which there are any, at most 5% of these by chance (Benjamini and Hochberg 1995),
+    that are larger than the tolerance: `within`, or the metric's own.
+    """
+    found = [
+        (key, metric, points)
+        for metric in experiment.campaigns[-1].metrics
+        for key in sorted({key for campaign in experiment.campaigns for key in campaign.measured})
+        if len(points := tuple(_points(experiment, key, metric))) > 1
+    ]
+    changed = [change_points(_level_values(metric, points)) for _, metric, points in found]
+    rejected = iter(discoveries([change.p_value for change in changed if change is not None]))
+    return [
+        Series(
+            cell=key[0],
+            uut_context=key[1],
+            platform=points[-1].campaign.measured[key].platform,
+            metric=metric,
+            points=points,
+            levels=None if change is None else _levels(metric, points, change, next(rejected), within),
+        )
+        for (key, metric, points), change in zip(found, changed, strict=True)
+    ]
+
+
+def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]:
+    for campaign in experiment.campaigns:
+        measured = campaign.measured.get(key)
+        values = measured.values.get(metric.name, ()) if measured else ()
+        if measured is None or not values or (metric.quantile and len(values) < measured.blocks):
+            continue
+        mean = anytime_interval if campaign.adaptive else mean_interval
+        yield Point(campaign, mean_estimate(values, 0.0, mean))
+
+
+def _level_values(metric: Metric, points: Sequence[Point]) -> list[float]:
+    values = [point.value.value for point in points]
+    return [math.log(value) for value in values] if not metric.points and min(values) > 0 else values
+
+
+def _levels(
+    metric: Metric, points: Sequence[Point], found: ChangePoints, discovered: bool, within: float
+) -> tuple[Level, ...]:
+    if not discovered:
+        return ()
+    bounds = [0, *found.places, len(points)]
+    levels = []
+    for start, place, end in zip(bounds, bounds[1:], bounds[2:], strict=False):
+        before, after = points[start:place], points[place:end]
+        change = (absolute_change if metric.points else relative_change)(
+            [point.value.value for point in before], [point.value.value for point in after]
+        )
+        tolerance = within if metric.tolerance is None else metric.tolerance
+        if change is None or abs(change.interval.mean) <= tolerance:
+            continue
+        levels.append(
+            Level(
+                place=place,
+                since=after[0].campaign.created_at,
+                change=estimate(change.interval, 0.0),
+                with_it=_changed_facts(before[-1].campaign, after[0].campaign),
+            )
+        )
+    return tuple(levels)
+
+
+def _changed_facts(before: Campaign, after: Campaign) -> tuple[str, ...]:
+    return tuple(
+        f"{what}: {before.facts[what]} to {after.facts[what]}"
+        for what in before.facts
+        if what in after.facts and before.facts[what] != after.facts[what]
+    )

@@ -1,0 +1,147 @@
+"""What campaigns are compared in: for each kind of workload its metrics, with the values of every repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.results import Result
+from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
+from vtax.views import numbers
+from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, USABLE
+from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS
+
+BUCKET = 1 / BUCKETS_AN_OCTAVE
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a trial.
+
+    `rises` tells that more of it is better. Changes are relative, in percent, or where `points` of the values
+    themselves, which are ratios, in percentage points; those have a tolerance of their own. `resolution` is the
+    width of the steps that values come in, as a share of them. Of a `quantile`, a repetition without one may have
+    lost what it would be of: without that repetition the others would look too good.
+    """
+
+    name: str
+    column: str
+    unit: str
+    rises: bool
+    form: Callable[[float], str]
+    points: bool = False
+    tolerance: float | None = None
+    resolution: float = 0.0
+    quantile: bool = False
+
+
+THROUGHPUT = Metric("throughput", "received_mbps", "Mbit/s", True, numbers.mbps)
+GOODPUT = Metric("goodput", "goodput_mbps", "Mbit/s", True, numbers.mbps)
+TRANSACTIONS = Metric("transactions", "per_s", "1/s", True, numbers.whole)
+LOSS = Metric(
+    "loss",
+    "loss_ratio",
+    "%",
+    False,
+    numbers.ratio_as_percent,
+    points=True,
+    tolerance=CARRIED_IN_FULL_LOSS_RATIO,
+)
+LATENCY_P50 = Metric(
+    "latency_p50", "p50_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
+)
+LATENCY_P99 = Metric(
+    "latency_p99", "p99_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
+)
+RESPONSE_TIME = Metric("response_time", "mean_ns", "µs", False, numbers.microseconds)
+CPU = Metric("cpu", "host_percent", "% CPU", False, numbers.percent)
+
+METRICS = {
+    FORWARDING: (THROUGHPUT, LOSS, LATENCY_P50, LATENCY_P99, CPU),
+    BULK: (GOODPUT, LOSS, CPU),
+    ECHO: (RESPONSE_TIME, LOSS),
+    REQUESTS: (RESPONSE_TIME, LATENCY_P50, LATENCY_P99, TRANSACTIONS, LOSS, CPU),
+}
+"""By kind of workload."""
+
+ALL = tuple(dict.fromkeys(metric for metrics in METRICS.values() for metric in metrics))
+
+# A quantile of several streams is their geometric mean; one that some stream does not have is none of the trial.
+_BLOCKS = f"""
+WITH {USABLE}, flow AS (
+    SELECT trial_id, sum(received_mbps) AS received_mbps, sum(goodput_mbps) AS goodput_mbps,
+           coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS loss_ratio,
+           avg(latency_mean_ns) AS mean_ns, avg(transactions / duration_s) AS per_s,
+           CASE WHEN count(latency_p50_ns) = count(*) THEN exp(avg(ln(latency_p50_ns))) END AS p50_ns,
+           CASE WHEN count(latency_p99_ns) = count(*) THEN exp(avg(ln(latency_p99_ns))) END AS p99_ns
+    FROM flows WHERE role = 'victim' GROUP BY trial_id
+), host AS (
+    SELECT trial_id, sum(percent) AS host_percent FROM cpu
+    WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
+), blocks AS (
+    SELECT cell, platform, uut_context, block, {{means}}
+    FROM usable JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) GROUP BY ALL
+)
+SELECT cell, platform, uut_context, count(*) AS blocks, {{lists}} FROM blocks GROUP BY ALL ORDER BY cell, uut_context
+"""  # noqa: S608, made of constants
+
+# Of a search the loads are chosen by what they lost: its trials are no repetitions of anything, what it found is.
+_SEARCHED = f"""
+WITH {USABLE}
+SELECT searches.search || ' goal=' || goal AS cell, platform, uut_context, count(*) AS blocks,
+       list(conditional_mbps ORDER BY block) AS received_mbps
+FROM searches JOIN usable USING (trial_id) GROUP BY ALL ORDER BY cell, uut_context
+"""  # noqa: S608, made of constants
+
+_MARKED = f"""
+WITH {USABLE}
+SELECT DISTINCT cell, uut_context, mark FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) ORDER BY ALL
+"""  # noqa: S608, made of constants
+
+Key = tuple[str, str]
+"""A cell and the context in which it forwarded."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell's values of each metric by name, one a repetition that has it; `blocks` counts the usable ones."""
+
+    cell: str
+    uut_context: str
+    platform: str
+    blocks: int
+    values: Mapping[str, tuple[float, ...]]
+    marks: tuple[str, ...] = ()
+
+
+def metrics_of(result: Result) -> tuple[Metric, ...]:
+    """What its campaign measured; only what searches found where they chose the loads."""
+    scenario = result.campaign.get("scenario") or {}
+    if scenario.get("search"):
+        return (THROUGHPUT,)
+    kind = str((scenario.get("workload") or {}).get("kind") or FORWARDING)
+    return METRICS.get(kind, ())
+
+
+def read_measured(result: Result) -> dict[Key, Measured]:
+    """Every cell with a usable trial; repetitions without a value are left out of its lists."""
+    metrics = metrics_of(result)
+    if (result.campaign.get("scenario") or {}).get("search"):
+        rows = result.query(_SEARCHED).to_pylist()
+    else:
+        means = ", ".join(f"avg({metric.column}) AS {metric.column}" for metric in metrics)
+        lists = ", ".join(f"list({metric.column} ORDER BY block) AS {metric.column}" for metric in metrics)
+        rows = result.query(_BLOCKS.format(means=means, lists=lists)).to_pylist() if metrics else []
+    marks: dict[Key, list[str]] = {}
+    for row in result.query(_MARKED).to_pylist():
+        marks.setdefault((row["cell"], row["uut_context"]), []).append(row["mark"])
+    return {(row["cell"], row["uut_context"]): _measured(row, metrics, marks) for row in rows}
+
+
+def _measured(row: dict[str, Any], metrics: tuple[Metric, ...], marks: Mapping[Key, list[str]]) -> Measured:
+    values = {
+        metric.name: tuple(value for value in row[metric.column] if value is not None) for metric in metrics
+    }
+    key = row["cell"], row["uut_context"]
+    return Measured(*key, row["platform"], row["blocks"], values, tuple(marks.get(key, ())))

@@ -1,0 +1,73 @@
+"""What every page is made with: templates that escape, plots that need no network, files replaced in one step."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import os
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+
+def template(name: str) -> jinja2.Template:
+    """A page's template. Everything that comes from a result is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("vtax.views"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
+
+
+def write_file(target: Path, page: str) -> None:
+    """Write a page, replacing an older one in one step; OSError where that fails, and then nothing stays."""
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=".html")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def plotly_js() -> Markup:
+    """The source of the library that draws."""
+    package = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
+    return Markup(package.read_text(encoding="utf-8"))  # noqa: S704, the library's own source
+
+
+def plot_json(plot: Any) -> Any:
+    """A Plotly figure as JSON values."""
+    return json.loads(plot.to_json())
+
+
+def script_json(value: Any) -> Markup:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704, every character that HTML could read is escaped
+
+
+def columns(panels: int) -> int:
+    """How many panels stand side by side where there is room; an even four is better than three and one."""
+    return 2 if panels in (2, 4) else min(panels, 3)
+
+
+def moment(text: str) -> str:
+    """An ISO 8601 time to the minute; anything else as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
