@@ -18,6 +18,7 @@ from vtax.inputs import InputError
 from vtax.platforms import presets
 from vtax.results import Result
 from vtax.scenario.schema import ScenarioFile
+from vtax.scenario.workloads import KINDS
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = 'a"b\\c\nd'
@@ -125,7 +126,7 @@ def test_a_scenarios_schema_knows_every_key_of_every_scenario(capsys: Captured) 
     forwarding = kinds["forwarding"]["properties"]["intended_mbps"]
     assert {"const": "max"} in forwarding["anyOf"] and {"type": "null"} not in forwarding["anyOf"]
     assert all(name in json.dumps(schema) for name in ("allowed", "additionalProperties"))
-    assert sorted(kinds) == ["bulk", "echo", "forwarding", "requests"]
+    assert sorted(kinds) == sorted(KINDS)
 
 
 def test_a_testbeds_schema_gives_words_for_defaults(capsys: Captured) -> None:
