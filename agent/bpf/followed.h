@@ -2,7 +2,8 @@
 /*
  * The frames that are followed, and when each passed which point.
  *
- * A frame has one place in the table, which its identity tells: a frame that begins takes the place of whoever has it.
+ * A frame may have one of two places in the table, which its identity tells. One that begins takes the second where the first
+ * is in use, and the second from whoever has it.
  */
 #ifndef VTAX_FOLLOWED_H
 #define VTAX_FOLLOWED_H
@@ -80,10 +81,26 @@ static __always_inline void begin(struct mark *mark, __u64 identity, __u64 now_n
 	mark->identity = identity;
 }
 
-/* Whether a frame that is followed passes the point for the first time. */
-static __always_inline bool pass(__u64 identity, __u32 point, bool is_first, __u64 now_ns)
+/* The place that a frame has in the table, or is to have. */
+static __always_inline __u32 place_in_table(__u64 identity, __u64 now_ns)
 {
-	__u32 place = identity & last_mark, only = 0;
+	__u32 first = identity & last_mark, second = identity >> 16 & last_mark, only = 0;
+	const struct window *window = bpf_map_lookup_elem(&stages_window, &only);
+	const struct mark *at_first = bpf_map_lookup_elem(&stages_marks, &first);
+	const struct mark *at_second;
+
+	if (!window || !at_first || at_first->identity == identity)
+		return first;
+	at_second = bpf_map_lookup_elem(&stages_marks, &second);
+	if (at_second && at_second->identity == identity)
+		return second;
+	return is_under_way(at_first, window, now_ns) && !at_first->attributed ? second : first;
+}
+
+/* Whether a frame that is followed passes the point for the first time. */
+static __always_inline bool pass(__u64 identity, __u32 place, __u32 point, bool is_first, __u64 now_ns)
+{
+	__u32 only = 0;
 	const struct window *window = bpf_map_lookup_elem(&stages_window, &only);
 	struct mark *mark = bpf_map_lookup_elem(&stages_marks, &place);
 	struct tally *tally = bpf_map_lookup_elem(&stages_tally, &only);

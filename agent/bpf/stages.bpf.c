@@ -9,14 +9,13 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-#include "delay_bucket.h"
 #include "identity.h"
 #include "followed.h"
+#include "trails.h"
 
-#define MOST_TRAILS 16
-#define MOST_TRAIL_POINTS 12
 #define MOST_ENDS 4 /* trails that end at one point */
 #define NONE 0xff
+#define PLACE_BITS 10
 #define TIMED_HITS 64 /* one in so many hits is timed */
 
 /* In the order of hook.rs. */
@@ -32,38 +31,16 @@ enum hook {
 	HOOKS,
 };
 
-/* Where a packet is. */
-struct site {
-	__u32 netns; /* inode number */
-	__u32 interface; /* index */
-};
-
-/* The points there, by hook; NONE where there is none. */
+/* An interface that is watched. */
 struct place {
-	__u8 points[HOOKS];
+	__u32 netns; /* inode number */
+	__u32 interface; /* index; 0: none */
+	__u8 points[HOOKS]; /* there; NONE where a hook has none */
 };
 
 struct point {
 	__u8 is_first; /* of some trail */
 	__u8 ends[MOST_ENDS]; /* trails; NONE fills up */
-};
-
-struct trail {
-	__u32 points;
-	__u32 first_filed; /* entry of stages_filed: its total, and its stages behind it */
-	__u8 point[MOST_TRAIL_POINTS];
-};
-
-struct filed {
-	__u64 sum_ns;
-	__u64 buckets[DELAY_BUCKETS];
-};
-
-struct packet {
-	__u64 identity;
-	__u32 trail;
-	__u32 complete; /* 1: all of it is written */
-	__u64 at_ns[MOST_TRAIL_POINTS];
 };
 
 /* What the programs of a hook take. */
@@ -73,26 +50,13 @@ struct cost {
 	__u64 timed_ns;
 };
 
+/* Each where place_of finds it: the loader's factor gives every one an entry of its own, and a hash map takes longer. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set before loading */
-	__type(key, struct site);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << PLACE_BITS);
+	__type(key, __u32);
 	__type(value, struct place);
 } stages_places SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set before loading */
-	__type(key, __u32);
-	__type(value, struct filed);
-} stages_filed SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set before loading */
-	__type(key, __u32);
-	__type(value, struct packet);
-} stages_packets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -111,89 +75,17 @@ struct {
 
 /* Set before loading. */
 const volatile struct point points[MOST_POINTS];
-const volatile struct trail trails[MOST_TRAILS];
+const volatile __u64 place_factor;
 const volatile __u32 sampled_below; /* followed is whose identity's upper half is no greater */
-const volatile __u32 kept_packets;
 const volatile __s64 write_calls[2]; /* numbers of system calls */
 
-static __always_inline void file(__u32 entry, __u64 delay_ns)
-{
-	struct filed *filed = bpf_map_lookup_elem(&stages_filed, &entry);
-	__u32 bucket = delay_bucket(delay_ns);
-
-	if (!filed || bucket >= DELAY_BUCKETS)
-		return;
-	__sync_fetch_and_add(&filed->sum_ns, delay_ns);
-	__sync_fetch_and_add(&filed->buckets[bucket], 1);
-}
-
-static __always_inline void keep(const struct mark *mark, __u32 number, const volatile struct trail *trail,
-				 struct tally *tally)
-{
-	__u32 place;
-	struct packet *packet;
-
-	if (tally->kept >= kept_packets)
-		return;
-	place = __sync_fetch_and_add(&tally->kept, 1);
-	packet = bpf_map_lookup_elem(&stages_packets, &place);
-	if (!packet)
-		return;
-	packet->identity = mark->identity;
-	packet->trail = number;
-	for (__u32 at = 0; at < MOST_TRAIL_POINTS; at++) {
-		if (at < trail->points)
-			packet->at_ns[at] = mark->begun_ns + mark->since_ns[trail->point[at] % MOST_POINTS];
-	}
-	packet->complete = 1;
-}
-
-/*
- * Files the stages of a trail whose last point the frame has passed, if it has passed the others. Not static, as the next:
- * so the verifier takes it by itself, and not once for every way to a call.
- */
-__noinline int stages_attribute(__u32 place, __u32 number)
-{
-	const volatile struct trail *trail = &trails[number % MOST_TRAILS];
-	__u32 only = 0, entry = trail->first_filed, count = trail->points;
-	struct mark *mark = bpf_map_lookup_elem(&stages_marks, &place);
-	struct tally *tally = bpf_map_lookup_elem(&stages_tally, &only);
-	__u32 first_ns, last_ns = 0;
-
-	if (!mark || !tally)
-		return 0;
-	for (__u32 at = 0; at < MOST_TRAIL_POINTS; at++) {
-		if (at >= count)
-			break;
-
-		__u32 point = trail->point[at] % MOST_POINTS;
-
-		if (!(mark->passed >> point & 1) || mark->since_ns[point] < last_ns)
-			return 0;
-		last_ns = mark->since_ns[point];
-	}
-	first_ns = mark->since_ns[trail->point[0] % MOST_POINTS];
-	file(entry, last_ns - first_ns);
-	for (__u32 at = 1; at < MOST_TRAIL_POINTS; at++) {
-		if (at >= count)
-			break;
-		last_ns = mark->since_ns[trail->point[at] % MOST_POINTS];
-		file(entry + at, last_ns - first_ns);
-		first_ns = last_ns;
-	}
-	if (!mark->attributed)
-		__sync_fetch_and_add(&tally->attributed, 1);
-	mark->attributed = 1;
-	keep(mark, number, trail, tally);
-	return 0;
-}
-
+/* Not static, as stages_attribute. */
 __noinline int stages_pass(__u64 identity, __u32 number, __u64 now_ns)
 {
 	const volatile struct point *point = &points[number % MOST_POINTS];
-	__u32 place = identity & last_mark;
+	__u32 place = place_in_table(identity, now_ns);
 
-	if (!pass(identity, number, point->is_first, now_ns))
+	if (!pass(identity, place, number, point->is_first, now_ns))
 		return 0;
 	for (int at = 0; at < MOST_ENDS; at++) {
 		__u8 trail = point->ends[at];
@@ -219,14 +111,22 @@ static __always_inline __u64 written_ns(void)
 	return then_ns;
 }
 
-static __always_inline void watch(const struct sk_buff *skb, enum hook hook)
+/* Where the packet is; NULL where nothing is watched. */
+static __always_inline const struct place *place_of(const struct sk_buff *skb)
 {
 	const struct net_device *device = skb->dev;
-	struct site site = {
-		.netns = device->nd_net.net->ns.inum,
-		.interface = device->ifindex,
-	};
-	const struct place *place = bpf_map_lookup_elem(&stages_places, &site);
+	__u32 netns = device->nd_net.net->ns.inum, interface = device->ifindex;
+	__u32 entry = ((__u64)netns << 32 | interface) * place_factor >> (64 - PLACE_BITS);
+	const struct place *place = bpf_map_lookup_elem(&stages_places, &entry);
+
+	if (!place || place->interface != interface || place->netns != netns)
+		return NULL;
+	return place;
+}
+
+static __always_inline void watch(const struct sk_buff *skb, enum hook hook)
+{
+	const struct place *place = place_of(skb);
 	bool written = hook == HOOK_ARRIVE && place && place->points[HOOK_WRITE] != NONE;
 	__u64 identity, then_ns = 0;
 

@@ -89,6 +89,12 @@ pub(crate) unsafe trait MapValue: Copy {
         // SAFETY: long enough, and any bytes make a MapValue.
         Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
     }
+
+    /// The bytes that this value is in a map.
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: a MapValue has no padding, so all its bytes are initialised.
+        unsafe { slice::from_raw_parts(ptr::from_ref(self).cast::<u8>(), size_of::<Self>()) }
+    }
 }
 
 /// An array map with one entry.
@@ -138,10 +144,7 @@ impl<T: MapValue> Single<T> {
     }
 
     pub fn write(&self, value: &T) -> anyhow::Result<()> {
-        // SAFETY: a MapValue has no padding, so all its bytes are initialised.
-        let bytes =
-            unsafe { slice::from_raw_parts(ptr::from_ref(value).cast::<u8>(), size_of::<T>()) };
-        self.write_bytes(bytes)
+        self.write_bytes(value.bytes())
     }
 
     pub fn zero(&self) -> anyhow::Result<()> {

@@ -28,7 +28,7 @@ pub(crate) use wire::{
 };
 
 /// Places for frames under way, and for those that went another way and are still waited for; a power of two.
-const MARKS: u32 = 4096;
+const MARKS: u32 = 8192;
 const GREATEST_SAMPLE_EVERY: u32 = 1_000_000;
 const MOST_PACKETS: u32 = 4096;
 const GREATEST_S: f64 = 86_400.0;

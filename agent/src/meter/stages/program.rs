@@ -20,13 +20,15 @@ pub(super) mod skeleton {
 }
 
 pub(super) use skeleton::types::{
-    cost as Cost, filed as Filed, packet as Packet, tally as Tally, window as Window,
+    cost as Cost, filed as Filed, packet as Packet, place as Place, tally as Tally,
+    window as Window,
 };
 
 // SAFETY: laid out by the skeleton after the BPF program's own types: integers, without padding.
 unsafe impl MapValue for Cost {}
 unsafe impl MapValue for Filed {}
 unsafe impl MapValue for Packet {}
+unsafe impl MapValue for Place {}
 unsafe impl MapValue for Tally {}
 unsafe impl MapValue for Window {}
 
@@ -94,12 +96,14 @@ impl Loaded {
     pub(super) fn load(table: &Table, params: &OpenParams, marks: u32) -> anyhow::Result<Self> {
         let mut storage = MaybeUninit::uninit();
         let program = load(&mut storage, table, &table.hooks(), params, marks)?;
-        for (number, site) in table.sites.iter().enumerate() {
-            let key = [site.inode.to_ne_bytes(), site.index.to_ne_bytes()].concat();
-            let put = program
-                .maps
-                .stages_places
-                .update(&key, &table.place(number), MapFlags::ANY);
+        let (_, entries) = table.placed();
+        for (number, entry) in entries.into_iter().enumerate() {
+            let place = table.kernel_place(number);
+            let put = program.maps.stages_places.update(
+                &entry.to_ne_bytes(),
+                place.bytes(),
+                MapFlags::ANY,
+            );
             put.context("cannot write BPF map stages_places")?;
         }
         let mut links = Vec::new();
@@ -143,9 +147,6 @@ fn load<'a>(
         }
         open.maps.stages_marks.set_max_entries(marks)?;
         open.maps
-            .stages_places
-            .set_max_entries(table.sites.len().max(1) as u32)?;
-        open.maps
             .stages_filed
             .set_max_entries(table.entries().max(1) as u32)?;
         open.maps
@@ -158,6 +159,7 @@ fn load<'a>(
             .expect("the programs have constants");
         constants.points = table.kernel_points();
         constants.trails = table.kernel_trails();
+        (constants.place_factor, _) = table.placed();
         constants.last_mark = marks - 1;
         constants.sampled_below = u32::MAX / params.sample_every;
         constants.kept_packets = params.packets;

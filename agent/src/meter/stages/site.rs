@@ -72,6 +72,11 @@ impl Site {
         })
     }
 
+    /// Namespace and index in one, as the programs have them.
+    pub(super) fn key(&self) -> u64 {
+        u64::from(self.inode) << 32 | u64::from(self.index)
+    }
+
     /// Whether the interface, whatever it is called by now, or its namespace is not there any more.
     pub(super) fn is_gone(&self) -> bool {
         let index = self.index;

@@ -3,17 +3,21 @@
 use std::collections::BTreeSet;
 
 use super::hook::Hook;
-use super::program::skeleton::types::{point as Point, trail as Trail};
+use super::program::skeleton::types::{place as Place, point as Point, trail as Trail};
 use super::site::Site;
 use super::wire::{OpenParams, PointParams, TrailParams};
 use crate::Error;
 
-/// As in stages.bpf.c and followed.h.
+/// As in stages.bpf.c, trails.h and followed.h.
 pub(super) const MOST_TRAILS: usize = 16;
 pub(super) const MOST_TRAIL_POINTS: usize = 12;
 pub(super) const MOST_POINTS: usize = 64;
 const MOST_ENDS: usize = 4;
-pub(super) const NONE: u8 = 0xff;
+const NONE: u8 = 0xff;
+const PLACE_BITS: u32 = 10;
+
+/// Of 64 bits: its multiples are spread evenly (Knuth, The Art of Computer Programming, 6.4).
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const NAME_CHARACTERS: usize = 64;
 
@@ -126,12 +130,33 @@ impl Table {
             .collect()
     }
 
-    /// Each hook's point at a site.
-    pub(super) fn place(&self, site: usize) -> [u8; Hook::ALL.len()] {
-        Hook::ALL.map(|hook| {
+    /// A factor that gives each site an entry of its own in `stages_places`, and these entries.
+    pub(super) fn placed(&self) -> (u64, Vec<u32>) {
+        let entries = |factor: u64| -> Vec<u32> {
+            let keys = self.sites.iter().map(Site::key);
+            keys.map(|key| (key.wrapping_mul(factor) >> (64 - PLACE_BITS)) as u32)
+                .collect()
+        };
+        let apart =
+            |entries: &[u32]| entries.iter().collect::<BTreeSet<_>>().len() == entries.len();
+        // Every odd number is one to try; with the most sites about one in eight will do.
+        (0..)
+            .map(|number: u64| number.wrapping_mul(GOLDEN_RATIO) | 1)
+            .map(|factor| (factor, entries(factor)))
+            .find(|(_, entries)| apart(entries))
+            .expect("different keys come apart")
+    }
+
+    pub(super) fn kernel_place(&self, site: usize) -> Place {
+        let points = Hook::ALL.map(|hook| {
             let number = self.points.iter().position(|&point| point == (hook, site));
             number.map_or(NONE, |number| number as u8)
-        })
+        });
+        Place {
+            netns: self.sites[site].inode,
+            interface: self.sites[site].index,
+            points,
+        }
     }
 
     pub(super) fn kernel_points(&self) -> [Point; MOST_POINTS] {

@@ -138,3 +138,15 @@ fn an_interface_that_is_gone_is_named() {
         assert_eq!(found.frames.attributed, 10);
     });
 }
+
+/// Two places for each frame: with one, a handful of these would take another's.
+#[test]
+fn many_frames_under_way_keep_their_places() {
+    in_namespace(|| {
+        let (sender, stages) = (Sender::new(), opened(&[nowhere()], "stamp"));
+        send(&sender, 0..400);
+        let frames = collect(&stages).frames;
+        assert_eq!(frames.followed, 400);
+        assert!(frames.lost_events <= 2, "{frames:?}");
+    });
+}
