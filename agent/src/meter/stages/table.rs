@@ -10,7 +10,7 @@ use crate::Error;
 
 /// As in stages.bpf.c and followed.h.
 pub(super) const MOST_TRAILS: usize = 16;
-pub(super) const MOST_TRAIL_POINTS: usize = 12;
+pub(super) const MOST_TRAIL_POINTS: usize = 16;
 pub(super) const MOST_POINTS: usize = 64;
 const MOST_ENDS: usize = 4;
 pub(super) const NONE: u8 = 0xff;

@@ -40,7 +40,7 @@ fn points_and_stages_are_bounded() {
         let pair = [lo("arrive"), lo("receive")];
         begins(
             &one(&pair[..1], &[]),
-            "trails[0].points: 1 of them; 2 to 12 are allowed",
+            "trails[0].points: 1 of them; 2 to 16 are allowed",
         );
         begins(
             &one(&vec![lo("free"); 13], &["a"; 12]),
