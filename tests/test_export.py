@@ -88,7 +88,8 @@ def test_openmetrics_has_each_cell_with_its_interval(tmp_path: Path, capsys: Cap
     assert len(samples) == 3  # mean, low, high
     assert 'cell="platform=a\\"b\\\\c\\nd ' in samples[0]
     assert samples[0].endswith('bound="mean"} 91000000.0 1767225600.000')
-    assert any(line.startswith("vtax_latency_p50_seconds{") and " 5e-06 " in line for line in lines)
+    medians = [line.split()[-2] for line in lines if line.startswith("vtax_latency_p50_seconds{")]
+    assert [float(median) for median in medians] == pytest.approx([5e-6] * 3)
     for name in {line.split("{")[0] for line in lines if "{" in line}:
         assert f"# TYPE {name} gauge" in lines
 

@@ -81,9 +81,14 @@ def test_placements_have_testbeds_of_their_own_and_lengths_share_one(tmp_path: P
             "workload.requests_per_s: 0 is too small; allowed: more than 0",
         ),
         (
-            "flow_control: true",
-            "flow_control: true, uplink: shared",
-            "testbed.uplink: the ends of requests workloads have a link of their own; allowed: dedicated",
+            "kind: requests}\ntestbed: {",
+            "kind: requests, placement: inter-host}\ntestbed: {uplink: shared, ",
+            "testbed.uplink: inter-host ends have a link of their own; allowed: dedicated",
+        ),
+        (
+            "kind: requests}\ntestbed: {",
+            "kind: requests, trace: stages}\ntestbed: {uplink: shared, guests: 5, ",
+            "testbed.guests: more ways than are followed at once; allowed with trace: stages: 1 to 4",
         ),
         ("message_bytes: [1, 65536]", "streams: [1]", "factors.streams: requests workloads have no such key"),
         (
@@ -146,22 +151,27 @@ def durations(times_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
     }
 
 
-def exchanged(failed: int = 0, **work: Any) -> Exchanged:
-    """A whole trial of a second: requests answered in 10 to 1000 µs, of which the slowest failed."""
+def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> Exchanged:
+    """A whole trial of a second: each guest's requests answered in 10 to 1000 µs, of which the slowest failed."""
     workload = Requests.model_validate({"kind": "requests", "duration_s": 1.0, **work})
     cell = Cell(
         key="platform=raw",
         factors={"platform": "raw", "response_bytes": "equal"},
         workload=workload,
-        testbed=TestbedSettings(link_mbps=1000.0, flow_control=True),
+        testbed=TestbedSettings(
+            link_mbps=1000.0,
+            flow_control=True,
+            guests=guests,
+            uplink="shared" if guests > 1 else "dedicated",
+        ),
         platform="raw",
         platform_overrides={},
         plot="platform=raw",
     )
     measured = Exchanged(1, cell, datetime.now(UTC))
     times_ns = 10_000 * np.arange(1, 101 - failed)
-    measured.run = {"start_ns": 0, "end_ns": SECOND_NS, "aborted": False}
-    measured.tally = {
+    measured.runs = [{"start_ns": 0, "end_ns": SECOND_NS, "aborted": False} for _ in range(guests)]
+    tally = {
         "transactions": 100 - failed,
         "failed": failed,
         "strays": 0,
@@ -170,6 +180,7 @@ def exchanged(failed: int = 0, **work: Any) -> Exchanged:
         "latency": durations(times_ns),
         "corrected": durations(2 * times_ns) if workload.loop == "open" else None,
     }
+    measured.tallies = [dict(tally) for _ in range(guests)]
     measured.wall_s = 2.5
     return measured
 
@@ -191,6 +202,17 @@ def test_rows_are_what_the_asking_end_told() -> None:
     assert (histogram["kind"], histogram["corrected"], histogram["lost"]) == ("round-trip", False, 0)
     assert Trial.of(rows).usable
     assert headline(measured) == "response time 0.505 ms in the mean of 100, 0 failed"
+
+
+def test_guests_that_are_asked_at_once_have_a_flow_each() -> None:
+    measured = exchanged(guests=3)
+    rows = record(measured, judge(measured), PLACE, {})
+    assert rows.trial["guests"] == 3
+    assert [(flow["guest"], flow["transactions"]) for flow in rows.flows] == [(0, 100), (1, 100), (2, 100)]
+    assert [row["stream"] for row in rows.latency] == [0, 1, 2]
+    assert headline(measured) == "response time 0.505 ms in the mean of 300, 0 failed"
+    measured.runs[2]["aborted"] = True
+    assert judge(measured).verdict is Verdict.INVALID
 
 
 def test_an_open_loop_counts_from_when_requests_were_due() -> None:
@@ -216,7 +238,7 @@ def test_a_failed_request_is_later_than_every_other() -> None:
 def test_nothing_answered_is_a_result() -> None:
     measured = exchanged(failed=1)
     nothing = {"count": 0, "min_ns": None, "mean_ns": None, "max_ns": None}
-    measured.tally |= {"transactions": 0, "latency": {**nothing, "histogram": encode(np.array([], int))}}
+    measured.tallies[0] |= {"transactions": 0, "latency": {**nothing, "histogram": encode(np.array([], int))}}
     (flow,) = record(measured, judge(measured), PLACE, {}).flows
     assert (flow["loss_ratio"], flow["latency_mean_ns"], flow["latency_deviation_ns"]) == (1.0, None, None)
     assert headline(measured) == "no request was answered, 1 failed (Connection timed out)"
@@ -238,7 +260,7 @@ def test_cpu_time_taken_from_who_asks_counts_against_the_trial() -> None:
 
 def test_what_was_aborted_is_invalid() -> None:
     measured = exchanged()
-    measured.run["aborted"] = True
+    measured.runs[0]["aborted"] = True
     assert judge(measured).reasons == ("the requests were aborted",)
     assert judge(measured).verdict is Verdict.INVALID
 

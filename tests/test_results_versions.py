@@ -102,14 +102,14 @@ def test_what_a_later_version_adds_is_left_out_with_a_note(current: Path) -> Non
         write_part(part, rows.append_column("jitter_ns", pa.nulls(rows.num_rows, pa.float64())))
     for part in (current / "trials").iterdir():
         rows = pq.read_table(part)
-        counts = [json.dumps({**json.loads(text), "stages": 3}) for text in rows["row_counts"].to_pylist()]
+        counts = [json.dumps({**json.loads(text), "waits": 3}) for text in rows["row_counts"].to_pylist()]
         place = rows.schema.get_field_index("row_counts")
         write_part(part, rows.set_column(place, rows.schema.field(place), pa.array(counts)))
     result = Result.open(current)
     assert result.damaged == []
     assert ids(result) == [0, 1, 2, 3]
     (note,) = result.notes
-    assert "written by a later vtax, with flows.jitter_ns, stages" in note
+    assert "written by a later vtax, with flows.jitter_ns, waits" in note
     with pytest.raises(InputError, match=r"flows\.jitter_ns.* resume it with the vtax that wrote it"):
         ResultWriter.resume(current)
     assert "jitter_ns" in pq.read_table(current / "flows" / "block-0000.parquet").column_names

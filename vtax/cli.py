@@ -150,6 +150,40 @@ def run(
 
 
 @app.command()
+def trace(
+    interfaces: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INTERFACE...",
+            help="One: its own stages. Several in a row: the way between them, as in tap0 br0 eth0.",
+        ),
+    ],
+    netns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|PID", help="Namespace of the interfaces; by default vtax's own."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, max=65536, help="Follow one packet in so many.")] = 64,
+    duration: Annotated[
+        float | None, typer.Option(min=0.1, metavar="S", help="End after so many seconds; else at Ctrl-C.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Where packets spend their time on a path that exists, live; changes nothing, leaves nothing attached."""
+    from vtax.terminal import table_console
+    from vtax.trace import Request
+    from vtax.trace import trace as follow
+    from vtax.trace.screen import print_result, screen_on
+    from vtax.trace.tables import document
+
+    with screen_on(sys.stderr, plain=json) as screen:
+        result = follow(Request(interfaces, netns, sample, duration), screen)
+    if json:
+        print_json(document(result), sys.stdout)
+    else:
+        print_result(result, table_console())
+
+
+@app.command()
 def clean() -> None:
     """Remove what a killed run left on this machine, by its ownership record, and name it."""
     from vtax.campaign import clean_host

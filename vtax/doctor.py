@@ -203,12 +203,21 @@ def _asked(bench: Bench, method: str, parameters: dict[str, object]) -> dict[str
 
 
 def _drop_reasons(bench: Bench) -> str:
-    namespace = bench.far.namespace.path.stat().st_ino
+    namespace = bench.far.namespace.inode
     try:
         _asked(bench, "drops.open", {"namespaces": [namespace], "places": 1})
     except AgentError as error:
         raise OSError(f"not available: {str(error).splitlines()[0]}") from error
     return "the kernel says why it drops frames"
+
+
+def _delay_stages(bench: Bench) -> str:
+    try:
+        told = _asked(bench, "stages.probe", {})
+    except AgentError as error:
+        raise OSError(f"not to be traced: {str(error).splitlines()[0]}") from error
+    missing = [f"{hook['hook']}: {hook['missing']}" for hook in told["hooks"] if hook["missing"]]
+    return "; ".join([f"packets are followed by {told['attach']}", *missing])
 
 
 def _native_xdp(bench: Bench) -> str:
@@ -229,6 +238,7 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
     ("bridge port", _bridge, load_module("bridge")),
     ("flow control", _flow_control, "needs Linux 6.16 or later, or scenarios without flow_control"),
     ("native XDP", _native_xdp, "needs Linux 5.10 or later with CONFIG_BPF_SYSCALL"),
+    ("delay stages", _delay_stages, "needs Linux 5.17 or later with CONFIG_DEBUG_INFO_BTF, not locked down"),
     ("drop reasons", _drop_reasons, "needs Linux 5.17 or later with CONFIG_DEBUG_INFO_BTF, not locked down"),
 )
 """Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""

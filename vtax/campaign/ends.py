@@ -7,6 +7,7 @@ from typing import Any
 
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.trails import Way, end_host_ways
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.addressing import StreamAddresses
@@ -163,6 +164,10 @@ class EndsPath(Path):
         """Where bare far ends run, all of them."""
         return self.testbed.settings.cpus["agents"][0]
 
+    def ways(self) -> list[Way]:
+        """The ways that a traced trial follows packets along."""
+        return end_host_ways(self.testbed, self.preset.platform().nic)
+
     def guest_end(self, guest: GuestSpec, address: str) -> End:
         """An end that is a guest itself, at its first NIC."""
         return guest_end(guest, address, own_kernel=self.preset.platform().own_kernel)
@@ -178,6 +183,10 @@ class SharedEndsPath(EndsPath):
     """A path behind one link that all guests share; a server is behind each guest that is a router."""
 
     testbed: SharedTestbed
+
+    def other_end(self, stream: StreamAddresses) -> End:
+        """The stream's guest itself."""
+        return self.guest_end(self.testbed.guests[stream.stream], stream.uut_in_ip)
 
     def make_server(self, stream: StreamAddresses) -> End:
         """The end behind a guest that is a router, with an agent of its own."""

@@ -18,7 +18,7 @@ from vtax.testbed.shared import SharedTestbed
 class EndsKind:
     """A kind that knows nothing beforehand: ends find their own rates. Guests share a link, or two ends are placed."""
 
-    shared_path: ClassVar[type[SharedEndsPath]]
+    shared_path: ClassVar[type[SharedEndsPath]] = SharedEndsPath
     """Of guests behind one link."""
     burst_frames: ClassVar[int | None] = None
     """What the link of two placed ends lets pass at once; None: as much as any host's."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from vtax.campaign.neighbours.base import Beside
+from vtax.campaign.tracing import Traced
 from vtax.scenario import Cell
 
 Twice = tuple[dict[str, Any], dict[str, Any]]
@@ -27,6 +28,8 @@ class Observed:
     """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
     owners: dict[str, dict[int, str]] = field(default_factory=dict)
     """Whose the threads and processes were (Host.owners, Host.heirs)."""
+    traced: Traced | None = None
+    """Where packets spent their time; None where none was followed."""
     surroundings: Twice | None = None
     """What else the UUT's host did (Host.surroundings)."""
     guests: dict[str, Twice] = field(default_factory=dict)

@@ -24,11 +24,13 @@ def time_columns(times: dict[str, Any], distribution: Distribution) -> dict[str,
     }
 
 
-def histogram_row(trial: int, times: dict[str, Any], lost: int, *, corrected: bool = False) -> dict[str, Any]:
-    """The row of `latency`, of the one stream that there is."""
+def histogram_row(
+    trial: int, times: dict[str, Any], lost: int, *, stream: int = 0, corrected: bool = False
+) -> dict[str, Any]:
+    """The row of `latency`: of the one stream that there is, or of one of those that guests have."""
     return {
         "trial_id": trial,
-        "stream": 0,
+        "stream": stream,
         "kind": "round-trip",
         "corrected": corrected,
         "lost": lost,

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Judgement
+from vtax.scenario.workloads import TracedKeys, WorkloadKeys
 
 Role = Literal["victim", "neighbour"]
 
@@ -25,7 +26,16 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "wall_s": measured.wall_s,
         "overhead_s": measured.wall_s - warmup_s - duration_s if complete else None,
         "verdict": str(judgement.verdict),
-        "marks": list(judgement.marks),
+        **traced_columns(cell.workload, judgement),
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
+    }
+
+
+def traced_columns(work: WorkloadKeys, judgement: Judgement) -> dict[str, Any]:
+    """The columns `trace` and `marks`: a traced trial is marked."""
+    traced = isinstance(work, TracedKeys) and work.is_traced
+    return {
+        "trace": work.trace if isinstance(work, TracedKeys) else None,
+        "marks": [*judgement.marks, *(["traced"] if traced else [])],
     }

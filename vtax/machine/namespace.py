@@ -37,11 +37,19 @@ def _check(result: int, what: str) -> None:
 
 
 class Namespace:
-    """One named network namespace; `create` and `remove` are explicit, nothing happens on import or deletion."""
+    """One network namespace; `create` and `remove` are explicit, nothing happens on import or deletion.
 
-    def __init__(self, name: str) -> None:
+    It is found by its name, or by another `path` where somebody else made it, as `/proc/PID/ns/net`.
+    """
+
+    def __init__(self, name: str, path: Path | None = None) -> None:
         self.name = name
-        self.path = NAMED / name
+        self.path = NAMED / name if path is None else path
+
+    @property
+    def inode(self) -> int:
+        """What the kernel tells namespaces apart by; raises OSError where there is none."""
+        return self.path.stat().st_ino
 
     def create(self) -> None:
         """Create the namespace with IPv6 off and its loopback up, so that nothing in it chats."""

@@ -17,6 +17,7 @@ from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.veth import add_veth, remove_veth
+from vtax.stages.hooks import NicKind
 
 HELLO_TIMEOUT_S = 10.0
 
@@ -61,6 +62,7 @@ class Kind:
     """Platform kind `container`."""
 
     port = "bridge"
+    nic: NicKind = "veth"
     own_kernel = False
 
     def check(self, config: Config) -> None:

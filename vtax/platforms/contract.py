@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
+from vtax.stages.hooks import NicKind
 
 
 class PlatformConfig(BaseModel):
@@ -131,6 +132,8 @@ class Platform(Protocol):
 
     port: str
     """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
+    nic: NicKind
+    """What a guest's NIC is on the host, and so which hooks see its frames there: `wire` where it has no other."""
     own_kernel: bool
     """Whether guests have a kernel of their own, and so count CPUs from 0."""
 

@@ -26,6 +26,7 @@ from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
+from vtax.stages.hooks import NicKind
 
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
@@ -112,6 +113,7 @@ class Kind:
     """Platform kind `qemu`."""
 
     port = "bridge"
+    nic: NicKind = "tap"
     own_kernel = True
 
     def check(self, config: Config) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from vtax.machine.agent import Agent, agent_binary, start_agent
 from vtax.machine.remedy import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.stages.hooks import NicKind
 
 PROTOCOLS = {
     "ipv6": Path("/proc/sys/net/ipv6"),
@@ -48,6 +49,7 @@ class Kind:
     """Platform kind `raw`."""
 
     port = "wire"
+    nic: NicKind = "wire"
     own_kernel = False
 
     def check(self, config: Config) -> None:

@@ -31,6 +31,7 @@ from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_
 from vtax.platforms.qemu import DIES_WITH_US
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
+from vtax.stages.hooks import NicKind
 
 PACKAGE = "user-mode-linux"
 BINARY = "usr/bin/linux.uml"
@@ -103,6 +104,7 @@ class Kind:
     """Platform kind `uml`."""
 
     port = "bridge"
+    nic: NicKind = "tap"
     own_kernel = True
 
     def check(self, config: Config) -> None:

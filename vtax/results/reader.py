@@ -29,6 +29,12 @@ CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
 }
 
+BY_TRACE = (
+    "CREATE TEMP VIEW traced AS SELECT * FROM trials WHERE trace = 'stages'",
+    "CREATE TEMP VIEW untraced AS SELECT * FROM trials WHERE trace IS DISTINCT FROM 'stages'",
+)
+"""Following packets takes time: what traced trials carried is not what others carry."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -62,15 +68,18 @@ class Result:
         return cls(directory, campaign, tables, [*mended, *contents.damaged], contents.notes)
 
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection to views of its own: trials, flows, cpu, hops, latency, environment and cells.
+        """Return a connection to views of its own: the tables, `traced`, `untraced` and `cells`.
 
         It reaches nothing else: no files, no network, no extensions, no Python variables, and no way to turn
-        them on. `cells` has a row for each flow of a valid or suspect trial, with the columns of both; where
-        both have a column of the same name, the flow's is prefixed with `flow_`.
+        them on. `traced` has the trials whose packets were followed, `untraced` all others; `cells` has a row for
+        each flow of a valid or suspect one of these, with the columns of both; where both have a column of the same
+        name, the flow's is prefixed with `flow_`.
         """
         connection = duckdb.connect(":memory:", config=CLOSED_WORLD)
         for name, rows in self.tables.items():
             connection.register(name, rows)
+        for view in BY_TRACE:
+            connection.execute(view)
         connection.execute(self._cells())
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET enable_external_access = false")
@@ -101,6 +110,6 @@ class Result:
         flows = f"flows.* EXCLUDE (trial_id, {', '.join(shared)})"
         renamed = ", ".join(f"flows.{name} AS flow_{name}" for name in shared)
         return (  # every name in it is a column of the schema's own
-            f"CREATE TEMP VIEW cells AS SELECT trials.*, {flows}, {renamed} "  # noqa: S608
-            "FROM trials JOIN flows USING (trial_id) WHERE trials.verdict IN ('valid', 'suspect')"
+            f"CREATE TEMP VIEW cells AS SELECT untraced.*, {flows}, {renamed} "  # noqa: S608
+            "FROM untraced JOIN flows USING (trial_id) WHERE untraced.verdict IN ('valid', 'suspect')"
         )

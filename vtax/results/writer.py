@@ -44,6 +44,8 @@ class TrialRecord:
     cpu: list[Row] = field(default_factory=list)
     hops: list[Row] = field(default_factory=list)
     latency: list[Row] = field(default_factory=list)
+    stages: list[Row] = field(default_factory=list)
+    packets: list[Row] = field(default_factory=list)
     environment: list[Row] = field(default_factory=list)
     capture: list[CapturedFrame] = field(default_factory=list)
     searches: list[Row] = field(default_factory=list)
@@ -214,6 +216,8 @@ class ResultWriter:
             "cpu": record.cpu,
             "hops": record.hops,
             "latency": record.latency,
+            "stages": record.stages,
+            "packets": record.packets,
             "environment": record.environment,
             "searches": record.searches,
             "samples": record.samples,

@@ -27,6 +27,7 @@ SHORT_NAMES = {
     "payload_bytes": "workload.payload_bytes",
     "interval_ms": "workload.interval_ms",
     "others": "workload.others",
+    "trace": "workload.trace",
     "hops": "workload.hops",
     "iterations": "workload.iterations",
     "runs": "workload.runs",

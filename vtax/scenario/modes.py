@@ -6,6 +6,7 @@ from vtax.inputs import Document
 from vtax.scenario.grid import Cell, Factor, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.schema import ScenarioFile, Search
+from vtax.scenario.workloads import TracedKeys
 from vtax.scenario.workloads.forwarding import MAX_FPS
 from vtax.units import fps
 
@@ -35,6 +36,10 @@ def check_modes(
     if file.search and file.workload.kind != "forwarding":
         problem = f"a search is for frames; leave it out, or the {file.workload.kind} workload"
         raise document.error(("search",), problem)
+    for cell in cells if file.precision or file.search else ():
+        if isinstance(cell.workload, TracedKeys) and cell.workload.is_traced:
+            problem = "a traced trial tells of no throughput, which this mode goes by; allowed: none"
+            raise refusal(document, factors, Key("workload", "trace"), cell.workload.trace, problem)
     if file.search:
         for cell in cells:
             _check_search(document, file.search, factors, cell)

@@ -8,6 +8,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,8 @@ from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
+from vtax.stages.hooks import NicKind
+from vtax.stages.interfaces import interfaces_of
 from vtax.testbed.counters import interface_counters
 from vtax.testbed.link import LinkEnd
 from vtax.testbed.port import PORTS, Cap, Port
@@ -64,7 +67,7 @@ class Host:
         """Inode numbers of the network namespaces here: the host's own, and those of guests of this kernel, by name."""
         names = {self.name: self.namespace}
         names |= {guest: Namespace(f"{self._record.run}-{guest}") for guest in self._guests}
-        return {name: space.path.stat().st_ino for name, space in names.items() if space.path.exists()}
+        return {name: space.inode for name, space in names.items() if space.path.exists()}
 
     def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
         """Ask an agent or a guest's agent and wait for the answer. Raises AgentError, AgentGone."""
@@ -103,6 +106,15 @@ class Host:
         self._ports[name] = PORTS[kind](at, name, far_macs)
         if cap is not None:
             Cap(**cap).apply(at)
+
+    def way(self, port: str, guest_mac: str, nic: NicKind) -> dict[str, Any]:
+        """What frames of a guest's NIC pass here: {"link", "nic"}, with the fields of vtax.stages.Interface.
+
+        The NIC is None where it is the link's end itself.
+        """
+        here, joint = interfaces_of(self.namespace), self._ports[port]
+        own = None if nic == "wire" else asdict(here[joint.interface_of(guest_mac)].interface(nic))
+        return {"link": asdict(here[joint.end.interface].interface("wire")), "nic": own}
 
     def give_ingress_context(self, interface: str, cpus: str = "host") -> None:
         """Poll a link's end by a kernel thread of its own on the CPUs of a role."""

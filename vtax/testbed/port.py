@@ -22,6 +22,12 @@ NTF_MASTER = ndmsg.flags["master"]
 class Port(Protocol):
     """What a platform may do with a port."""
 
+    end: LinkEnd
+    """What leads to it from outside."""
+
+    def interface_of(self, guest_mac: str) -> str:
+        """The interface in the host's namespace by which a guest's NIC meets the host; KeyError without one."""
+
     def attach(self, interface: str, guest_mac: str) -> None:
         """Join the guest's interface, which is in the host's namespace, to the port."""
 
@@ -34,6 +40,10 @@ class WirePort:
 
     def __init__(self, end: LinkEnd, name: str, far_macs: Sequence[str]) -> None:
         self.end = end
+
+    def interface_of(self, guest_mac: str) -> str:
+        """The link's end."""
+        return self.end.interface
 
     def attach(self, interface: str, guest_mac: str) -> None:
         """The NIC is the link's end already."""
@@ -48,13 +58,19 @@ class BridgePort:
     def __init__(self, end: LinkEnd, name: str, far_macs: Sequence[str]) -> None:
         self.end = end
         self.name = name
+        self._members: dict[str, str] = {}
         quiet = {"br_stp_state": 0, "br_mcast_snooping": 0, "br_forward_delay": 0}
         end.namespace.netlink(lambda ip: ip.link("add", ifname=name, kind="bridge", **quiet))
         end.namespace.bring_up(name)
         self._join(end.interface, far_macs)
 
+    def interface_of(self, guest_mac: str) -> str:
+        """The member that the guest is behind."""
+        return self._members[guest_mac]
+
     def attach(self, interface: str, guest_mac: str) -> None:
         """Make the guest's interface a member of the bridge."""
+        self._members[guest_mac] = interface
         self._join(interface, [guest_mac])
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
 from vtax.views.responses import Responses
 from vtax.views.rounds import Rounds
+from vtax.views.stages import TracedCell
 from vtax.views.tax import EMULATED_LABEL, RAW
 from vtax.views.throughput import Maximum, Throughput
 from vtax.views.verdicts import CellVerdict, VerdictCount
@@ -46,6 +47,7 @@ def caveats(
     streamed: Sequence[Goodput],
     efficiency: Sequence[Efficiency],
     timed: Sequence[Echoes | Responses | Rounds],
+    traced: Sequence[TracedCell],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
     rates = [
@@ -71,6 +73,7 @@ def caveats(
         *_link_full(streamed),
         *_far_end_busy(streamed),
         *_highest_load_carried(found),
+        *_traced(traced),
         *([] if provenance.search else _few_repetitions(rates)),
         *_adaptive(provenance),
         *_wide(reached),
@@ -210,6 +213,21 @@ def _highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
             f"{len(carried)} maxim{'um' if len(carried) == 1 else 'a'} at the highest load offered",
             "The platform carried in full all that was offered, so that it might carry more: marked ≥. Higher "
             "loads would show its limit.",
+        )
+    ]
+
+
+def _traced(traced: Sequence[TracedCell]) -> list[Caveat]:
+    if not traced:
+        return []
+    known = [cell.hook_ns for cell in traced if cell.hook_ns is not None]
+    cost = f", about {max(known):.0f} ns a packet at each hook" if known else ""
+    lost = sum(cell.lost for cell in traced)
+    unseen = f" {lost} packets were lost sight of and are in no stage." if lost else ""
+    return [
+        Caveat(
+            f"Packets were followed in {_cells(len(traced))}",
+            f"That takes time{cost}, which is in the stages; nothing else is told of these trials.{unseen}",
         )
     ]
 

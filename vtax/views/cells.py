@@ -23,7 +23,7 @@ _SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percen
 USABLE = """
 usable AS (
     SELECT trial_id, cell, platform, coalesce(uut_context, 'unknown') AS uut_context, block, marks
-    FROM trials WHERE verdict <> 'invalid'
+    FROM untraced WHERE verdict <> 'invalid'
 )
 """
 

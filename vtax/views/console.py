@@ -24,6 +24,7 @@ from vtax.views.responses_table import (
 )
 from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
+from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL
 
@@ -57,6 +58,9 @@ def print_summary(summary: Summary, console: Console) -> None:
         responses_table(summary),
         response_quantiles_table(summary),
         response_cpu_table(summary),
+        stages_table(summary),
+        packets_table(summary),
+        tracing_table(summary),
         rounds_table(summary),
         run_time_table(summary),
         ladder_table(summary),

@@ -12,6 +12,7 @@ from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes import EchoSetting
 from vtax.views.responses import ResponseSetting
 from vtax.views.rounds import RoundSetting
+from vtax.views.stages import TracedSetting
 from vtax.views.summary import Summary
 
 FORMAT_VERSION = 1
@@ -36,7 +37,9 @@ def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting):
+    if isinstance(
+        value, Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
+    ):
         return {**dataclasses.asdict(value), "further": dict(value.further)}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}

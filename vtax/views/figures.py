@@ -11,6 +11,7 @@ from vtax.views import (
     response_figures,  # noqa: F401 - registers its own
     round_figures,  # noqa: F401 - registers its own
     sharing_figures,  # noqa: F401 - registers its own
+    stage_figures,  # noqa: F401 - registers its own
     tables,
 )
 from vtax.views.cells import Setting, load_label, load_order, load_phrase

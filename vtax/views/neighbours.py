@@ -21,7 +21,7 @@ WITH flow AS (
 SELECT cell, block, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS received_mbps,
        avg(goodput_mbps) AS goodput_mbps, avg(latency_mean_ns) AS latency_mean_ns,
        avg(neighbour_maximum_mbps) AS maximum_mbps
-FROM trials JOIN flow USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL ORDER BY block
+FROM untraced JOIN flow USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL ORDER BY block
 """
 _MEANS = ("offered_mbps", "received_mbps", "goodput_mbps", "latency_mean_ns", "maximum_mbps")
 

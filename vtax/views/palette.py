@@ -30,6 +30,18 @@ _INSTRUMENT = {
     "instrument": "#a3a3a3",
 }
 _OTHER_DOMAIN = "#b5b5b5"
+_STAGES = {
+    "backend": "#0072b2",
+    "wake-up": "#56b4e9",
+    "switch": "#d55e00",
+    "kernel": "#009e73",
+    "driver": "#cc79a7",
+    "guest": "#e69f00",
+    "stack": "#d55e00",
+    "link": "#a3a3a3",
+    "sink": "#b5b5b5",
+}
+"""Of a traced trial's packets; all of them together are grey."""
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon")
 
 
@@ -55,6 +67,16 @@ def styles(platforms: Sequence[Platform]) -> dict[str, Style]:
         )
         for position, platform in enumerate(platforms)
     }
+
+
+def stage_color(stage: str) -> str:
+    """The colour of a stage."""
+    return _STAGES.get(stage, _REFERENCE)
+
+
+def guests_color(guests: int) -> str:
+    """The colour of a number of guests, from one on."""
+    return _HUES[(guests - 1) % len(_HUES)]
 
 
 def domain_color(domain: str) -> str:

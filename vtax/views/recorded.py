@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from vtax.results import Result
 from vtax.results.schema import TRIALS
@@ -31,13 +31,18 @@ class Recorded:
         return self.invalid / self.recorded
 
 
-def recorded_cells(result: Result, *names: str) -> list[Recorded]:
-    """Every cell that has a recorded trial, with those columns of `trials` that all trials of a cell have in common."""
+def recorded_cells(
+    result: Result, *names: str, of: Literal["untraced", "traced"] = "untraced"
+) -> list[Recorded]:
+    """Every cell that has a recorded trial, with those columns of `trials` that all trials of a cell have in common.
+
+    Cells whose packets were followed are apart from all others.
+    """
     further = further_factors(result)
     rows = result.query(
         f"SELECT cell, {any_values(('platform', *names, *further))}, count(*) AS recorded,"  # noqa: S608, all quoted
         " count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
-        " FROM trials GROUP BY cell"
+        f" FROM {of} GROUP BY cell"
     ).to_pylist()
     return [
         Recorded(

@@ -26,6 +26,7 @@ from vtax.views.responses_table import (
 )
 from vtax.views.rounds_table import ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
+from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
 
 OPEN_ROWS = 24
@@ -68,12 +69,14 @@ def render(summary: Summary) -> str:
         streamed=_filled(messages_table(summary)),
         beside=_filled(interference_table(summary), matrix_table(summary), neighbours_table(summary)),
         timed=_filled(responses_table(summary), response_quantiles_table(summary)),
+        traced=_filled(stages_table(summary), packets_table(summary)),
         rounds=_filled(rounds_table(summary), run_time_table(summary), ladder_table(summary)),
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),
             routers_table(summary),
             response_cpu_table(summary),
+            tracing_table(summary),
             message_sockets_table(summary),
             tables.loss_table(summary),
             tables.cpu_table(summary),

@@ -24,11 +24,11 @@ SELECT cell, block, avg(latency_mean_ns) AS mean_ns, avg(latency_deviation_ns) A
        avg(latency_p50_ns) AS p50_ns, avg(latency_p90_ns) AS p90_ns, avg(latency_p99_ns) AS p99_ns,
        avg(loss_ratio) AS failed_ratio, avg(transactions / flows.duration_s) AS per_s,
        avg(retransmissions) AS retransmissions, avg(host.percent) AS host_percent
-FROM trials JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
+FROM untraced JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
 WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL ORDER BY block
 """
 
-_LEVELS = ("transport", "placement", "response_bytes", "requests_per_s", "message_bytes")
+_LEVELS = ("transport", "placement", "response_bytes", "requests_per_s", "guests", "message_bytes")
 MEANS = (
     "mean_ns",
     "within_ns",
@@ -54,6 +54,7 @@ class ResponseSetting:
     response_bytes: int | None
     requests_per_s: float | None
     further: Further = ()
+    guests: int = 1
 
     def __lt__(self, other: ResponseSetting) -> bool:
         """By placement and transport; equal answers and closed loops come last."""
@@ -65,13 +66,15 @@ class ResponseSetting:
         answers = f"{self.response_bytes}-byte answers" if self.response_bytes else "answers of equal length"
         rate = [f"{self.requests_per_s:g} a second"] if self.requests_per_s else []
         levels = [f"{name} = {value}" for name, value in self.further]
-        return ", ".join([f"{self.transport.upper()} {self.placement}", answers, *rate, *levels])
+        guests = [f"{self.guests} guests at once"] if self.guests > 1 else []
+        return ", ".join([f"{self.transport.upper()} {self.placement}", *guests, answers, *rate, *levels])
 
     @property
-    def _rank(self) -> tuple[str, str, float, float, Further]:
+    def _rank(self) -> tuple[str, str, float, float, Further, int]:
         most = float("inf")
         order = {"tcp": "0", "sctp": "1"}.get(self.transport, self.transport)
-        return self.placement, order, self.response_bytes or most, self.requests_per_s or most, self.further
+        rate = self.requests_per_s or most
+        return self.placement, order, self.response_bytes or most, rate, self.further, self.guests
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,7 @@ def _responses(row: Recorded, blocks: Sequence[dict[str, Any]]) -> Responses:
             row.levels["response_bytes"],
             row.levels["requests_per_s"],
             row.further,
+            row.levels["guests"] if row.levels["placement"] == "guest-to-peer" else 1,
         ),
         message_bytes=row.levels["message_bytes"],
         recorded=row.recorded,

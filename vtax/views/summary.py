@@ -32,6 +32,7 @@ from vtax.views.neighbours import (
     published_stress,
     published_traffic,
 )
+from vtax.views.packets import PacketMoment, PublishedMoment, packet_moments, published_moments
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import (
     BULK,
@@ -66,6 +67,15 @@ from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, Sentence, sentences
 from vtax.views.sharing import Sharing, sharing
 from vtax.views.sharing_sentences import sharing_sentences
+from vtax.views.stage_sentences import stage_sentences
+from vtax.views.stages import (
+    PublishedStage,
+    StageDelay,
+    TracedCell,
+    published_stages,
+    read_traced,
+    stage_delays,
+)
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
 from vtax.views.verdicts import (
@@ -75,6 +85,7 @@ from vtax.views.verdicts import (
     guests_verdicts,
     request_verdicts,
     round_verdicts,
+    traced_verdicts,
     verdict_counts,
     verdict_totals,
 )
@@ -107,6 +118,11 @@ class Summary:
     responses: list[Responses]
     added_times: list[AddedTime]
     published_times: list[PublishedTime]
+    traced: list[TracedCell]
+    stages: list[StageDelay]
+    published_stages: list[PublishedStage]
+    packets: list[PacketMoment]
+    published_packets: list[PublishedMoment]
     rounds: list[Rounds]
     published_rounds: list[PublishedRounds]
     runs: list[Runs]
@@ -126,7 +142,7 @@ class Summary:
         """Whether any trial can be shown."""
         timed: list[Echoes | Responses | Rounds] = [*self.echoes, *self.responses, *self.rounds]
         carried = self.throughput or self.sharing.goodput or self.messages
-        return bool(carried or any(row.is_usable for row in timed))
+        return bool(carried or self.stages or any(row.is_usable for row in timed))
 
     @property
     def platforms(self) -> tuple[Platform, ...]:
@@ -147,6 +163,8 @@ def summarise(result: Result) -> Summary:
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
     echoes = read_echoes(result, names) if provenance.kind == ECHO else []
     responses = read_responses(result, names) if provenance.kind == REQUESTS else []
+    traced = read_traced(result, names)
+    stages, packets = stage_delays(result, traced), packet_moments(result, traced)
     found_runs = read_runs(result, names) if provenance.kind == RELAY else []
     rounds = round_statistics(found_runs, platforms)
     scenario = result.campaign.get("scenario") or {}
@@ -170,6 +188,7 @@ def summarise(result: Result) -> Summary:
         *cell_verdicts(cells),
         *guests_verdicts([*bulk_cells, *echoes]),
         *request_verdicts(responses),
+        *traced_verdicts(traced),
         *round_verdicts(rounds),
     ]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
@@ -185,6 +204,10 @@ def summarise(result: Result) -> Summary:
         RELAY: lambda: round_sentences(platforms, rounds),
         FORWARDING: lambda: sentences(found_of_frames),
     }
+    told = answers[provenance.kind]()
+    if stages:
+        untraced = [*responses, *cells]
+        told = [*(told if untraced else ()), *stage_sentences(platforms, stages)]
     return Summary(
         directory=result.directory,
         provenance=provenance,
@@ -208,6 +231,11 @@ def summarise(result: Result) -> Summary:
         published_round_trips=published_round_trips(scenario, echoes),
         responses=responses,
         added_times=added,
+        traced=traced,
+        stages=stages,
+        published_stages=published_stages(scenario, stages),
+        packets=packets,
+        published_packets=published_moments(scenario, packets),
         published_times=published_times(scenario, responses),
         rounds=rounds,
         published_rounds=published_rounds(scenario, rounds),
@@ -219,9 +247,18 @@ def summarise(result: Result) -> Summary:
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
-        sentences=answers[provenance.kind](),
+        sentences=told,
         diagnosis=diagnose(result, provenance),
         caveats=caveats(
-            provenance, throughput, found, verdicts, by_cell, reached, streamed, shared.efficiency, timed
+            provenance,
+            throughput,
+            found,
+            verdicts,
+            by_cell,
+            reached,
+            streamed,
+            shared.efficiency,
+            timed,
+            traced,
         ),
     )

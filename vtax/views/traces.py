@@ -116,6 +116,27 @@ def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantit
     }
 
 
+def curve(
+    label: str,
+    color: str,
+    points: Sequence[tuple[float, float]],
+    texts: Sequence[str],
+    *,
+    dashed: bool = False,
+) -> Trace:
+    """A distribution as steps, with a hover text at each of its points."""
+    return {
+        "name": html.escape(label),
+        "type": "scatter",
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "text": [f"<b>{html.escape(label)}</b><br>{html.escape(text)}" for text in texts],
+        "hovertemplate": "%{text}<extra></extra>",
+        "mode": "lines",
+        "line": {"color": color, "width": 1.8, "shape": "hv", "dash": "dash" if dashed else "solid"},
+    }
+
+
 def stack(label: str, color: str, hatch: str, points: Sequence[Point], quantity: Quantity) -> Trace:
     """A layer of stacked bars; its interval is in the hover text."""
     return {

@@ -11,6 +11,7 @@ from vtax.views.cells import Cell, Setting, load_phrase
 from vtax.views.echoes import Echoes, EchoSetting
 from vtax.views.responses import Responses, ResponseSetting
 from vtax.views.rounds import Rounds, RoundSetting
+from vtax.views.stages import TracedCell, TracedSetting
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -39,7 +40,7 @@ class CellVerdict:
     """
 
     platform: str
-    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting
+    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
     intended_mbps: float | None
     guests: int | None
     message_bytes: int | None
@@ -116,8 +117,13 @@ def round_verdicts(cells: Iterable[Rounds]) -> list[CellVerdict]:
     return [_verdict(cell, hops=cell.setting.hops) for cell in cells]
 
 
+def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
+    """The same of cells whose packets were followed."""
+    return [_verdict(cell, guests=cell.setting.guests) for cell in cells]
+
+
 def _verdict(
-    cell: Cell | BulkCell | Echoes | Responses | Rounds,
+    cell: Cell | BulkCell | Echoes | Responses | Rounds | TracedCell,
     intended_mbps: float | None = None,
     guests: int | None = None,
     message_bytes: int | None = None,

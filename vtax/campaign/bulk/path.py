@@ -11,4 +11,4 @@ class BulkPath(SharedEndsPath):
         """The server, or the guest."""
         if self.testbed.forwards:
             return self.make_server(stream)
-        return self.guest_end(self.testbed.guests[stream.stream], stream.uut_in_ip)
+        return super().other_end(stream)

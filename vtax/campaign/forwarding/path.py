@@ -7,6 +7,7 @@ from vtax.campaign.forwarding.captures import SNAP_BYTES
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.trails import Way, router_ways
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.local import LocalTestbed
@@ -130,6 +131,10 @@ class ForwardingPath(Path):
         return (
             f"not asked beyond {DROPS_METERED_FPS} frames/s" if self._metered else "this kernel does not tell"
         )
+
+    def ways(self) -> list[Way]:
+        """The ways that a traced trial follows frames along."""
+        return router_ways(self.testbed, self.preset.platform().nic)
 
     def close(self) -> None:
         """Take everything down."""

@@ -7,8 +7,9 @@ from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.delay import delay_columns, delay_histograms
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.limits import offered_fps
-from vtax.campaign.forwarding.trial import Measured
-from vtax.campaign.trial_rows import Role
+from vtax.campaign.forwarding.trial import Measured, probe_interval
+from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
+from vtax.campaign.trial_rows import Role, traced_columns
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 from vtax.units import goodput_mbps, mbps
@@ -47,7 +48,7 @@ def record(
         if complete
         else None,
         "verdict": str(judgement.verdict),
-        "marks": list(judgement.marks),
+        **traced_columns(work, judgement),
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
     }
@@ -73,6 +74,8 @@ def record(
             for stream in measured.source["streams"]
             for row in delay_histograms(measured, stream, sunk[stream["stream"]])
         ],
+        stages=[*stage_rows(measured), *_unattributed(measured, flows)],
+        packets=packet_rows(measured),
         environment=surroundings,
         capture=measured.captured,
     )
@@ -129,6 +132,15 @@ def flow_row(
         **{f"gap_{name}_ns": sink["times"]["gap"][f"{name}_ns"] for name in ("p50", "p99", "max")},
         "duration_s": measured.window_s,
     }
+
+
+def _unattributed(measured: Measured, flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What of the one-way delay is in no stage, where every frame's delay is taken and none is the source's."""
+    times = [(flow["latency_count"], flow["latency_mean_ns"]) for flow in flows]
+    if probe_interval(measured.work) > 1 or any(mean is None for _, mean in times):
+        return []
+    mean_ns = sum(count * mean for count, mean in times) / sum(count for count, _ in times)
+    return unattributed_row(measured, mean_ns, lambda _: None)
 
 
 def _order_columns(sent: int, sink: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.guest import called
 from vtax.campaign.observe import begin_window, observe
 from vtax.campaign.observed import Observed, Twice
+from vtax.campaign.tracing import tracing
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Forwarding
@@ -25,6 +26,8 @@ PROBES_PER_S_PACED = 1000
 PROBES_PER_S_FLOOD = 200
 PROBES_PER_S_SHARED_FLOOD = 0.1
 """As good as none: they come on top of a link that is full, and would overfill the uplink behind it."""
+SOURCE_PATIENCE_S = 10
+"""How much longer than its phases a source may take."""
 
 
 @dataclass
@@ -129,11 +132,16 @@ def measure(
 
     Never raises for what agents do: that is in `failure`.
     """
+    work = cell.forwarding
     measured = Measured(trial, cell, datetime.now(UTC), mechanism=mechanism, egress_words=path.egress_words)
 
     def run() -> None:
         path.use_streams(cell.streams)
-        _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
+        with tracing(path.testbed.sink, "sink", work, path.ways, "stamp") as tracer:
+            # Stamps tell the frames of the measurement: the window only has to hold them.
+            tracer.arm(0.0, work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
+            _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
+            measured.traced = tracer.read()
 
     observe(path, measured, guests, run, emulated=emulated)
     measured.failure = measured.failure or _failure_of(measured)
@@ -179,7 +187,9 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     first = testbed.uut.counters(path.uut_cpus)
     sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
     measured.cpu = (first, testbed.uut.counters(path.uut_cpus))
-    measured.source = testbed.source.finish(ticket, timeout_s=work.warmup_s + work.duration_s + 10)
+    measured.source = testbed.source.finish(
+        ticket, timeout_s=work.warmup_s + work.duration_s + SOURCE_PATIENCE_S
+    )
 
     expected = [
         {"stream": stream["stream"], "frames": measured.phase(stream)["frames_sent"]}

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from vtax.campaign.ends import PairEndsPath
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.ends_kind import EndsKind
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
@@ -21,11 +21,11 @@ class Kind(EndsKind):
     burst_frames = BURST_FRAMES
 
     def placement(self, cell: Cell) -> Placement | None:
-        """As the cell says."""
-        return cell.requests.placement
+        """As the cell says; None of guests behind one link."""
+        return None if cell.testbed.is_shared else cell.requests.placement
 
     def measure(
-        self, path: PairEndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
     ) -> Finished:
         """As fast as answers come, or as often as the rate says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

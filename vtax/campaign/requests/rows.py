@@ -1,14 +1,20 @@
 """A trial of requests as rows of the result's tables."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.requests.trial import Exchanged
 from vtax.campaign.round_trip_rows import histogram_row
+from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
+from vtax.campaign.trails import Way
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
+
+HEADERS_BYTES = 80
+"""Of IPv4 with TCP and its timestamps, or SCTP, and a little more."""
 
 
 def record(
@@ -18,7 +24,7 @@ def record(
     work, complete = measured.work, measured.failure is None
     trial = {
         **trial_row(measured, judgement, place),
-        "guests": 2 if work.placement == "intra-host" else 1,
+        "guests": 2 if work.placement == "intra-host" else measured.cell.testbed.guests,
         "transport": work.transport,
         "placement": work.placement,
         "message_bytes": work.message_bytes,
@@ -29,19 +35,14 @@ def record(
     surroundings = [{"trial_id": measured.trial, **environment}]
     if not complete:
         return TrialRecord(trial=trial, environment=surroundings)
-    histograms = {False: measured.tally["latency"], True: measured.tally["corrected"]}
+    numbered = list(enumerate(measured.tallies))
     return TrialRecord(
         trial=trial,
-        flows=[
-            exchange_row(measured.trial, "victim", 0, measured.tally, measured.times, work.duration_s),
-            *measured.beside.flows,
-        ],
+        flows=[*(_flow(measured, guest, tally) for guest, tally in numbered), *measured.beside.flows],
         cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
-        latency=[
-            histogram_row(measured.trial, times, measured.tally["failed"], corrected=corrected)
-            for corrected, times in histograms.items()
-            if times is not None
-        ],
+        latency=[row for guest, tally in numbered for row in _histograms(measured.trial, guest, tally)],
+        stages=[*stage_rows(measured), *_unattributed(measured)],
+        packets=packet_rows(measured),
         environment=surroundings,
     )
 
@@ -50,9 +51,37 @@ def headline(measured: Exchanged) -> str:
     """A trial's last number for whoever watches."""
     if measured.failure is not None:
         return measured.failure.splitlines()[0]
-    tally = measured.tally
-    failed = f"{tally['failed']} failed" + (f" ({tally['last_problem']})" if tally["failed"] else "")
-    mean_ns = measured.times["mean_ns"]
-    if mean_ns is None:
+    tallies = measured.tallies
+    problems = "; ".join(dict.fromkeys(tally["last_problem"] for tally in tallies if tally["failed"]))
+    failed = f"{sum(tally['failed'] for tally in tallies)} failed" + (f" ({problems})" if problems else "")
+    if measured.mean_ns is None:
         return f"no request was answered, {failed}"
-    return f"response time {mean_ns / 1e6:.3f} ms in the mean of {tally['transactions']}, {failed}"
+    answered = sum(tally["transactions"] for tally in tallies)
+    return f"response time {measured.mean_ns / 1e6:.3f} ms in the mean of {answered}, {failed}"
+
+
+def _flow(measured: Exchanged, guest: int, tally: dict[str, Any]) -> dict[str, Any]:
+    """The row of a guest's requests."""
+    times = measured.times(tally)
+    return exchange_row(measured.trial, "victim", guest, tally, times, measured.work.duration_s)
+
+
+def _histograms(trial: int, guest: int, tally: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A guest's times; its number stands for a stream's, of which each guest has one."""
+    for corrected, times in {False: tally["latency"], True: tally["corrected"]}.items():
+        if times is not None:
+            yield histogram_row(trial, times, tally["failed"], stream=guest, corrected=corrected)
+
+
+def _unattributed(measured: Exchanged) -> list[dict[str, Any]]:
+    """What of the response time is in no stage: guests, links, whoever asks. Of requests of one packet each way."""
+    work, most = measured.work, measured.cell.testbed.mtu - HEADERS_BYTES
+    if measured.mean_ns is None or max(work.message_bytes, work.answer_bytes) > most:
+        return []
+    return unattributed_row(measured, measured.mean_ns, _leg)
+
+
+def _leg(way: Way) -> tuple[str, str]:
+    """A response time has each host's two directions once, or the two ways between guests of one host."""
+    trail = way.trail
+    return way.host, trail.name if trail.direction == "through" else trail.direction

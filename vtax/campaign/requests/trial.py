@@ -1,4 +1,4 @@
-"""One trial of requests: listen, ask through warm-up and window, collect."""
+"""One trial of requests: listen, ask through warm-up and window, collect; of several guests, all at once."""
 
 import time
 from collections.abc import Collection
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from vtax.campaign.ends import PairEndsPath
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
+from vtax.campaign.tracing import tracing
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.scenario import Cell, Requests
 
@@ -18,10 +19,10 @@ from vtax.scenario import Cell, Requests
 class Exchanged(Observed):
     """Everything one trial brought home."""
 
-    run: dict[str, Any] = field(default_factory=dict)
-    """`requester.go`"""
-    tally: dict[str, Any] = field(default_factory=dict)
-    """`requester.collect`"""
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    """`requester.go`, by the guest's number."""
+    tallies: list[dict[str, Any]] = field(default_factory=list)
+    """`requester.collect`, likewise."""
     far_cpus: Collection[int] = ()
     """Where who asks runs, if on CPUs of its own."""
 
@@ -30,16 +31,23 @@ class Exchanged(Observed):
         """What was asked of it."""
         return self.cell.requests
 
-    @property
-    def times(self) -> dict[str, Any]:
+    def times(self, tally: dict[str, Any]) -> dict[str, Any]:
         """Response times: from when each request was due in an open loop, else from when it was sent."""
-        which = "corrected" if self.work.loop == "open" else "latency"
-        told: dict[str, Any] = self.tally[which]
+        told: dict[str, Any] = tally["corrected" if self.work.loop == "open" else "latency"]
         return told
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Of all requests that were answered."""
+        times = [self.times(tally) for tally in self.tallies]
+        count = sum(each["count"] for each in times)
+        return (
+            sum(each["count"] * each["mean_ns"] for each in times if each["count"]) / count if count else None
+        )
 
 
 def measure(
-    path: PairEndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: EndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
 ) -> Exchanged:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Exchanged(trial, cell, datetime.now(UTC))
@@ -49,20 +57,24 @@ def measure(
     return measured
 
 
-def _run(path: PairEndsPath, measured: Exchanged, emulated: bool) -> None:
-    work = measured.work
-    ((asker, answerer),) = path.ends
+def _run(path: EndsPath, measured: Exchanged, emulated: bool) -> None:
+    work, source = measured.work, path.testbed.source
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
     measured.far_cpus = path.far_cpus
-    exchange = Exchange(asker, answerer, work, measured.trial, timeout_ms)
+    exchanges = [Exchange(asker, answerer, work, measured.trial, timeout_ms) for asker, answerer in path.ends]
     try:
-        exchange.open()
-        begin = time.monotonic()
-        begin_window(path, work, begin)
-        asked = exchange.go()
-        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-        measured.run = asked()
-        measured.tally = exchange.collect()
-        measured.sampled = path.cpu_meter.read()
+        with tracing(source, path.meter, work, path.ways, "headers") as tracer:
+            for exchange in exchanges:
+                exchange.open()
+            begin = time.monotonic()
+            tracer.arm(work.warmup_s, work.duration_s)
+            begin_window(path, work, begin)
+            asked = [exchange.go() for exchange in exchanges]
+            measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
+            measured.runs = [finish() for finish in asked]
+            measured.tallies = [exchange.collect() for exchange in exchanges]
+            measured.traced = tracer.read()
+            measured.sampled = path.cpu_meter.read()
     finally:
-        exchange.close()
+        for exchange in exchanges:
+            exchange.close()

@@ -14,6 +14,7 @@ import pyarrow as pa
 from vtax.results.schema.flows import FLOWS, HOPS, LATENCY, SERIES
 from vtax.results.schema.hosts import CPU, ENVIRONMENT
 from vtax.results.schema.samples import SAMPLES
+from vtax.results.schema.stages import PACKETS, STAGES
 from vtax.results.schema.table import Table
 from vtax.results.schema.trials import SEARCHES, TRIALS
 
@@ -22,7 +23,20 @@ __all__ = ["BLOCK_TABLES", "FLOWS", "FORMAT_VERSION", "TABLES", "TRIALS", "TRIAL
 FORMAT_VERSION: Final = 1
 
 TABLES: Final = {
-    table.name: table for table in (TRIALS, FLOWS, SERIES, CPU, HOPS, LATENCY, SAMPLES, ENVIRONMENT, SEARCHES)
+    table.name: table
+    for table in (
+        TRIALS,
+        FLOWS,
+        SERIES,
+        CPU,
+        HOPS,
+        LATENCY,
+        SAMPLES,
+        STAGES,
+        PACKETS,
+        ENVIRONMENT,
+        SEARCHES,
+    )
 }
 
 TRIAL_TABLES: Final = frozenset({SAMPLES.name})

@@ -62,6 +62,13 @@ TRIALS: Final = Table(
         Column("load", STRING, "", "of relays, what is timed: network, nothing, output or lines"),
         Column("connection", STRING, "", "of relays, how messages are carried: fresh or persistent"),
         Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
+        Column(
+            "trace",
+            STRING,
+            "",
+            "stages where packets were followed, which takes time: such a trial is in no view but that of stages; "
+            "else none",
+        ),
         Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
         Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
         Column(
@@ -108,7 +115,8 @@ TRIALS: Final = Table(
             "marks",
             STRINGS,
             "",
-            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams far-end-busy",
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams "
+            "far-end-busy; traced where packets were followed",
         ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
         Column("started_at", INSTANT, "UTC", "start of the trial"),

@@ -6,6 +6,7 @@ from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
 from vtax.scenario.workloads.relay import Relay
 from vtax.scenario.workloads.requests import Requests
+from vtax.scenario.workloads.traced import TracedKeys
 
 __all__ = [
     "KINDS",
@@ -16,6 +17,7 @@ __all__ = [
     "Relay",
     "Requests",
     "TimedKeys",
+    "TracedKeys",
     "Workload",
     "WorkloadKeys",
 ]

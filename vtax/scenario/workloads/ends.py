@@ -39,3 +39,4 @@ class EndsKeys(TimedKeys):
         """What the transport does not take."""
         if self.no_delay and self.transport == "udp":
             yield Refusal("workload", "no_delay", self.no_delay, "udp never waits; allowed: false")
+        yield from super().refusals(testbed)

@@ -10,7 +10,8 @@ from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, TimedKeys
+from vtax.scenario.workloads.base import Refusal
+from vtax.scenario.workloads.traced import MOST_WAYS, TracedKeys
 from vtax.units import fps
 
 FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
@@ -42,7 +43,7 @@ def _frame_bytes(value: Any) -> int | str:
     return frame_bytes
 
 
-class Forwarding(TimedKeys):
+class Forwarding(TracedKeys):
     """Frames that the platform forwards."""
 
     kind: Literal["forwarding"] = key("what the platform does with the packets", "forwarding")
@@ -106,7 +107,7 @@ class Forwarding(TimedKeys):
         return None if self.intended_mbps is None else fps(self.intended_mbps, self.lengths.mean)
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
-        """Frames that the links do not carry, rates beyond all sources, trains that cannot be."""
+        """Frames that the links do not carry, rates beyond all sources, trains and traces that cannot be."""
         mtu, lengths = testbed.mtu, self.lengths
         least, beyond = self.encapsulation.least_frame_bytes, self.encapsulation.beyond_mtu_bytes
         if (load := self.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
@@ -137,3 +138,7 @@ class Forwarding(TimedKeys):
                 "guests behind a shared uplink have a stream each; allowed: 1, with as many testbed.guests"
             )
             yield Refusal("workload", "streams", self.streams, problem)
+        if self.is_traced and not testbed.is_shared and self.streams > MOST_WAYS:
+            problem = f"more ways than are followed at once; allowed with trace: stages: 1 to {MOST_WAYS}"
+            yield Refusal("workload", "streams", self.streams, problem)
+        yield from super().refusals(testbed)

@@ -7,14 +7,15 @@ from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
 from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.scenario.workloads.traced import TracedKeys
 
 GREATEST_DATAGRAM_BYTES = 65507
 """What one UDP datagram carries."""
 EQUAL = "equal"
 
 
-class Requests(EndsKeys):
-    """Response times over message size, between hosts and inside one (oljira2016, III.B)."""
+class Requests(EndsKeys, TracedKeys):
+    """Response times over message size, between hosts and inside one (oljira2016, III.B); of several guests at once."""
 
     kind: Literal["requests"] = key("one end asks, the other answers; response times are taken", "requests")
     transport: Transport = key(
@@ -69,9 +70,9 @@ class Requests(EndsKeys):
         return {} if self.transport == "udp" else {"no_delay": self.no_delay}
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
-        """Links that others share, and messages that their transport cannot take."""
-        if testbed.is_shared:
-            problem = "the ends of requests workloads have a link of their own; allowed: dedicated"
+        """Links of another testbed, messages that their transport cannot take, more ways than can be followed."""
+        if testbed.is_shared and self.placement != "guest-to-peer":
+            problem = f"{self.placement} ends have a link of their own; allowed: dedicated"
             yield Refusal("testbed", "uplink", testbed.uplink, problem)
         for name, length in (("message_bytes", self.message_bytes), ("response_bytes", self.answer_bytes)):
             if self.transport == "udp" and length > GREATEST_DATAGRAM_BYTES:

@@ -47,7 +47,7 @@ LEVELS = (
 
 _ATTEMPTS = """
 SELECT trial_id, cell, block, verdict, coalesce(uut_context, 'unknown') AS uut_context, marks, reasons
-FROM trials ORDER BY trial_id
+FROM untraced ORDER BY trial_id
 """
 
 _FLOWS = """

@@ -1,0 +1,214 @@
+"""Traced trials as the views show them: stages, packets and guests, beside what the paper prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.handmade import make
+from tests.synthetic import encode
+from vtax.results import Result, TrialRecord
+from vtax.views import as_json, write_report
+from vtax.views.figures import draw_figures
+from vtax.views.layout import text_of
+from vtax.views.responses_table import responses_table
+from vtax.views.stage_tables import packets_table, stages_table, tracing_table
+from vtax.views.summary import summarise
+
+PAPER = {"source": {"paper": "oljira2016", "section": "III.C"}}
+STAGES = ("driver", "switch", "backend")
+
+
+@dataclass(frozen=True)
+class MadeTrace:
+    """One trial of one cell, whose packets to a guest took `switch_us` in the switch, and 1 µs and 4 µs beside it."""
+
+    block: int
+    switch_us: float
+    platform: str = "container"
+    guests: int = 1
+    trace: str = "stages"
+    emulated: bool = False
+    verdict: str = "valid"
+    further: tuple[tuple[str, str], ...] = ()
+
+    def record(self, trial_id: int) -> TrialRecord:
+        trial = {
+            "trial_id": trial_id,
+            "cell": f"platform={self.platform} guests={self.guests} trace={self.trace}",
+            "block": self.block,
+            "platform": self.platform,
+            "guests": self.guests,
+            "transport": "tcp",
+            "placement": "guest-to-peer",
+            "message_bytes": 64,
+            "trace": self.trace,
+            "emulated": self.emulated,
+            "verdict": self.verdict,
+            "marks": ["traced"] if self.trace == "stages" else [],
+            "reasons": [],
+            "started_at": datetime(2025, 1, 1, tzinfo=UTC),
+        }
+        flow = {
+            "role": "victim",
+            "guest": 0,
+            "transactions": 90,
+            "latency_mean_ns": 50_000.0,
+            "duration_s": 1.0,
+        }
+        if self.trace == "none":
+            return TrialRecord(trial, [flow])
+        rows = [row for guest in range(self.guests) for row in self.stages(guest)]
+        unattributed = {"direction": "through", "stage": "unattributed", "count": 100, "mean_ns": 9000.0}
+        return TrialRecord(trial, [flow], stages=[*rows, unattributed], packets=self.packets())
+
+    def stages(self, guest: int) -> list[dict[str, Any]]:
+        means_us = (1.0, self.switch_us, 4.0, 5.0 + self.switch_us)
+        return [
+            {
+                "host": "uut",
+                "guest": guest,
+                "way": f"uut guest{guest} rx",
+                "direction": "rx",
+                "stage": stage,
+                "position": None if stage == "total" else place,
+                "count": 100,
+                "mean_ns": 1000 * mean_us,
+                "histogram": encode(np.linspace(0.5, 1.5, 100) * 1000 * mean_us),
+                "strayed": 3,
+                "lost_events": 1,
+                "hook_ns": 80.0,
+            }
+            for place, (stage, mean_us) in enumerate(zip((*STAGES, "total"), means_us, strict=True))
+        ]
+
+    def packets(self) -> list[dict[str, Any]]:
+        """Three packets, of which the second is as long on its way as it says."""
+        return [
+            {
+                "packet": packet,
+                "host": "uut",
+                "guest": 0,
+                "way": "uut guest0 rx",
+                "position": position,
+                "stage": stage,
+                "function": hook,
+                "interface": "in0",
+                "at_ns": 1_000_000 * packet + at_ns * (1 + packet),
+            }
+            for packet in range(3)
+            for position, (hook, stage, at_ns) in enumerate(
+                (("arrive", None, 0), ("receive", "rx driver", 500), ("queue", "rx switch", 2000))
+            )
+        ]
+
+
+def traces(directory: Path, trials: Sequence[MadeTrace], **scenario: Any) -> Result:
+    figures = ["stage-distributions", "stages-by-guests"]
+    return make(
+        directory, trials, scenario={"workload": {"kind": "requests"}, "figures": figures, **scenario}
+    )
+
+
+def rows_of(table: Any) -> list[list[str]]:
+    return [[text_of(cell) for cell in row] for section in table.sections for row in section.rows]
+
+
+def test_stages_of_a_way_add_up_and_are_shown_in_its_order(tmp_path: Path) -> None:
+    summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 20)]))
+    assert [row[0] for row in rows_of(stages_table(summary))] == [
+        "rx driver",
+        "rx switch",
+        "rx backend",
+        "rx total",
+        "through unattributed",
+    ]
+    *stages, total, unattributed = summary.stages
+    assert sum(row.mean_ns.value for row in stages) == total.mean_ns.value == 20_000
+    assert (total.mean_ns.n, total.packets) == (2, 200)
+    assert (unattributed.mean_ns.value, unattributed.p50_ns, unattributed.curve) == (9000, None, ())
+    assert stages[0].p50_ns is not None
+    assert stages[0].p50_ns.value == pytest.approx(1000, rel=0.02)
+    assert stages[0].curve[-1][1] == 1.0
+    assert stages[0].beyond(1000.0) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_traced_trial_feeds_no_view_of_throughput_or_response_time(tmp_path: Path) -> None:
+    both = [MadeTrace(block, 10, trace=trace) for block in range(2) for trace in ("none", "stages")]
+    result = traces(tmp_path / "r", both)
+    (row,) = summarise(result).responses
+    assert (row.recorded, row.mean_ns is not None) == (2, True)
+    assert result.query("SELECT DISTINCT trace FROM cells").to_pylist() == [{"trace": "none"}]
+    only = summarise(traces(tmp_path / "only", [MadeTrace(0, 10)]))
+    assert only.responses == only.throughput == only.added_times == []
+    assert rows_of(responses_table(only)) == []
+    assert only.has_usable
+
+
+def test_a_packet_that_is_typical_stands_beside_the_papers(tmp_path: Path) -> None:
+    summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10)], **PAPER))
+    table = packets_table(summary)
+    assert rows_of(table)[:3] == [
+        ["arrive", "in0", "0.00", "", ""],
+        ["receive", "in0", "1.00", "1.00", "rx driver"],
+        ["queue", "in0", "4.00", "3.00", "rx switch"],
+    ]
+    titles = [section.title for section in table.sections]
+    assert titles[1:] == [
+        "published: VMware ESXi 6.0, tx (Table I)",
+        "published: VMware ESXi 6.0, rx (Table I)",
+    ]
+    printed = {row.function: row for row in summary.published_packets if row.direction == "tx"}
+    assert (printed["PktFree"].since_ns, printed["PktFree"].took_ns) == (560_000, 520_000)
+    # The stages of Table II leave a gap on the way to a guest.
+    assert [row.function for row in summary.published_packets if row.stage == "unattributed"] == ["VnicRx"]
+
+
+def test_what_following_took_is_told(tmp_path: Path) -> None:
+    summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 10, verdict="invalid")]))
+    assert rows_of(tracing_table(summary)) == [["container", "100", "3", "1", "80", "2", "50%"]]
+    (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
+    assert "about 80 ns a packet at each hook" in caveat.text
+    assert "1 packets were lost sight of" in caveat.text
+
+
+def test_figures_have_a_line_a_stage_and_a_line_a_number_of_guests(tmp_path: Path) -> None:
+    trials = [MadeTrace(block, 10 * guests, guests=guests) for block in range(2) for guests in (1, 2, 4)]
+    drawn = {figure.name: figure for figure in draw_figures(summarise(traces(tmp_path / "r", trials)))}
+    distributions = drawn["stage-distributions"]
+    assert [len(panel.plot.data) for panel in distributions.panels] == [4, 4, 4]
+    assert [key.label for key in distributions.keys] == [*STAGES, "total"]
+    by_guests = drawn["stages-by-guests"]
+    assert [panel.title for panel in by_guests.panels] == [
+        "container, host under test, rx switch",
+        "container, host under test, rx total",
+    ]
+    switch = by_guests.panels[0].plot
+    assert [line.name for line in switch.data] == ["1 guest", "2 guests", "4 guests"]
+    assert all(line.y[-1] == 0.0 for line in switch.data)
+    assert switch.layout.xaxis.type == "log"
+
+
+def test_a_sentence_says_where_most_of_the_time_is_spent(tmp_path: Path) -> None:
+    trials = [MadeTrace(block, 15, platform) for block in range(2) for platform in ("container", "uml")]
+    summary = summarise(traces(tmp_path / "r", trials))
+    told = {sentence.platform: sentence.text for sentence in summary.sentences}
+    assert told["container"].startswith(
+        "has packets to a guest for 20.0 µs (95% interval 20.0 to 20.0, n = 2), "
+    )
+    assert "75% of it in the stage switch" in told["container"]
+
+
+def test_every_view_shows_stages(tmp_path: Path) -> None:
+    summary = summarise(traces(tmp_path / "r", [MadeTrace(block, 10) for block in range(2)], **PAPER))
+    assert as_json(summary)["stages"][0]["mean_ns"]["value"] == 1000
+    page = write_report(summary).read_text()
+    for title in ("Delay by stage", "One packet on its way", "Delay by number of guests", "Packets followed"):
+        assert title in page
+    assert "Number(text=" not in page
+    assert "more than 200 µs for over 70% of the packets" in page
+    assert "nothing to show" not in page

@@ -1,0 +1,121 @@
+"""What a traced trial found out as rows of the tables `stages` and `packets`."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from vtax.campaign.observed import Observed
+from vtax.campaign.tracing import Traced
+from vtax.campaign.trails import Way
+from vtax.stages import Event, StageTimes
+
+Row = dict[str, Any]
+
+TOTAL, UNATTRIBUTED = "total", "unattributed"
+TIMES = ("count", "min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "histogram")
+QUANTILES = {"p50_ns": 20, "p90_ns": 100, "p99_ns": 1000}
+"""With how many packets each is told at least: 10 / (1 - q)."""
+
+
+def stage_rows(measured: Observed) -> list[Row]:
+    """A row for each stage of each way, and one for all of it; none of a trial that is not traced."""
+    traced = measured.traced
+    if traced is None:
+        return []
+    of_trial = {
+        "trial_id": measured.trial,
+        "strayed": traced.reading.unattributed,
+        "lost_events": traced.reading.lost,
+        "hook_ns": _hook_ns(traced),
+    }
+    rows = []
+    for way, reading in zip(traced.ways, traced.reading.trails, strict=True):
+        whose = {**of_trial, "host": way.host, "guest": way.guest, "way": way.trail.name}
+        rows += [
+            {
+                **whose,
+                "direction": stage.direction,
+                "stage": stage.name,
+                "position": position,
+                **_times(times),
+            }
+            for position, (stage, times) in enumerate(zip(way.trail.stages, reading.stages, strict=True))
+        ]
+        rows.append({**whose, "direction": way.trail.direction, "stage": TOTAL, **_times(reading.total)})
+    return rows
+
+
+def unattributed_row(measured: Observed, mean_ns: float, leg_of: Callable[[Way], object]) -> list[Row]:
+    """What of a mean delay of the trial no stage has; none where a way had no packet.
+
+    Ways of the same leg are of packets that go side by side, of which the mean counts once.
+    """
+    traced = measured.traced
+    if traced is None or not all(reading.total.count for reading in traced.reading.trails):
+        return []
+    legs: dict[object, list[StageTimes]] = defaultdict(list)
+    for way, reading in zip(traced.ways, traced.reading.trails, strict=True):
+        legs[leg_of(way)].append(reading.total)
+    in_stages = sum(_mean(totals) for totals in legs.values())
+    row = {
+        "trial_id": measured.trial,
+        "direction": "through",
+        "stage": UNATTRIBUTED,
+        "count": sum(reading.total.count for reading in traced.reading.trails),
+        "mean_ns": mean_ns - in_stages,
+    }
+    return [row]
+
+
+def packet_rows(measured: Observed) -> list[Row]:
+    """A row for each moment of each packet that was kept, in the order in which packets came."""
+    traced = measured.traced
+    if traced is None:
+        return []
+    ways = {way.trail.name: way for way in traced.ways}
+    numbers = _numbers(traced.events)
+    return [
+        {"trial_id": measured.trial, "packet": numbers[event.identity], **moment}
+        for event in traced.events
+        for moment in _moments(event, ways[event.trail.name])
+    ]
+
+
+def _moments(event: Event, way: Way) -> Iterator[Row]:
+    trail = way.trail
+    stages = [None, *(stage.label for stage in trail.stages)]
+    for position, (point, stage, at_ns) in enumerate(zip(trail.points, stages, event.at_ns, strict=True)):
+        yield {
+            "host": way.host,
+            "guest": way.guest,
+            "way": trail.name,
+            "position": position,
+            "stage": stage,
+            "function": point.hook,
+            "interface": point.place.name,
+            "at_ns": at_ns,
+        }
+
+
+def _numbers(events: Iterable[Event]) -> dict[str, int]:
+    """Packets by when they were seen first: one has the same identity wherever it is."""
+    firsts: dict[str, int] = {}
+    for event in events:
+        firsts[event.identity] = min(event.at_ns[0], firsts.get(event.identity, event.at_ns[0]))
+    return {identity: number for number, identity in enumerate(sorted(firsts, key=lambda each: firsts[each]))}
+
+
+def _times(times: StageTimes) -> Row:
+    told = {name: getattr(times, name) for name in TIMES}
+    return told | {name: None for name, least in QUANTILES.items() if times.count < least}
+
+
+def _mean(totals: Sequence[StageTimes]) -> float:
+    return sum(total.sum_ns for total in totals) / sum(total.count for total in totals)
+
+
+def _hook_ns(traced: Traced) -> float | None:
+    """The mean over all runs of all hooks."""
+    timed = [(hits, ns) for hits, ns in traced.reading.hooks.values() if ns is not None]
+    runs = sum(hits for hits, _ in timed)
+    return sum(hits * ns for hits, ns in timed) / runs if runs else None

@@ -1,0 +1,61 @@
+"""A traced trial: packets are followed past the hosts in its window, by an agent of the kernel that they all share."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from vtax.campaign.trails import Way
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.scenario.workloads import TracedKeys
+from vtax.stages import Event, Reading, StageMeter
+from vtax.stages.meter import Follow
+from vtax.testbed.host import Host
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What a traced trial found out."""
+
+    ways: Sequence[Way]
+    reading: Reading
+    events: Sequence[Event]
+
+
+class Tracer:
+    """Follows the packets of one trial; of a trial that is not traced, nothing."""
+
+    def __init__(self, meter: StageMeter | None = None, ways: Sequence[Way] = ()) -> None:
+        self._meter, self._ways = meter, ways
+
+    def arm(self, delay_s: float, duration_s: float) -> None:
+        """Follow what begins its way in a window that begins so much later."""
+        if self._meter is not None:
+            self._meter.arm(delay_s, duration_s)
+
+    def read(self) -> Traced | None:
+        """What was followed; None where nothing is."""
+        if self._meter is None:
+            return None
+        return Traced(self._ways, self._meter.read(), self._meter.events())
+
+
+@contextlib.contextmanager
+def tracing(
+    host: Host, agent: str, work: TracedKeys, find_ways: Callable[[], Sequence[Way]], follow: Follow
+) -> Iterator[Tracer]:
+    """Have an agent follow packets along the ways there are, where the trial is to be traced.
+
+    Raises AgentError, AgentGone.
+    """
+    if not work.is_traced:
+        yield Tracer()
+        return
+    ways = find_ways()
+    meter = StageMeter(lambda method, params: host.call(agent, method, params))
+    trails = [way.trail for way in ways]
+    meter.open(trails, every=work.trace_every, follow=follow, packets=work.trace_packets)
+    try:
+        yield Tracer(meter, ways)
+    finally:
+        with contextlib.suppress(AgentError, AgentGone):  # gone with its agent
+            meter.close()

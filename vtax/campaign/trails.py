@@ -1,0 +1,102 @@
+"""The ways of a testbed's packets past its hosts, as trails of hooks: what a traced trial follows packets along."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vtax.stages import Arrives, Gap, Interface, Leaves, NicKind, Part, Trail, trail
+from vtax.stages.hooks import GUEST, STACK, SWITCH
+from vtax.testbed.guest import GuestSpec
+from vtax.testbed.local import LocalTestbed
+from vtax.testbed.pair import PairTestbed
+from vtax.testbed.shared import SharedTestbed
+
+
+@dataclass(frozen=True)
+class Way:
+    """A trail with whose packets it is of: `guest` is None where the host has none."""
+
+    host: str
+    guest: int | None
+    trail: Trail
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What frames of a NIC pass on its host: the link's end, and the guest's own interface where it has one."""
+
+    link: Interface
+    nic: Interface | None
+
+    @classmethod
+    def of(cls, guest: GuestSpec, number: int, kind: NicKind) -> "Passage":
+        """That of a guest's NIC, on a host that stands."""
+        nic = guest.nics[number]
+        told = guest.host.way(nic["port"], nic["mac"], kind)
+        own = told["nic"]
+        return cls(Interface.from_json(told["link"]), None if own is None else Interface.from_json(own))
+
+
+def end_host_ways(testbed: SharedTestbed | PairTestbed, kind: NicKind) -> list[Way]:
+    """To guests and from them, on each guest's host; from each to the other where two have no link between them.
+
+    `kind` is what the platform's NICs are. Guests of a platform that has none are their host.
+    """
+    if isinstance(testbed, PairTestbed) and testbed.placement == "intra-host":
+        return list(_inside(testbed, kind))
+    guests = testbed.guests[:1] if kind == "wire" and isinstance(testbed, SharedTestbed) else testbed.guests
+    return [way for number, guest in enumerate(guests) for way in _ends(guest, number, kind)]
+
+
+def router_ways(testbed: LocalTestbed, kind: NicKind) -> list[Way]:
+    """From each stream's source into a host, through a guest and out to the sink; a guest's NICs are in pairs."""
+    shared = isinstance(testbed, SharedTestbed)
+    guests = testbed.guests[:1] if kind == "wire" and shared else testbed.guests
+    return [
+        way
+        for number, guest in enumerate(guests)
+        for way in _through(guest, number, kind, into_sink=not shared)
+    ]
+
+
+def _ends(guest: GuestSpec, number: int, kind: NicKind) -> Iterator[Way]:
+    passage, host = Passage.of(guest, 0, kind), guest.host.name
+    whose = f"{host} {guest.name}"
+    link, nic = passage.link, passage.nic
+    if nic is None:
+        yield Way(host, None, trail(f"{whose} rx", "rx", [Arrives(link, "rx")]))
+        yield Way(host, None, trail(f"{whose} tx", "tx", [Leaves(link, "tx")]))
+        return
+    to: list[Part] = [Arrives(link, "rx"), Gap(SWITCH, "rx"), Leaves(nic, "rx")]
+    out: list[Part] = [Arrives(nic, "tx"), Gap(SWITCH, "tx"), Leaves(link, "tx")]
+    yield Way(host, number, trail(f"{whose} rx", "rx", to))
+    yield Way(host, number, trail(f"{whose} tx", "tx", out))
+
+
+def _inside(testbed: PairTestbed, kind: NicKind) -> Iterator[Way]:
+    nics = [Passage.of(guest, 0, kind).nic for guest in testbed.guests]
+    for number, other in ((0, 1), (1, 0)):
+        own, far = nics[number], nics[other]
+        assert own is not None and far is not None  # noqa: S101 - a bare host has no two guests
+        parts: list[Part] = [Arrives(own, "tx"), Gap(SWITCH, "tx"), Leaves(far, "rx")]
+        names = [testbed.guests[each].name for each in (number, other)]
+        yield Way(testbed.uut.name, number, trail(" to ".join(names), "through", parts))
+
+
+def _through(guest: GuestSpec, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[Way]:
+    for stream in range(len(guest.nics) // 2):
+        to, out = (Passage.of(guest, 2 * stream + side, kind) for side in (0, 1))
+        parts = [Arrives(to.link, "rx", from_far=True), *_inner(to, out), Leaves(out.link, "tx", into_sink)]
+        whose = None if to.nic is None else number
+        yield Way(guest.host.name, whose, trail(f"{guest.name} stream {stream}", "through", parts))
+
+
+def _inner(to: Passage, out: Passage) -> Sequence[Part]:
+    if to.nic is None or out.nic is None:
+        return [Gap(STACK, "through")]
+    return [
+        Gap(SWITCH, "rx"),
+        Leaves(to.nic, "rx"),
+        Gap(GUEST, "through"),
+        Arrives(out.nic, "tx"),
+        Gap(SWITCH, "tx"),
+    ]

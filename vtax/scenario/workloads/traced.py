@@ -1,0 +1,47 @@
+"""Keys of the kinds whose trials can be traced: where on the hosts their packets spend their time."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from vtax.scenario.fields import key
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads.base import Refusal, TimedKeys
+
+MOST_WAYS = 4
+"""Ways that lead to one place and are still told apart: guests on a link, streams of a guest."""
+
+
+class TracedKeys(TimedKeys):
+    """What a trial's packets are followed by. Tracing costs time, so that a traced trial tells of stages alone."""
+
+    trace: Literal["none", "stages"] = key(
+        "whether packets are followed through the hosts; a traced trial is in no view of throughput or response time",
+        "none, stages",
+        default="none",
+    )
+    trace_every: int = key(
+        "of so many packets one is followed, chosen by what identifies it",
+        "1 to 65536",
+        default=64,
+        ge=1,
+        le=65536,
+    )
+    trace_packets: int = key(
+        "followed packets of a trial whose moments are kept one by one",
+        "0 to 1024",
+        default=32,
+        ge=0,
+        le=1024,
+    )
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether its packets are followed."""
+        return self.trace == "stages"
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """More guests than can be followed at once."""
+        if self.is_traced and testbed.guests > MOST_WAYS:
+            problem = f"more ways than are followed at once; allowed with trace: stages: 1 to {MOST_WAYS}"
+            yield Refusal("testbed", "guests", testbed.guests, problem)
+        yield from super().refusals(testbed)

@@ -1,0 +1,146 @@
+"""What a trace has shown as tables, and as JSON values."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from vtax.stages import StageTimes, TrailReading
+from vtax.trace.session import Drop, Result
+from vtax.views import numbers
+from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table
+
+LEAST = {"p50_ns": 20, "p90_ns": 100, "p99_ns": 1000}
+"""Packets that a quantile is shown with at least: 10 / (1 - q)."""
+
+
+def stages_table(result: Result) -> Table:
+    """A section a way: its stages in their order, and all of it."""
+    trails = result.reading.trails if result.reading is not None else ()
+    return Table(
+        name="stages",
+        title="Delay by stage",
+        note=f"One packet in {result.every} is followed, {result.elapsed_s:.0f} s so far. "
+        "The stages of a way are of the same packets, their means add up.",
+        columns=(
+            Column("stage"),
+            Column("packets", numeric=True),
+            *(Column(name, "µs", numeric=True) for name in ("mean", "p50", "p90", "p99", "max")),
+        ),
+        sections=tuple(Section(_title(reading), tuple(_rows(reading))) for reading in trails),
+    )
+
+
+def drops_table(result: Result) -> Table:
+    """Whatever the kernel dropped at the interfaces, followed or not."""
+    return Table(
+        name="drops",
+        title="Dropped at these interfaces",
+        note="All packets, with the kernel's reason.",
+        columns=(Column("interface"), Column("when"), Column("reason"), Column("packets", numeric=True)),
+        sections=(Section("", tuple(_drop(drop) for drop in result.drops)),),
+    )
+
+
+def remarks(result: Result) -> list[str]:
+    """What could not be observed, a sentence each."""
+    told = list(result.remarks)
+    reading = result.reading
+    if reading is None:
+        return told
+    told += [
+        f"{each.trail.name}: no packet has passed all hooks{_stuck(each)}"
+        for each in reading.trails
+        if not each.total.count
+    ]
+    if reading.unattributed:
+        told.append(
+            f"{reading.unattributed} of {reading.followed} followed packets are on none of these ways, were dropped, "
+            "or are still on theirs"
+        )
+    if reading.lost:
+        told.append(f"{reading.lost} followed packets were lost sight of; a larger --sample follows fewer")
+    return told
+
+
+def document(result: Result) -> dict[str, Any]:
+    """Everything as JSON values, units in the names."""
+    reading = result.reading
+    trails = reading.trails if reading is not None else ()
+    return {
+        "sample": result.every,
+        "elapsed_s": result.elapsed_s,
+        "followed": reading.followed if reading is not None else 0,
+        "unattributed": reading.unattributed if reading is not None else 0,
+        "lost_events": reading.lost if reading is not None else 0,
+        "ways": [
+            {
+                "name": each.trail.name,
+                "hooks": [
+                    {"hook": point.hook, "interface": point.place.name, "packets": frames}
+                    for point, frames in zip(each.trail.points, each.frames, strict=True)
+                ],
+                "stages": [
+                    {"stage": stage.label, **_values(times)}
+                    for stage, times in zip(each.trail.stages, each.stages, strict=True)
+                ],
+                "total": _values(each.total),
+            }
+            for each in trails
+        ],
+        "drops": [
+            {
+                "interface": drop.interface,
+                "arrived": drop.arrived,
+                "reason": drop.reason,
+                "packets": drop.packets,
+            }
+            for drop in result.drops
+        ],
+        "hook_ns": {name: ns for name, (_, ns) in reading.hooks.items()} if reading is not None else {},
+        "not_observed": remarks(result),
+    }
+
+
+def _title(reading: TrailReading) -> str:
+    return reading.trail.name
+
+
+def _rows(reading: TrailReading) -> Iterator[tuple[Cell, ...]]:
+    for stage, times in zip(reading.trail.stages, reading.stages, strict=True):
+        yield _row(stage.label, times)
+    if len(reading.stages) > 1:
+        yield _row("total", reading.total)
+
+
+def _row(name: str, times: StageTimes) -> tuple[Cell, ...]:
+    told = _values(times)
+    shown = (told[f"{key}_ns"] for key in ("mean", "p50", "p90", "p99", "max"))
+    return (
+        name,
+        Number(f"{times.count:,}"),
+        *(Number(UNKNOWN if value is None else numbers.microseconds(value)) for value in shown),
+    )
+
+
+def _values(times: StageTimes) -> dict[str, Any]:
+    """Without quantiles that too few packets tell of."""
+    names = ("count", "min_ns", "mean_ns", *LEAST, "max_ns")
+    told = {name: getattr(times, name) for name in names}
+    return told | {name: None for name, least in LEAST.items() if times.count < least}
+
+
+def _drop(drop: Drop) -> tuple[Cell, ...]:
+    when = "after it arrived" if drop.arrived else "on its way out"
+    return (drop.interface, when, drop.reason, Number(f"{drop.packets:,}"))
+
+
+def _stuck(reading: TrailReading) -> str:
+    """After which hook followed packets were not seen any more."""
+    points = reading.trail.points
+    seen = [number for number, frames in enumerate(reading.frames) if frames]
+    if not seen or seen[-1] + 1 >= len(points):
+        return ""
+    last, awaited = points[seen[-1]], points[seen[-1] + 1]
+    return (
+        f"; {reading.frames[seen[-1]]} were seen at {last.hook} of {last.place.name}, none at {awaited.hook} of "
+        f"{awaited.place.name}"
+    )

@@ -1,0 +1,96 @@
+"""One packet on its way, hook by hook (oljira2016, Table I)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vtax.results import Result
+from vtax.views.paper import printed_rows
+from vtax.views.stages import TracedCell, TracedSetting
+
+# Of each way the packet whose time over all of it is the median of those that were kept.
+_TYPICAL = """
+WITH spans AS (
+    SELECT cell, trial_id, way, packet, max(at_ns) - min(at_ns) AS span_ns
+    FROM traced JOIN packets USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY cell, way ORDER BY span_ns, trial_id, packet) AS place,
+           count(*) OVER (PARTITION BY cell, way) AS kept
+    FROM spans
+)
+SELECT cell, host, packets.way, packet, position, stage, function, interface,
+       at_ns - min(at_ns) OVER (PARTITION BY cell, packets.way) AS since_ns
+FROM ranked JOIN packets USING (trial_id, way, packet) WHERE place = (kept + 1) // 2
+ORDER BY cell, packets.way, position
+"""
+
+
+@dataclass(frozen=True)
+class PacketMoment:
+    """A packet at a hook: when since it was first seen on its way, and the stage that ends there.
+
+    `took_ns` is since the hook before. `stage` is None at the first one.
+    """
+
+    platform: str
+    setting: TracedSetting
+    host: str | None
+    way: str
+    packet: int
+    position: int
+    function: str
+    interface: str
+    stage: str | None
+    since_ns: int
+    took_ns: int
+
+
+@dataclass(frozen=True)
+class PublishedMoment:
+    """A packet at a function, as the paper prints it: µs since it was first seen, exact to 10 µs."""
+
+    direction: str
+    function: str
+    stage: str
+    since_ns: float
+    took_ns: float
+
+
+def packet_moments(result: Result, cells: Sequence[TracedCell]) -> list[PacketMoment]:
+    """A typical packet of each way of each cell, in the order of `cells`."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in result.query(_TYPICAL).to_pylist() if cells else ():
+        found.setdefault(row["cell"], []).append(row)
+    return [moment for cell in cells for moment in _moments(cell, found.get(cell.key, []))]
+
+
+def published_moments(scenario: Mapping[str, Any], moments: Sequence[PacketMoment]) -> list[PublishedMoment]:
+    """The paper's packets, where any was followed here."""
+    if not moments:
+        return []
+    told: list[PublishedMoment] = []
+    firsts: dict[str, float] = {}
+    for row in printed_rows(scenario, "table1.csv"):
+        direction, at_ns = row["direction"], float(row["timestamp_s"]) * 1e9
+        since_ns = round(at_ns - firsts.setdefault(direction, at_ns), -4)
+        before = told[-1].since_ns if told and told[-1].direction == direction else 0.0
+        told.append(PublishedMoment(direction, row["function"], row["stage"], since_ns, since_ns - before))
+    return told
+
+
+def _moments(cell: TracedCell, rows: Sequence[dict[str, Any]]) -> list[PacketMoment]:
+    moments = []
+    for place, row in enumerate(rows):
+        before = rows[place - 1]["since_ns"] if row["position"] else row["since_ns"]
+        moments.append(
+            PacketMoment(
+                platform=cell.platform,
+                setting=cell.setting,
+                took_ns=row["since_ns"] - before,
+                **{name: row[name] for name in ("host", "way", "packet", "position", "function")},
+                **{name: row[name] for name in ("interface", "stage", "since_ns")},
+            )
+        )
+    return moments

@@ -1,0 +1,244 @@
+"""Delay by stage of traced trials: what each host's stages took, as distributions over packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vtax.results import Result
+from vtax.statistics import Distribution, decode, merge, quantile_interval
+from vtax.views.cells import load_order, load_phrase
+from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.paper import printed_rows
+from vtax.views.recorded import Further, recorded_cells
+
+TOTAL, UNATTRIBUTED = "total", "unattributed"
+QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
+CURVE_POINTS = 200
+"""Of a distribution as it is drawn and told."""
+DIRECTIONS = ("rx", "through", "tx")
+
+_LEVELS = (
+    "guests",
+    "transport",
+    "placement",
+    "message_bytes",
+    "response_bytes",
+    "frame_bytes",
+    "frame_mix",
+    "intended_mbps",
+)
+
+_STAGES = """
+SELECT cell, block, host, stages.direction, stage, min(stages.position) AS position, sum("count") AS packets,
+       sum("count" * mean_ns) / nullif(sum("count"), 0) AS mean_ns, list(histogram) AS histograms
+FROM traced JOIN stages USING (trial_id)
+WHERE verdict <> 'invalid' AND "count" > 0 GROUP BY ALL ORDER BY block
+"""
+
+_TRIALS = """
+WITH marks AS (
+    SELECT trial_id, max(strayed) AS strayed, max(lost_events) AS lost, max(hook_ns) AS hook_ns,
+           sum("count") FILTER (stage = 'total') AS packets
+    FROM stages GROUP BY trial_id
+)
+SELECT cell, sum(packets) AS packets, sum(strayed) AS strayed, sum(lost) AS lost, avg(hook_ns) AS hook_ns
+FROM traced JOIN marks USING (trial_id) WHERE verdict <> 'invalid' GROUP BY cell
+"""
+
+
+@dataclass(frozen=True)
+class TracedSetting:
+    """What is held fixed while platforms and stages are compared; `what` are the packets, in words."""
+
+    what: str
+    guests: int
+    load: float
+    further: Further = ()
+
+    def __lt__(self, other: TracedSetting) -> bool:
+        """By the packets, then by guests."""
+        return self._rank < other._rank
+
+    @property
+    def label(self) -> str:
+        """As a table's caption and a panel's title say it."""
+        guests = [f"{self.guests} guests"] if self.guests > 1 else []
+        return ", ".join([self.what, *guests, *(f"{name} = {value}" for name, value in self.further)])
+
+    @property
+    def _rank(self) -> tuple[float, str, Further, int]:
+        return self.load, self.what, self.further, self.guests
+
+
+@dataclass(frozen=True)
+class TracedCell:
+    """The traced trials of a cell: packets that were followed, and what following took at a hook, ns."""
+
+    key: str
+    platform: str
+    setting: TracedSetting
+    recorded: int
+    invalid: int
+    suspect: int
+    packets: int
+    strayed: int
+    lost: int
+    hook_ns: float | None
+
+    @property
+    def left_out(self) -> float:
+        """Share of the cell's recorded trials that are invalid."""
+        return self.invalid / self.recorded
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it has a trial that can be shown."""
+        return self.recorded > self.invalid
+
+
+@dataclass(frozen=True)
+class StageDelay:
+    """The delay of a stage of a host in one direction, over all guests and repetitions of a cell.
+
+    `stage` is total for all of them, and unattributed for what of the delay or response time none has, which has a
+    mean alone. Quantiles are those of a typical repetition. `curve` is the distribution: delays, ns, with the share of
+    packets that took no longer.
+    """
+
+    platform: str
+    setting: TracedSetting
+    host: str | None
+    direction: str
+    stage: str
+    position: int | None
+    packets: int
+    mean_ns: Estimate
+    p50_ns: Estimate | None
+    p90_ns: Estimate | None
+    p99_ns: Estimate | None
+    curve: tuple[tuple[float, float], ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is that of all stages together."""
+        return self.stage == TOTAL
+
+    def beyond(self, delay_ns: float) -> float:
+        """The share of packets that took longer."""
+        return 1 - max((share for value, share in self.curve if value <= delay_ns), default=0.0)
+
+
+@dataclass(frozen=True)
+class PublishedStage:
+    """What a paper says of a stage with so many guests, in words."""
+
+    stage: str
+    guests: str
+    says: str
+    setup: str
+    hardware: str
+    section: str
+    source: str
+
+
+def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) -> list[PublishedStage]:
+    """What the scenario's source says of stages, where any was measured."""
+    return [PublishedStage(**row) for row in printed_rows(scenario, "stages.csv")] if stages else []
+
+
+def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
+    """Every cell that has a traced trial, usable or not, in the order setting, platform."""
+    told = {row["cell"]: row for row in result.query(_TRIALS).to_pylist()}
+    cells = []
+    for row in recorded_cells(result, *_LEVELS, of="traced"):
+        counted = told.get(row.key, {})
+        cells.append(
+            TracedCell(
+                key=row.key,
+                platform=row.platform,
+                setting=_setting(row.levels, row.further),
+                recorded=row.recorded,
+                invalid=row.invalid,
+                suspect=row.suspect,
+                hook_ns=counted.get("hook_ns"),
+                **{name: int(counted.get(name) or 0) for name in ("packets", "strayed", "lost")},
+            )
+        )
+    rank = {name: position for position, name in enumerate(platforms)}
+    return sorted(cells, key=lambda cell: (cell.setting, rank[cell.platform]))
+
+
+def stage_delays(result: Result, cells: Sequence[TracedCell]) -> list[StageDelay]:
+    """A row a stage, in the order of `cells`, then of hosts, directions and the way."""
+    found: dict[str, dict[tuple[str | None, str, str], list[dict[str, Any]]]] = {}
+    for row in result.query(_STAGES).to_pylist() if cells else ():
+        of_cell = found.setdefault(row["cell"], {})
+        of_cell.setdefault((row["host"], row["direction"], row["stage"]), []).append(row)
+    return [
+        row
+        for cell in cells
+        for row in sorted(
+            (_delay(cell, place, blocks) for place, blocks in found.get(cell.key, {}).items()), key=_order
+        )
+    ]
+
+
+def _delay(
+    cell: TracedCell, place: tuple[str | None, str, str], blocks: Sequence[dict[str, Any]]
+) -> StageDelay:
+    host, direction, stage = place
+    repetitions = [_merged(block["histograms"]) for block in blocks]
+    timed = [each for each in repetitions if each.samples]
+    quantiles = {name: quantile_interval(timed, q) if timed else None for name, q in QUANTILES.items()}
+    return StageDelay(
+        platform=cell.platform,
+        setting=cell.setting,
+        host=host,
+        direction=direction,
+        stage=stage,
+        position=blocks[0]["position"],
+        packets=sum(block["packets"] for block in blocks),
+        mean_ns=mean_estimate([block["mean_ns"] for block in blocks], cell.left_out),
+        curve=_curve(merge(timed)),
+        **{name: estimate(found, cell.left_out) if found else None for name, found in quantiles.items()},
+    )
+
+
+def _merged(histograms: Iterable[str | None]) -> Distribution:
+    return merge([decode(histogram) for histogram in histograms if histogram is not None])
+
+
+def _curve(distribution: Distribution) -> tuple[tuple[float, float], ...]:
+    """At most so many points of the cumulative distribution, evenly spread over its steps, both ends among them."""
+    steps = len(distribution.values)
+    if not steps:
+        return ()
+    shares = distribution.counts.cumsum() / distribution.samples
+    chosen = np.unique(np.linspace(0, steps - 1, min(steps, CURVE_POINTS)).round().astype(int))
+    return tuple((float(distribution.values[at]), float(shares[at])) for at in chosen)
+
+
+def _order(row: StageDelay) -> tuple[bool, str, int, bool, int]:
+    """Hosts in their names' order, what no host has last; a way's stages before their total."""
+    position = row.position if row.position is not None else 0
+    direction = DIRECTIONS.index(row.direction)
+    through = row.direction == "through" or row.position is None
+    return row.host is None, row.host or "", 0 if through else direction, row.position is None, position
+
+
+def _setting(row: Mapping[str, Any], further: Further) -> TracedSetting:
+    if row["placement"] is not None:
+        answers = row["response_bytes"]
+        told = "answers of equal length" if answers is None else f"{answers}-byte answers"
+        requests = (
+            f"{row['transport'].upper()} {row['placement']}, {row['message_bytes']}-byte requests, {told}"
+        )
+        guests = 1 if row["placement"] != "guest-to-peer" else row["guests"]
+        return TracedSetting(requests, guests, float(row["message_bytes"]), further)
+    frames = f"{row['frame_mix'] or row['frame_bytes']}{'' if row['frame_mix'] else '-byte'} frames"
+    what = f"{frames} at {load_phrase(row['intended_mbps'])}"
+    return TracedSetting(what, row["guests"], load_order(row["intended_mbps"]), further)
