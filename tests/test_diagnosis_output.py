@@ -33,7 +33,7 @@ def test_the_command_prints_a_sentence_a_cell(result: Result, capsys: pytest.Cap
         r'60\.1 Mbit/s \([^)]*\) more were dropped at UUT egress, "queue full \(dropped_queue', native
     )
     assert "container, intended_mbps = max receives 50.1 Mbit/s" in native
-    assert "qemu-e1000, intended_mbps = 100 has a median delay of 90.0 µs" in emulated
+    assert "qemu-e1000, intended_mbps = 100 has a median delay of 89.9 µs" in emulated
     assert "more than qemu-virtio (" in emulated and "unexplained" in emulated
     assert "Of 4 cells with a reference 3 lost something for certain (intervals at " in emulated
 
