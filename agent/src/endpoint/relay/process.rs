@@ -76,7 +76,7 @@ impl Process {
         let mut line = serde_json::to_vec(line).context("cannot write to a relay")?;
         line.push(b'\n');
         let sent = self.control.get_mut().write_all(&line);
-        sent.or_else(|_| Err(anyhow!(self.ending()).into()))
+        sent.map_err(|_| anyhow!(self.ending()).into())
     }
 
     /// The next that it tells, refusals apart; None where `until_ns` comes before it. An error where it has ended.
