@@ -1,14 +1,15 @@
 """Stages: what it costs that frames are followed, a hook and a gigabit link."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.counter import Counted
 from bench.figure import Figure, Section
 from bench.ground import SOURCE_INTERFACE, Ground, link_ground, router_ground
 from bench.rounds import ROUNDS, mpps_text
-from bench.senders import Sender, vtax
+from bench.senders import SEND_S, Sender, vtax
 from vtax.campaign.hold import hold_host
 from vtax.machine.namespace import Namespace
 from vtax.statistics import paired_difference, paired_ratio
@@ -46,7 +47,9 @@ def run(directory: Path) -> Section:
                 ("arrive", far, ground.interface),
                 ("receive", far, ground.interface),
             )
-            hook_fps = _in_rounds(ground, sender, points, (None, ALL, SAMPLED), HOOK_FRAME_BYTES)
+            hook_fps = _in_rounds(
+                ground, sender, points, (None, ALL, SAMPLED), HOOK_FRAME_BYTES, _settled_fps
+            )
         with router_ground(record, cpu_layout(), directory, link_mbps=LINK_MBPS) as ground:
             assert ground.router is not None  # noqa: S101 - a ground with a router in between
             router, far = ground.router.namespace, ground.far.namespace
@@ -57,7 +60,7 @@ def run(directory: Path) -> Section:
                 ("transmit", router, "out0"),
                 ("arrive", far, ground.interface),
             )
-            link_fps = _in_rounds(ground, sender, points, (None, SAMPLED), LINK_FRAME_BYTES)
+            link_fps = _in_rounds(ground, sender, points, (None, SAMPLED), LINK_FRAME_BYTES, _mean_fps)
     figures = (_hook_figure(hook_fps, ALL), _hook_figure(hook_fps, SAMPLED), _link_figure(link_fps))
     return Section("Stages", TEXT, figures)
 
@@ -66,8 +69,24 @@ Fps = dict[int | None, dict[int, float]]
 """Frames a second by `sample_every` (None: nothing is watched) and round."""
 
 
+def _settled_fps(counted: Counted) -> float:
+    if counted.fps is None:
+        raise OSError("too few frames came to the far end")
+    return counted.fps
+
+
+def _mean_fps(counted: Counted) -> float:
+    """Of a link's rate: too few frames for the other, and none that is the sender's own haste."""
+    return counted.frames / SEND_S
+
+
 def _in_rounds(
-    ground: Ground, sender: Sender, points: Sequence[Point], ways: Sequence[int | None], frame_bytes: int
+    ground: Ground,
+    sender: Sender,
+    points: Sequence[Point],
+    ways: Sequence[int | None],
+    frame_bytes: int,
+    fps_of: Callable[[Counted], float],
 ) -> Fps:
     ground.far.start_agent("tracer", "host")
     fps: Fps = {way: {} for way in ways}
@@ -76,10 +95,7 @@ def _in_rounds(
         for way in (*ways[first:], *ways[:first]):
             with ground.counting(frame_bytes) as counter, _followed(ground, points, way):
                 sender.flood(ground, frame_bytes)
-                found = counter.read().fps
-            if found is None:
-                raise OSError("no frame came to the far end")
-            fps[way][number] = found
+                fps[way][number] = fps_of(counter.read())
     return fps
 
 

@@ -11,6 +11,8 @@ Call = Callable[[str, dict[str, Any]], Any]
 Follow = Literal["stamp", "headers"]
 """By the stamp of vtax's own test frames, or by header fields that no hop changes."""
 
+PATIENCE_S = 30.0
+"""The kernel checks a dozen programs when they are opened: where its CPUs are busy that takes its time."""
 MOST_TRAILS = 16
 MOST_WAYS = 4
 """As many trails may end at one point: guests that share a link, in a direction."""

@@ -13,6 +13,7 @@ from vtax.inputs import InputError
 from vtax.machine.agent import Agent, AgentError, AgentGone, start_agent
 from vtax.machine.namespace import NAMED, Namespace
 from vtax.stages import Reading, StageMeter, interfaces_of
+from vtax.stages.meter import PATIENCE_S
 from vtax.trace.targets import Targets, targets
 from vtax.trace.vhost import served_by_vhost
 
@@ -149,7 +150,7 @@ def _agent(namespace: Namespace) -> Iterator[Agent]:
 
 @contextlib.contextmanager
 def _meter(agent: Agent, chosen: Targets, every: int) -> Iterator[StageMeter]:
-    meter = StageMeter(agent.call)
+    meter = StageMeter(lambda method, params: agent.call(method, params, PATIENCE_S))
     try:
         meter.open(chosen.trails, every=every, follow="headers")
     except AgentError as error:

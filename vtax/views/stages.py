@@ -181,9 +181,7 @@ def stage_delays(result: Result, cells: Sequence[TracedCell]) -> list[StageDelay
     return [
         row
         for cell in cells
-        for row in sorted(
-            (_delay(cell, place, blocks) for place, blocks in found.get(cell.key, {}).items()), key=_order
-        )
+        for row in _in_order(_delay(cell, place, blocks) for place, blocks in found.get(cell.key, {}).items())
     ]
 
 
@@ -222,12 +220,19 @@ def _curve(distribution: Distribution) -> tuple[tuple[float, float], ...]:
     return tuple((float(distribution.values[at]), float(shares[at])) for at in chosen)
 
 
-def _order(row: StageDelay) -> tuple[bool, str, int, bool, int]:
-    """Hosts in their names' order, what no host has last; a way's stages before their total."""
-    position = row.position if row.position is not None else 0
-    direction = DIRECTIONS.index(row.direction)
-    through = row.direction == "through" or row.position is None
-    return row.host is None, row.host or "", 0 if through else direction, row.position is None, position
+def _in_order(rows: Iterable[StageDelay]) -> list[StageDelay]:
+    """Hosts in their names' order, what no host has last; a way's stages before their total.
+
+    A way through a host has stages of all directions, in one row; else each direction is a way of its own.
+    """
+    rows = list(rows)
+    crossed = {row.host for row in rows if row.is_whole and row.direction == "through"}
+
+    def order(row: StageDelay) -> tuple[bool, str, int, bool, int]:
+        direction = 0 if row.host in crossed else DIRECTIONS.index(row.direction)
+        return row.host is None, row.host or "", direction, row.position is None, row.position or 0
+
+    return sorted(rows, key=order)
 
 
 def _setting(row: Mapping[str, Any], further: Further) -> TracedSetting:

@@ -51,8 +51,11 @@ _Row = TypeVar("_Row", bound=_Measured)
 
 
 def _by_setting(rows: Iterable[_Row]) -> list[_Row]:
-    """Stable: within a setting the order platform, load stays, and the emulated group comes last."""
-    return sorted(rows, key=lambda row: row.setting)
+    """Stable: within a setting the order platform, load stays, and the emulated group comes last.
+
+    Traced cells have settings of another kind, and come after all others or before them.
+    """
+    return sorted(rows, key=lambda row: (type(row.setting).__name__, row.setting))
 
 
 def heading(summary: Summary, row: _Measured) -> str:

@@ -53,7 +53,9 @@ class CellVerdict:
 
     @property
     def level(self) -> str:
-        """Its load, number of guests or length of requests, in a table."""
+        """Its load, number of guests or length of requests, in a table; a traced cell's setting says it all."""
+        if isinstance(self.setting, TracedSetting):
+            return ""
         for level in (self.message_bytes, self.hops):
             if level is not None:
                 return str(level)
@@ -62,7 +64,7 @@ class CellVerdict:
     @property
     def name(self) -> str:
         """In a sentence."""
-        if self.hops is not None:
+        if self.hops is not None or isinstance(self.setting, TracedSetting):
             return f"{self.platform}, {self.setting.label}"
         if self.message_bytes is not None:
             level = f"{self.message_bytes}-byte requests"
@@ -119,7 +121,7 @@ def round_verdicts(cells: Iterable[Rounds]) -> list[CellVerdict]:
 
 def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
     """The same of cells whose packets were followed."""
-    return [_verdict(cell, guests=cell.setting.guests) for cell in cells]
+    return [_verdict(cell) for cell in cells]
 
 
 def _verdict(
