@@ -38,7 +38,7 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
     links = of_group(checks, "links")
     assert list(links) == [
         *("rate", "shared uplink", "ingress thread", "bridge port", "flow control", "native XDP"),
-        "drop reasons",
+        *("delay stages", "drop reasons"),
     ]
     for check in checks:
         assert check.detail
