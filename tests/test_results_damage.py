@@ -22,7 +22,9 @@ from vtax.results.schema import BLOCK_TABLES, TABLES
 from vtax.views import summarise, write_report
 
 NEEDED = ["trials", "flows"]
-BESIDE = [name for name in BLOCK_TABLES if name not in NEEDED]
+TRACED = ["stages", "packets"]
+"""The made trials have none: nothing is lost with an empty file."""
+BESIDE = [name for name in BLOCK_TABLES if name not in NEEDED + TRACED]
 
 Cut = Callable[[bytes], bytes | None]
 

@@ -62,7 +62,11 @@ def test_a_container_is_seen_on_both_sides_of_its_veth_pair() -> None:
 
 def test_a_bare_host_has_its_driver_and_its_stack_only() -> None:
     assert labels([Arrives(LINK, "rx")]) == ["rx driver"]
-    through = [Arrives(LINK, "rx", from_source=True), Gap(STACK, "through"), Leaves(OUT, "tx", into_sink=True)]
+    through = [
+        Arrives(LINK, "rx", from_source=True),
+        Gap(STACK, "through"),
+        Leaves(OUT, "tx", into_sink=True),
+    ]
     assert labels(through) == ["rx source", "rx link", "rx driver", "through stack", "tx kernel", "tx sink"]
 
 
