@@ -105,7 +105,7 @@ def test_a_trial_is_shown_without_what_another_table_lost(directory: Path, table
     assert f"4 trials of block 1 are shown without {table}" in damage
 
 
-@pytest.mark.parametrize("table", BLOCK_TABLES)
+@pytest.mark.parametrize("table", NEEDED + BESIDE)
 def test_a_part_of_another_block_is_noticed(directory: Path, table: str) -> None:
     part = directory / table / "block-0001.parquet"
     part.write_bytes((directory / table / "block-0002.parquet").read_bytes())
@@ -197,8 +197,9 @@ def test_resuming_says_what_is_lost_and_measures_it_again(tmp_path: Path, table:
         assert str(part) in writer.repaired[0]
         assert writer.repaired[-1] == "trials that lost rows and are measured again: 3"
         assert ids(Result.open(tmp_path)) == [3, 4, 5]
-        aside = [path.name for path in tmp_path.glob("*/*.damaged")]
-        assert aside == ["block-0000.parquet.damaged"] * len(BLOCK_TABLES)
+        aside = sorted(path.name for path in tmp_path.glob("*/*.damaged"))
+        of_trials = [f"block-0000-trial-{number:06d}.parquet.damaged" for number in range(3)]
+        assert aside == of_trials + ["block-0000.parquet.damaged"] * len(BLOCK_TABLES)
         writer.commit(record(6))
     result = Result.open(tmp_path)
     assert result.damaged == []
@@ -222,7 +223,7 @@ def test_half_a_campaign_says_how_far_it_came(
 ) -> None:
     """A killed one cannot say so itself: nobody holds the directory any more."""
     directory = copytree(synthetic, tmp_path / "copy")
-    for table in TABLES:
+    for table in BLOCK_TABLES:
         (directory / table / "block-0002.parquet").unlink()
     with sqlite3.connect(directory / "journal.sqlite") as database:
         database.execute("DELETE FROM trials WHERE block = 2")
