@@ -12,8 +12,7 @@
 #include "identity.h"
 
 #define MOST_POINTS 64 /* bits of `passed` */
-#define GIVEN_UP_NS 1000000000 /* so long after its last point a frame is not waited for any more, */
-#define LONGEST_NS 4000000000 /* nor so long after its first */
+#define GIVEN_UP_NS 1000000000 /* so long after its last point a frame is not waited for any more */
 
 struct mark {
 	__u64 identity;
@@ -22,7 +21,7 @@ struct mark {
 	__u64 last_ns;
 	__u32 attributed; /* 1: it has gone a whole trail */
 	__u32 shared; /* 1: two frames at once had this identity */
-	__u32 since_ns[MOST_POINTS]; /* from `begun_ns` to each point: half as long as times, for the CPU's caches */
+	__u64 at_ns[MOST_POINTS];
 };
 
 /* First points are passed from `start_ns` on and before `end_ns`. */
@@ -65,8 +64,7 @@ const volatile __u32 last_mark; /* set before loading */
 static __always_inline bool is_under_way(const struct mark *mark, const struct window *window, __u64 now_ns)
 {
 	return mark->begun_ns >= window->start_ns && mark->begun_ns < window->end_ns &&
-	       (__s64)(now_ns - mark->last_ns) < GIVEN_UP_NS &&
-	       (__s64)(now_ns - mark->begun_ns) < LONGEST_NS;
+	       (__s64)(now_ns - mark->last_ns) < GIVEN_UP_NS;
 }
 
 static __always_inline void begin(struct mark *mark, __u64 identity, __u64 now_ns)
@@ -113,7 +111,7 @@ static __always_inline bool pass(__u64 identity, __u32 point, bool is_first, __u
 		return false;
 	if (now_ns < mark->last_ns)
 		now_ns = mark->last_ns;
-	mark->since_ns[point % MOST_POINTS] = now_ns - mark->begun_ns;
+	mark->at_ns[point % MOST_POINTS] = now_ns;
 	mark->last_ns = now_ns;
 	__sync_fetch_and_or(&mark->passed, bit);
 	__sync_fetch_and_add(&tally->passed[point % MOST_POINTS], 1);

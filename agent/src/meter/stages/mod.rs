@@ -29,8 +29,8 @@ pub(crate) use wire::{
     ArmParams, CollectParams, CollectReply, OpenParams, PacketsParams, PacketsReply, ProbeReply,
 };
 
-/// Places for frames under way, and for those that went another way and are still waited for; a power of two.
-const MARKS: u32 = 4096;
+/// Frames under way at once that have a place; a power of two. Those of a second's given up ones count as well.
+const MARKS: u32 = 8192;
 const GREATEST_SAMPLE_EVERY: u32 = 1_000_000;
 const MOST_PACKETS: u32 = 4096;
 const GREATEST_S: f64 = 86_400.0;
