@@ -123,7 +123,7 @@ impl Drops {
                 .expect("the program has constants");
             constants.sink_netns = own.ino() as u32;
             constants.not_specified = not_specified;
-            constants.any_frames = (params.frames == Frames::Any).into();
+            constants.any_frames = params.frames == Frames::Any;
             open.load()
         })?;
         for netns in &params.namespaces {
