@@ -253,7 +253,7 @@ def test_requests_are_followed_on_both_hosts_and_feed_nothing_else(tmp_path: Pat
 
 
 def test_the_stages_of_frames_are_their_delay(tmp_path: Path) -> None:
-    """From when a frame was due to the sink's program; the rest is what the meter takes and the sink's buckets round."""
+    """From when a frame was due to the sink's program; the rest is the meter's own time, and the sink's buckets."""
     result = measured(tmp_path, FRAMES)
     assert_stages_add_up(result)
     rows = result.query(
