@@ -62,13 +62,17 @@ def test_a_container_is_seen_on_both_sides_of_its_veth_pair() -> None:
 
 def test_a_bare_host_has_its_driver_and_its_stack_only() -> None:
     assert labels([Arrives(LINK, "rx")]) == ["rx driver"]
-    through = [Arrives(LINK, "rx", from_far=True), Gap(STACK, "through"), Leaves(OUT, "tx", into_sink=True)]
-    assert labels(through) == ["rx link", "rx driver", "through stack", "tx kernel", "tx sink"]
+    through = [
+        Arrives(LINK, "rx", from_source=True),
+        Gap(STACK, "through"),
+        Leaves(OUT, "tx", into_sink=True),
+    ]
+    assert labels(through) == ["rx source", "rx link", "rx driver", "through stack", "tx kernel", "tx sink"]
 
 
 def test_through_a_guest_every_stage_has_a_name_of_its_own_and_the_agent_has_room_for_all() -> None:
     parts = [
-        Arrives(LINK, "rx", from_far=True),
+        Arrives(LINK, "rx", from_source=True),
         Gap(SWITCH, "rx"),
         Leaves(TAP, "rx"),
         Gap(GUEST, "through"),
@@ -78,7 +82,7 @@ def test_through_a_guest_every_stage_has_a_name_of_its_own_and_the_agent_has_roo
     ]
     through = trail("way", "through", parts)
     told = through.as_json()
-    assert len(told["points"]) == len(told["stages"]) + 1 <= 12
+    assert len(told["points"]) == len(told["stages"]) + 1 <= 16
     assert len(set(told["stages"])) == len(told["stages"])
     assert (through.points[0].place.name, through.points[-1].place.name) == ("src0", "snk0")
 

@@ -252,8 +252,8 @@ def test_requests_are_followed_on_both_hosts_and_feed_nothing_else(tmp_path: Pat
     assert result.query("SELECT count(*) AS n FROM cells WHERE trace = 'stages'").to_pylist() == [{"n": 0}]
 
 
-def test_the_stages_of_frames_are_all_but_a_rest_of_their_delay(tmp_path: Path) -> None:
-    """From the driver of the source's link to the sink's program; the rest is the source's own send."""
+def test_the_stages_of_frames_are_their_delay(tmp_path: Path) -> None:
+    """From when a frame was due to the sink's program; the rest is the meter's own time, and the sink's buckets."""
     result = measured(tmp_path, FRAMES)
     assert_stages_add_up(result)
     rows = result.query(
@@ -266,7 +266,7 @@ def test_the_stages_of_frames_are_all_but_a_rest_of_their_delay(tmp_path: Path) 
         assert row["total"] > 0
         if row["delay"] is not None:  # of a source that a busy machine held up none is told
             assert row["total"] + row["rest"] == pytest.approx(row["delay"], rel=1e-6)
-            assert row["total"] < row["delay"]
+            assert row["total"] == pytest.approx(row["delay"], rel=0.01, abs=20_000), row
 
 
 def test_guests_that_are_asked_at_once_are_told_apart(tmp_path: Path) -> None:

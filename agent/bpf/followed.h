@@ -13,8 +13,7 @@
 #include "identity.h"
 
 #define MOST_POINTS 64 /* bits of `passed` */
-#define GIVEN_UP_NS 1000000000 /* so long after its last point a frame is not waited for any more, */
-#define LONGEST_NS 4000000000 /* nor so long after its first */
+#define GIVEN_UP_NS 1000000000 /* so long after its last point a frame is not waited for any more */
 
 struct mark {
 	__u64 identity;
@@ -23,7 +22,7 @@ struct mark {
 	__u64 last_ns;
 	__u32 attributed; /* 1: it has gone a whole trail */
 	__u32 shared; /* 1: two frames at once had this identity */
-	__u32 since_ns[MOST_POINTS]; /* from `begun_ns` to each point: half as long as times, for the CPU's caches */
+	__u64 at_ns[MOST_POINTS];
 };
 
 /* First points are passed from `start_ns` on and before `end_ns`. */
@@ -66,8 +65,7 @@ const volatile __u32 last_mark; /* set before loading */
 static __always_inline bool is_under_way(const struct mark *mark, const struct window *window, __u64 now_ns)
 {
 	return mark->begun_ns >= window->start_ns && mark->begun_ns < window->end_ns &&
-	       (__s64)(now_ns - mark->last_ns) < GIVEN_UP_NS &&
-	       (__s64)(now_ns - mark->begun_ns) < LONGEST_NS;
+	       (__s64)(now_ns - mark->last_ns) < GIVEN_UP_NS;
 }
 
 static __always_inline void begin(struct mark *mark, __u64 identity, __u64 now_ns)
@@ -130,7 +128,7 @@ static __always_inline bool pass(__u64 identity, __u32 place, __u32 point, bool 
 		return false;
 	if (now_ns < mark->last_ns)
 		now_ns = mark->last_ns;
-	mark->since_ns[point % MOST_POINTS] = now_ns - mark->begun_ns;
+	mark->at_ns[point % MOST_POINTS] = now_ns;
 	mark->last_ns = now_ns;
 	__sync_fetch_and_or(&mark->passed, bit);
 	__sync_fetch_and_add(&tally->passed[point % MOST_POINTS], 1);

@@ -31,6 +31,7 @@ struct stamp {
 	__u8 stream;
 	__be16 sequence_high;
 	__be16 sequence_low;
+	__be16 time_ns[4];
 };
 
 struct transport {
@@ -83,7 +84,17 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 32;
 }
 
-static __always_inline __u64 mix_stamp(const struct transport *transport, __u8 protocol)
+static __always_inline __u64 due_ns(const struct stamp *stamp)
+{
+	__u64 ns = 0;
+
+	for (int at = 0; at < 4; at++)
+		ns = ns << 16 | bpf_ntohs(stamp->time_ns[at]);
+	return ns;
+}
+
+/* Also tells when a frame was due, or a flood's was sent. */
+static __always_inline __u64 mix_stamp(const struct transport *transport, __u8 protocol, __u64 *stamped_ns)
 {
 	const struct stamp *stamp = &transport->udp.stamp;
 	__u64 numbers = (__u64)stamp->trial << 32 | (__u32)stamp->sequence_high << 16 | stamp->sequence_low;
@@ -92,6 +103,7 @@ static __always_inline __u64 mix_stamp(const struct transport *transport, __u8 p
 		return NOBODY;
 	if ((stamp->phase & ~PHASE_FLAG_PROBE) != PHASE_MEASURE)
 		return NOBODY;
+	*stamped_ns = due_ns(stamp);
 	return mix(mix(FRAME_MAGIC, numbers), stamp->stream) ?: 1;
 }
 
@@ -122,17 +134,19 @@ static __always_inline __u64 mix_transport(__u64 hash, const struct transport *t
 	return hash ?: 1;
 }
 
-static __always_inline __u64 identify_v4(const struct iphdr *ip, const struct transport *transport)
+static __always_inline __u64 identify_v4(const struct iphdr *ip, const struct transport *transport,
+					 __u64 *stamped_ns)
 {
 	if (ip->version != 4 || ip->ihl != 5 || ip->frag_off & bpf_htons(FRAGMENT))
 		return NOBODY;
 	if (follow == FOLLOW_STAMP)
-		return mix_stamp(transport, ip->protocol);
+		return mix_stamp(transport, ip->protocol, stamped_ns);
 	return mix_transport(mix(mix(0, ip->id), (__u64)ip->saddr << 32 | ip->daddr), transport,
 			     ip->protocol, bpf_ntohs(ip->tot_len) - sizeof(*ip));
 }
 
-static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct transport *transport)
+static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct transport *transport,
+					 __u64 *stamped_ns)
 {
 	const __be32 *source = ip->saddr.in6_u.u6_addr32, *destination = ip->daddr.in6_u.u6_addr32;
 	__u64 hash = mix(0, *(const __be32 *)ip & bpf_htonl(FLOW_LABEL));
@@ -140,7 +154,7 @@ static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct 
 	if (ip->version != 6)
 		return NOBODY;
 	if (follow == FOLLOW_STAMP)
-		return mix_stamp(transport, ip->nexthdr);
+		return mix_stamp(transport, ip->nexthdr, stamped_ns);
 	for (int at = 0; at < 4; at += 2) {
 		hash = mix(hash, (__u64)source[at] << 32 | source[at + 1]);
 		hash = mix(hash, (__u64)destination[at] << 32 | destination[at + 1]);
@@ -148,8 +162,11 @@ static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct 
 	return mix_transport(hash, transport, ip->nexthdr, bpf_ntohs(ip->payload_len));
 }
 
-/* Whose the packet is; NOBODY where that cannot be told or is not followed. It may be at any point of its way on an Ethernet interface. */
-static __always_inline __u64 identify(const struct sk_buff *skb)
+/*
+ * Whose the packet is; NOBODY where that cannot be told or is not followed. It may be at any point of its way on an Ethernet
+ * interface. `stamped_ns` is set where frames are followed by their stamps.
+ */
+static __always_inline __u64 identify(const struct sk_buff *skb, __u64 *stamped_ns)
 {
 	const unsigned char *link = skb->head + skb->mac_header + FRONT_AT;
 	struct front front;
@@ -160,9 +177,9 @@ static __always_inline __u64 identify(const struct sk_buff *skb)
 	    bpf_probe_read_kernel(&front, sizeof(front), link + sizeof(struct vlan_tag)))
 		return NOBODY;
 	if (front.type == bpf_htons(ETH_P_IP))
-		return identify_v4(&front.v4.ip, &front.v4.transport);
+		return identify_v4(&front.v4.ip, &front.v4.transport, stamped_ns);
 	if (front.type == bpf_htons(ETH_P_IPV6))
-		return identify_v6(&front.v6.ip, &front.v6.transport);
+		return identify_v6(&front.v6.ip, &front.v6.transport, stamped_ns);
 	return NOBODY;
 }
 

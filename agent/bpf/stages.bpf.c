@@ -20,6 +20,7 @@
 
 /* In the order of hook.rs. */
 enum hook {
+	HOOK_DUE,
 	HOOK_WRITE,
 	HOOK_ARRIVE,
 	HOOK_RECEIVE,
@@ -128,17 +129,20 @@ static __always_inline void watch(const struct sk_buff *skb, enum hook hook)
 {
 	const struct place *place = place_of(skb);
 	bool written = hook == HOOK_ARRIVE && place && place->points[HOOK_WRITE] != NONE;
-	__u64 identity, then_ns = 0;
+	bool due = hook == HOOK_TRANSMIT && place && place->points[HOOK_DUE] != NONE;
+	__u64 identity, stamped_ns = 0, then_ns = 0;
 
-	if (!place || (place->points[hook] == NONE && !written))
+	if (!place || (place->points[hook] == NONE && !written && !due))
 		return;
 	if (written)
 		then_ns = written_ns();
-	identity = identify(skb);
+	identity = identify(skb, &stamped_ns);
 	if (identity == NOBODY || identity >> 32 > sampled_below)
 		return;
 	if (then_ns)
 		stages_pass(identity, place->points[HOOK_WRITE], then_ns);
+	if (due)
+		stages_pass(identity, place->points[HOOK_DUE], stamped_ns);
 	if (place->points[hook] != NONE)
 		stages_pass(identity, place->points[hook], bpf_ktime_get_ns());
 }

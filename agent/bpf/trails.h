@@ -7,7 +7,7 @@
 #include "followed.h"
 
 #define MOST_TRAILS 16
-#define MOST_TRAIL_POINTS 12
+#define MOST_TRAIL_POINTS 16
 
 struct trail {
 	__u32 points;
@@ -72,7 +72,7 @@ static __always_inline void keep(const struct mark *mark, __u32 number, const vo
 	packet->trail = number;
 	for (__u32 at = 0; at < MOST_TRAIL_POINTS; at++) {
 		if (at < trail->points)
-			packet->at_ns[at] = mark->begun_ns + mark->since_ns[trail->point[at] % MOST_POINTS];
+			packet->at_ns[at] = mark->at_ns[trail->point[at] % MOST_POINTS];
 	}
 	packet->complete = 1;
 }
@@ -87,7 +87,7 @@ __noinline int stages_attribute(__u32 place, __u32 number)
 	__u32 only = 0, entry = trail->first_filed, count = trail->points;
 	struct mark *mark = bpf_map_lookup_elem(&stages_marks, &place);
 	struct tally *tally = bpf_map_lookup_elem(&stages_tally, &only);
-	__u32 first_ns, last_ns = 0;
+	__u64 first_ns, last_ns = 0;
 
 	if (!mark || !tally)
 		return 0;
@@ -97,16 +97,16 @@ __noinline int stages_attribute(__u32 place, __u32 number)
 
 		__u32 point = trail->point[at] % MOST_POINTS;
 
-		if (!(mark->passed >> point & 1) || mark->since_ns[point] < last_ns)
+		if (!(mark->passed >> point & 1) || mark->at_ns[point] < last_ns)
 			return 0;
-		last_ns = mark->since_ns[point];
+		last_ns = mark->at_ns[point];
 	}
-	first_ns = mark->since_ns[trail->point[0] % MOST_POINTS];
+	first_ns = mark->at_ns[trail->point[0] % MOST_POINTS];
 	file(entry, last_ns - first_ns);
 	for (__u32 at = 1; at < MOST_TRAIL_POINTS; at++) {
 		if (at >= count)
 			break;
-		last_ns = mark->since_ns[trail->point[at] % MOST_POINTS];
+		last_ns = mark->at_ns[trail->point[at] % MOST_POINTS];
 		file(entry + at, last_ns - first_ns);
 		first_ns = last_ns;
 	}

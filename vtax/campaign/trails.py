@@ -85,7 +85,11 @@ def _inside(testbed: PairTestbed, kind: NicKind) -> Iterator[Way]:
 def _through(guest: GuestSpec, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[Way]:
     for stream in range(len(guest.nics) // 2):
         to, out = (Passage.of(guest, 2 * stream + side, kind) for side in (0, 1))
-        parts = [Arrives(to.link, "rx", from_far=True), *_inner(to, out), Leaves(out.link, "tx", into_sink)]
+        parts = [
+            Arrives(to.link, "rx", from_source=True),
+            *_inner(to, out),
+            Leaves(out.link, "tx", into_sink),
+        ]
         whose = None if to.nic is None else number
         yield Way(guest.host.name, whose, trail(f"{guest.name} stream {stream}", "through", parts))
 

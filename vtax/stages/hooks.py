@@ -15,10 +15,11 @@ BACKEND, SWITCH, KERNEL, DRIVER = "backend", "switch", "kernel", "driver"
 """Stages of the paper; its vSwitch is the switch here."""
 WAKE_UP = "wake-up"
 """The first part of the paper's Rx backend: a frame in the tap's ring, until its reader begins to copy it."""
-LINK, STACK, GUEST, SINK = "link", "stack", "guest", "sink"
-"""Beside them: from one host to the next, where the host itself forwards, inside a guest, at a program's end."""
+SOURCE, LINK, STACK, GUEST, SINK = "source", "link", "stack", "guest", "sink"
+"""Beside them: from when a test frame was due until it leaves for the host's link, from one host to the next, where the
+host itself forwards, inside a guest, at a program's end."""
 
-WRITE, ARRIVE, RECEIVE = "write", "arrive", "receive"
+DUE, WRITE, ARRIVE, RECEIVE = "due", "write", "arrive", "receive"
 QUEUE, TRANSMIT, COPY, FREE, DROP = "queue", "transmit", "copy", "free", "drop"
 
 

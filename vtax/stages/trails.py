@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from vtax.stages.hooks import ARRIVING, LEAVING, LINK, SUNK, TRANSMIT, Hook, NicKind
+from vtax.stages.hooks import ARRIVING, DUE, LEAVING, LINK, SOURCE, SUNK, TRANSMIT, Hook, NicKind
 
 Direction = Literal["rx", "tx", "through"]
 """To a guest, from one, or from one interface to another."""
@@ -35,19 +35,20 @@ class Interface:
 
 @dataclass(frozen=True)
 class Arrives:
-    """A part of a way: frames come from an interface; `from_far`: already from where they left for its link."""
+    """A part of a way: frames come from an interface; `from_source`: already from when test frames were due."""
 
     interface: Interface
     direction: Direction
-    from_far: bool = False
+    from_source: bool = False
 
     @property
     def hooks(self) -> Sequence[Hook]:
         """What sees them."""
         first, *rest = ARRIVING[self.interface.kind]
-        return (
-            (Hook(TRANSMIT, far=True), replace(first, stage=LINK), *rest) if self.from_far else (first, *rest)
-        )
+        if not self.from_source:
+            return (first, *rest)
+        sent = (Hook(DUE, far=True), Hook(TRANSMIT, SOURCE, far=True))
+        return (*sent, replace(first, stage=LINK), *rest)
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,7 @@ fn guest() -> BoxedStrategy<Value> {
 
 fn stages() -> BoxedStrategy<Value> {
     let hooks = vec![
-        "write", "arrive", "receive", "queue", "transmit", "copy", "free", "drop",
+        "due", "write", "arrive", "receive", "queue", "transmit", "copy", "free", "drop",
     ];
     let point = (select(hooks), interface())
         .prop_map(|(hook, interface)| json!({"hook": hook, "interface": interface}));

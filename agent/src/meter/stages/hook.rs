@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Hook {
+    /// What a test frame's stamp tells: when it was due, or in a flood just before it was sent.
+    Due,
     /// A thread begins to write the frame to a tap.
     Write,
     /// The driver gives the frame to the stack.
@@ -25,7 +27,8 @@ pub(super) enum Hook {
 }
 
 impl Hook {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
+        Self::Due,
         Self::Write,
         Self::Arrive,
         Self::Receive,
@@ -39,6 +42,7 @@ impl Hook {
     /// The kernel's tracepoints that the hook is; whichever of them a frame passes first counts.
     pub(super) fn tracepoints(self) -> &'static [&'static str] {
         match self {
+            Self::Due | Self::Transmit => &["net_dev_start_xmit"],
             Self::Write => &["sys_enter"],
             Self::Arrive => &[
                 "napi_gro_receive_entry",
@@ -47,15 +51,18 @@ impl Hook {
             ],
             Self::Receive => &["netif_receive_skb"],
             Self::Queue => &["net_dev_queue"],
-            Self::Transmit => &["net_dev_start_xmit"],
             Self::Copy => &["skb_copy_datagram_iovec"],
             Self::Free => &["consume_skb"],
             Self::Drop => &["kfree_skb"],
         }
     }
 
-    /// What else has to be watched: a frame that was written is known by its arrival.
+    /// What else has to be watched: a frame that was written is known by its arrival, a stamp read when the driver gets it.
     pub(super) fn needs(self) -> Option<Self> {
-        (self == Self::Write).then_some(Self::Arrive)
+        match self {
+            Self::Write => Some(Self::Arrive),
+            Self::Due => Some(Self::Transmit),
+            _ => None,
+        }
     }
 }

@@ -21,8 +21,10 @@ use crate::Error;
 use crate::error::check_positive;
 use crate::traffic::bpf::await_running_programs;
 use crate::traffic::clock::now_ns;
+use hook::Hook;
 use program::{ATTACH, Cost, Filed, Loaded, Packet, Window};
 use table::Table;
+use wire::Follow;
 pub(crate) use wire::{
     ArmParams, CollectParams, CollectReply, OpenParams, PacketsParams, PacketsReply, ProbeReply,
 };
@@ -66,6 +68,10 @@ impl Stages {
             return Err(Error::params("packets", problem));
         }
         let table = Table::of(params)?;
+        if params.follow == Follow::Headers && table.hooks().contains(&Hook::Due) {
+            let problem = "headers do not tell when a frame was `due`; follow `stamp`, or leave that hook out";
+            return Err(Error::params("follow", problem));
+        }
         let hooks = program::present(table.hooks())?;
         if let Some(missing) = hooks.iter().find_map(|hook| hook.missing.as_ref()) {
             return Err(anyhow::anyhow!("{missing}; leave the trails that need it out").into());

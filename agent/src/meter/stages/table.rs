@@ -10,7 +10,7 @@ use crate::Error;
 
 /// As in stages.bpf.c, trails.h and followed.h.
 pub(super) const MOST_TRAILS: usize = 16;
-pub(super) const MOST_TRAIL_POINTS: usize = 12;
+pub(super) const MOST_TRAIL_POINTS: usize = 16;
 pub(super) const MOST_POINTS: usize = 64;
 const MOST_ENDS: usize = 4;
 const NONE: u8 = 0xff;
@@ -156,6 +156,7 @@ impl Table {
             netns: self.sites[site].inode,
             interface: self.sites[site].index,
             points,
+            ..Place::default()
         }
     }
 

@@ -40,11 +40,11 @@ fn points_and_stages_are_bounded() {
         let pair = [lo("arrive"), lo("receive")];
         begins(
             &one(&pair[..1], &[]),
-            "trails[0].points: 1 of them; 2 to 12 are allowed",
+            "trails[0].points: 1 of them; 2 to 16 are allowed",
         );
         begins(
-            &one(&vec![lo("free"); 13], &["a"; 12]),
-            "trails[0].points: 13 of them",
+            &one(&vec![lo("free"); 17], &["a"; 16]),
+            "trails[0].points: 17 of them",
         );
         begins(
             &one(&pair, &["a", "b"]),
