@@ -34,6 +34,7 @@ class MadeTrace:
     trace: str = "stages"
     emulated: bool = False
     verdict: str = "valid"
+    median_us: float = 50
     further: tuple[tuple[str, str], ...] = ()
 
     def record(self, trial_id: int) -> TrialRecord:
@@ -58,6 +59,7 @@ class MadeTrace:
             "guest": 0,
             "transactions": 90,
             "latency_mean_ns": 50_000.0,
+            "latency_p50_ns": 1000 * self.median_us,
             "duration_s": 1.0,
         }
         if self.trace == "none":
@@ -170,10 +172,30 @@ def test_a_packet_that_is_typical_stands_beside_the_papers(tmp_path: Path) -> No
 
 def test_what_following_took_is_told(tmp_path: Path) -> None:
     summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 10, verdict="invalid")]))
-    assert rows_of(tracing_table(summary)) == [["container", "100", "3", "1", "80", "2", "50%"]]
+    assert rows_of(tracing_table(summary)) == [["container", "100", "3", "1", "80", "–", "2", "50%"]]
     (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
     assert "about 80 ns a packet at each hook" in caveat.text
     assert "1 packets were lost sight of" in caveat.text
+
+
+def test_what_following_adds_is_told_against_trials_without_it(tmp_path: Path) -> None:
+    medians = {"none": (50, 60, 70), "stages": (59, 70, 81)}
+    trials = [
+        MadeTrace(block, 10, trace=trace, median_us=median)
+        for trace, blocks in medians.items()
+        for block, median in enumerate(blocks)
+    ]
+    summary = summarise(traces(tmp_path / "r", trials))
+    ((*_, added, _, _),) = rows_of(tracing_table(summary))
+    assert added == "+10.0"
+    (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
+    assert "It added at most +10.0 [+7.5, +12.5] µs to a median" in caveat.text
+
+
+def test_what_following_adds_is_not_told_against_another_setting(tmp_path: Path) -> None:
+    other = [MadeTrace(block, 10, trace="none", guests=2) for block in range(2)]
+    summary = summarise(traces(tmp_path / "r", [*other, MadeTrace(0, 10), MadeTrace(1, 10)]))
+    assert [cell.added_ns for cell in summary.traced] == [None]
 
 
 def test_figures_have_a_line_a_stage_and_a_line_a_number_of_guests(tmp_path: Path) -> None:

@@ -222,12 +222,18 @@ def _traced(traced: Sequence[TracedCell]) -> list[Caveat]:
         return []
     known = [cell.hook_ns for cell in traced if cell.hook_ns is not None]
     cost = f", about {max(known):.0f} ns a packet at each hook" if known else ""
+    added = [cell.added_ns for cell in traced if cell.added_ns is not None]
+    most = max(added, key=lambda each: each.value, default=None)
+    form = numbers.signed(numbers.microseconds)
+    more = (
+        f" It added at most {form(most.value)} {numbers.bracket(most, form)} µs to a median." if most else ""
+    )
     lost = sum(cell.lost for cell in traced)
     unseen = f" {lost} packets were lost sight of and are in no stage." if lost else ""
     return [
         Caveat(
             f"Packets were followed in {_cells(len(traced))}",
-            f"That takes time{cost}, which is in the stages; nothing else is told of these trials.{unseen}",
+            f"That takes time{cost}, which is in the stages; nothing else is told of these trials.{more}{unseen}",
         )
     ]
 

@@ -14,6 +14,7 @@ from vtax.views.layout import (
     count,
     left_out,
     mean_number,
+    ranged_number,
     sections,
 )
 from vtax.views.packets import PacketMoment, PublishedMoment
@@ -95,13 +96,15 @@ def tracing_table(summary: Summary) -> Table:
         name="tracing",
         title="Packets followed",
         note="Strayed: seen, and on no way to its end, being dropped or meant for somebody else. A traced trial is in "
-        "no table of throughput, response time or CPU.",
+        "no table of throughput, response time or CPU. A hook's time is its program's own; what all of it adds to the "
+        "median delay or response time is told where trials without it were measured (`trace: [none, stages]`).",
         columns=(
             Column("platform"),
             PACKETS,
             Column("strayed", numeric=True),
             Column("lost sight of", numeric=True),
             Column("a hook takes", "ns", numeric=True),
+            Column("adds to the median", "µs", numeric=True),
             Column("trials", numeric=True),
             LEFT_OUT,
         ),
@@ -143,6 +146,7 @@ def _followed(row: TracedCell) -> Sequence[Cell]:
         row.platform,
         *(Number(numbers.whole(each)) for each in (row.packets, row.strayed, row.lost)),
         Number(UNKNOWN if row.hook_ns is None else numbers.whole(row.hook_ns)),
+        ranged_number(row.added_ns, numbers.signed(numbers.microseconds)),
         Number(str(row.recorded)),
         left_out(row.left_out),
     )

@@ -13,7 +13,8 @@ from vtax.statistics import Distribution, decode, merge, quantile_interval
 from vtax.views.cells import load_order, load_phrase
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.paper import printed_rows
-from vtax.views.recorded import Further, recorded_cells
+from vtax.views.recorded import Further, Recorded, recorded_cells
+from vtax.views.tracing_cost import added_by_tracing
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
 QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
@@ -76,7 +77,10 @@ class TracedSetting:
 
 @dataclass(frozen=True)
 class TracedCell:
-    """The traced trials of a cell: packets that were followed, and what following took at a hook, ns."""
+    """The traced trials of a cell: packets that were followed, and what following took.
+
+    `hook_ns` is a hook's own time, `added_ns` what the median delay or response time of untraced trials had less.
+    """
 
     key: str
     platform: str
@@ -88,6 +92,7 @@ class TracedCell:
     strayed: int
     lost: int
     hook_ns: float | None
+    added_ns: Estimate | None
 
     @property
     def left_out(self) -> float:
@@ -153,8 +158,10 @@ def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) 
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
     """Every cell that has a traced trial, usable or not, in the order setting, platform."""
     told = {row["cell"]: row for row in result.query(_TRIALS).to_pylist()}
+    recorded = recorded_cells(result, *_LEVELS, of="traced")
+    added = added_by_tracing(result, _twins(result, recorded))
     cells = []
-    for row in recorded_cells(result, *_LEVELS, of="traced"):
+    for row in recorded:
         counted = told.get(row.key, {})
         cells.append(
             TracedCell(
@@ -165,6 +172,7 @@ def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
                 invalid=row.invalid,
                 suspect=row.suspect,
                 hook_ns=counted.get("hook_ns"),
+                added_ns=added.get(row.key),
                 **{name: int(counted.get(name) or 0) for name in ("packets", "strayed", "lost")},
             )
         )
@@ -183,6 +191,17 @@ def stage_delays(result: Result, cells: Sequence[TracedCell]) -> list[StageDelay
         for cell in cells
         for row in _in_order(_delay(cell, place, blocks) for place, blocks in found.get(cell.key, {}).items())
     ]
+
+
+def _twins(result: Result, traced: Sequence[Recorded]) -> dict[str, tuple[Recorded, Recorded]]:
+    if not traced:
+        return {}
+    alike = {_alike(row): row for row in recorded_cells(result, *_LEVELS)}
+    return {row.key: (row, alike[_alike(row)]) for row in traced if _alike(row) in alike}
+
+
+def _alike(row: Recorded) -> tuple[str, TracedSetting]:
+    return row.platform, _setting(row.levels, row.further)
 
 
 def _delay(

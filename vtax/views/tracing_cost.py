@@ -1,0 +1,38 @@
+"""What following packets adds to their delay: traced trials against untraced ones, paired within blocks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from vtax.results import Result
+from vtax.statistics import paired_difference
+from vtax.views.estimate import Estimate, estimate
+from vtax.views.recorded import Recorded
+
+Medians = dict[int, float]
+"""A cell's median delay or response time by block, ns."""
+
+_MEDIANS = """
+SELECT cell, block, avg(latency_p50_ns) AS p50_ns FROM trials JOIN flows USING (trial_id)
+WHERE verdict <> 'invalid' AND latency_p50_ns IS NOT NULL GROUP BY cell, block ORDER BY cell, block
+"""
+
+
+def added_by_tracing(result: Result, twins: Mapping[str, tuple[Recorded, Recorded]]) -> dict[str, Estimate]:
+    """By traced cell, what is added to the median delay or response time, ns; none without a block in common.
+
+    `twins` are each traced cell and the untraced one that is alike in all else.
+    """
+    if not twins:
+        return {}
+    medians: dict[str, Medians] = defaultdict(dict)
+    for row in result.query(_MEDIANS).to_pylist():
+        medians[row["cell"]][row["block"]] = row["p50_ns"]
+    added = {}
+    for key, (traced, untraced) in twins.items():
+        difference = paired_difference(medians[traced.key], medians[untraced.key])
+        left_out = (traced.invalid + untraced.invalid) / (traced.recorded + untraced.recorded)
+        if difference is not None:
+            added[key] = estimate(difference, left_out)
+    return added
