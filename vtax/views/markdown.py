@@ -11,10 +11,10 @@ _SYNTAX = re.compile(r"([\\`*_\[\]|~#])")
 
 
 def table_lines(table: Table) -> list[str]:
-    """A heading and a table for each section."""
+    """A table for each section, with a heading where it has a title."""
     lines = []
     for section in table.sections:
-        lines += [f"### {escaped(section.title)}", ""]
+        lines += [f"### {escaped(section.title)}", ""] if section.title else []
         lines.append("| " + " | ".join(column.title for column in table.columns) + " |")
         lines.append("|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|")
         lines += ["| " + " | ".join(map(_text, row)) + " |" for row in section.rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from vtax.views.claims.load import load_claims, papers
 from vtax.views.claims.readings import read_samples
 from vtax.views.provenance import Provenance, read_provenance
 
-__all__ = ["Claim", "Claims", "Judged", "Judgement", "Verdict", "claims_of", "judge_results"]
+__all__ = ["Claim", "Claims", "Judged", "Judgement", "Verdict", "claims_of", "counts", "judge_results"]
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,6 @@ class Judged:
     result: Path | None
     judgements: tuple[Judgement, ...]
 
-    @property
-    def verdicts(self) -> list[Verdict]:
-        """One a platform; where no platform tells, that it was not measured."""
-        return [each.verdict for each in self.judgements] or [Verdict.UNMEASURED]
-
 
 @dataclass(frozen=True)
 class Claims:
@@ -39,11 +34,14 @@ class Claims:
     judged: list[Judged]
     damaged: list[str]
 
-    @property
-    def counts(self) -> dict[Verdict, int]:
-        """How many claims have each verdict, a claim counted once a platform."""
-        counted = Counter(verdict for each in self.judged for verdict in each.verdicts)
-        return {verdict: counted[verdict] for verdict in Verdict}
+
+def counts(judged: Iterable[Judged], *, emulated: bool) -> dict[Verdict, int]:
+    """How many have each verdict, a claim counted once a platform: emulated ones, or all else."""
+    judged = list(judged)
+    counted = Counter(each.verdict for one in judged for each in one.judgements if each.emulated is emulated)
+    if not emulated:
+        counted[Verdict.UNMEASURED] += sum(not one.judgements for one in judged)
+    return {verdict: counted[verdict] for verdict in Verdict}
 
 
 def judge_results(results: Sequence[Result]) -> Claims:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from vtax.views.claims import Claims, Judged, Judgement
+from vtax.views.claims import Claims, Judged, Judgement, counts
 from vtax.views.claims.table import test_in_words
 from vtax.views.estimate import Estimate
 
@@ -17,10 +17,15 @@ def claims_document(claims: Claims) -> dict[str, Any]:
     """Everything that was judged."""
     return {
         "format_version": FORMAT_VERSION,
-        "verdicts": {str(verdict): count for verdict, count in claims.counts.items()},
+        "verdicts": _counts(claims, emulated=False),
+        "emulated_verdicts": _counts(claims, emulated=True),
         "damaged": claims.damaged,
         "claims": claim_rows(claims.judged),
     }
+
+
+def _counts(claims: Claims, *, emulated: bool) -> dict[str, int]:
+    return {str(verdict): count for verdict, count in counts(claims.judged, emulated=emulated).items()}
 
 
 def claim_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Claims as a table: what terminal, Markdown and report show."""
+"""Claims as tables: what terminal, Markdown and report show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from vtax.views import numbers
-from vtax.views.claims import Judged, Judgement, Verdict
+from vtax.views.claims import Judged, Judgement, Verdict, counts
 from vtax.views.claims.checks import AnyCheck
 from vtax.views.estimate import Estimate
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out
@@ -31,44 +31,41 @@ MISSING_AT_MOST = 2
 """Of more that was not measured for a claim, the rest is counted."""
 
 
-def claims_table(judged: Sequence[Judged], counts: str = "") -> Table:
-    """A section a claim that results can tell of, with a row a platform; `counts` stand before the note."""
+def claim_tables(judged: Sequence[Judged]) -> list[Table]:
+    """A table a claim that results can tell of, with a row a platform."""
     judged = [each for each in judged if each.result]
     told = Counter(each.claim.full_name for each in judged)
+    return [_table(each, told[each.claim.full_name] > 1) for each in judged]
+
+
+def reading(judged: Iterable[Judged]) -> str:
+    """How to read these tables."""
     emulated = any(each.emulated for one in judged for each in one.judgements)
-    note = " ".join(part for part in (counts, NOTE, f"{EMULATED_LABEL}." if emulated else "") if part)
-    return Table(
-        name="claims",
-        title="What the paper found, here",
-        note=note,
-        columns=COLUMNS,
-        sections=tuple(
-            Section(_title(each, told[each.claim.full_name] > 1), tuple(_rows(each))) for each in judged
-        ),
-    )
+    return f"{NOTE} {EMULATED_LABEL}." if emulated else NOTE
 
 
 def unmeasured_table(judged: Iterable[Judged]) -> Table:
     """The claims that no result here can tell of, and which could."""
     rows = [
-        (each.claim.name, each.claim.file.says, f"{each.claim.paper} {each.claim.file.where}", scenarios)
+        (each.claim.name, f"{each.claim.paper} {each.claim.file.where}", " or ".join(each.claim.scenarios))
         for each in judged
         if not each.result
-        for scenarios in [" or ".join(each.claim.scenarios)]
     ]
     return Table(
         name="unmeasured-claims",
         title="Not measured",
         note="",
-        columns=(Column("claim"), Column("says"), Column("where"), Column("takes a result of")),
+        columns=(Column("claim"), Column("where"), Column("takes a result of")),
         sections=(Section("", tuple(rows)),),
     )
 
 
-def outcome(judged: Iterable[Judged]) -> str:
-    """The count of each verdict in a line, a claim counted once a platform."""
-    counted = Counter(verdict for each in judged for verdict in each.verdicts)
-    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict)
+def outcome(judged: Sequence[Judged]) -> str:
+    """The count of each verdict in a line, emulated CPUs by themselves."""
+    native, emulated = (counts(judged, emulated=group) for group in (False, True))
+    line = ", ".join(f"{count} {verdict}" for verdict, count in native.items())
+    further = ", ".join(f"{count} {verdict}" for verdict, count in emulated.items() if count)
+    return f"{line}; on an emulated CPU: {further}" if further else line
 
 
 def test_in_words(test: AnyCheck) -> str:
@@ -77,11 +74,16 @@ def test_in_words(test: AnyCheck) -> str:
     return f"{test.takes}{about} is {test.expected}"
 
 
-def _title(judged: Judged, with_result: bool) -> str:
+def _table(judged: Judged, with_result: bool) -> Table:
     claim = judged.claim
-    file = claim.file
-    result = f" [{judged.result}]" if with_result else ""
-    return f"{claim.name}: {file.says} ({claim.paper} {file.where}) Test: {test_in_words(file.test)}.{result}"
+    result = f" Result: {judged.result}." if with_result else ""
+    return Table(
+        name=f"claim-{claim.name}",
+        title=claim.file.says,
+        note=f"{claim.full_name} ({claim.file.where}). Test: {test_in_words(claim.file.test)}.{result}",
+        columns=COLUMNS,
+        sections=(Section("", tuple(_rows(judged))),),
+    )
 
 
 def _rows(judged: Judged) -> Iterable[tuple[Cell, ...]]:

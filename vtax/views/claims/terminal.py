@@ -1,4 +1,4 @@
-"""Claims on the terminal: a section a claim, and the outcome last, where the eye is."""
+"""Claims on the terminal: a table a claim, and the outcome last, where the eye is."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import math
 from rich.console import Console
 
 from vtax.views.claims import Claims
-from vtax.views.claims.table import claims_table, outcome, unmeasured_table
+from vtax.views.claims.table import claim_tables, outcome, reading, unmeasured_table
 from vtax.views.console import Page, print_table
 
 
 def print_claims(claims: Claims, console: Console) -> None:
     """Print every claim with its verdicts, at most 100 columns wide."""
     page = Page(console)
-    print_table(claims_table(claims.judged), page, math.inf)
-    print_table(unmeasured_table(claims.judged), page, math.inf)
+    page.line(reading(claims.judged), "dim")
+    for table in (*claim_tables(claims.judged), unmeasured_table(claims.judged)):
+        print_table(table, page, math.inf)
     page.line()
     for line in claims.damaged:
         page.line(line)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from vtax.scenario.fields import key
@@ -10,6 +12,7 @@ from vtax.views import numbers
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place
 from vtax.views.claims.readings.stages import STAGE_NS
 from vtax.views.claims.sample import Sample, StageSample
+from vtax.views.estimate import Estimate
 from vtax.views.numbers import Format
 
 
@@ -47,5 +50,13 @@ class Share(Check):
             for sample in chosen
             if isinstance(sample, StageSample)
         ]
-        found = [Comparison(where, share.estimate) for where, share in shares if share.values]
+        found = [Comparison(where, partial(_share, share)) for where, share in shares if share.values]
         return Asked(found, self.missing(chosen))
+
+
+def _share(share: Sample, confidence: float) -> Estimate | None:
+    """The mean share; its interval does not know a share's bounds, and is cut at them."""
+    found = share.estimate(confidence)
+    if found is None or found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
