@@ -261,6 +261,19 @@ def test_invalid_trials_are_out_and_suspect_ones_in(tmp_path: Path) -> None:
     assert found.decisive.estimate.left_out == pytest.approx(5 / 15)
 
 
+def test_values_that_decided_their_number_have_wider_intervals(tmp_path: Path) -> None:
+    widths = []
+    for name, precision in (("fixed", None), ("adaptive", {"relative_width": 0.02, "least": 3})):
+        cells = beside("idle", 3 * STEADY), beside("forward", 3 * HARMED)
+        result = forwarded(tmp_path / name, *cells, scenario_keys={"precision": precision})
+        found = judged(result, "small-frames-beside-harm")["container"]
+        assert found.verdict is HOLDS
+        assert found.decisive is not None
+        assert found.decisive.estimate.relative_width is not None
+        widths.append(found.decisive.estimate.relative_width)
+    assert widths[1] > 1.5 * widths[0]
+
+
 def test_one_repetition_decides_nothing(tmp_path: Path) -> None:
     result = forwarded(tmp_path / "r", beside("idle", STEADY[:1]), beside("forward", HARMED[:1]))
     assert judged(result, "small-frames-beside-harm")["container"].verdict is UNDECIDED

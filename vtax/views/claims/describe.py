@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from vtax.views.claims.load import load_claims, papers
-from vtax.views.claims.table import test_in_words
+from vtax.views.claims.table import in_words
 from vtax.views.markdown import escaped
 
 
@@ -23,7 +23,7 @@ def describe(paper: str) -> Iterator[str]:
             file.where,
             str(file.platforms),
             ", ".join(file.scenarios),
-            test_in_words(file.test),
+            in_words(file.test),
         )
         yield f"| `{claim.name}` | {' | '.join(map(escaped, cells))} |"
     yield ""

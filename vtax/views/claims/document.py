@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vtax.views.claims import Claims, Judged, Judgement, counts
-from vtax.views.claims.table import test_in_words
+from vtax.views.claims.table import in_words
 from vtax.views.estimate import Estimate
 
 FORMAT_VERSION = 1
@@ -47,7 +47,7 @@ def _claim(judged: Judged) -> dict[str, Any]:
         "where": file.where,
         "scenarios": claim.scenarios,
         "quantity": file.test.quantity,
-        "test": test_in_words(file.test),
+        "test": in_words(file.test),
         "above": file.test.above,
         "below": file.test.below,
         "result": None if judged.result is None else str(judged.result),

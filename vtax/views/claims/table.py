@@ -68,7 +68,7 @@ def outcome(judged: Sequence[Judged]) -> str:
     return f"{line}; on an emulated CPU: {further}" if further else line
 
 
-def test_in_words(test: AnyCheck) -> str:
+def in_words(test: AnyCheck) -> str:
     """What a test takes, of which cells, and where that has to lie."""
     about = f", at {test.about}," if test.about else ""
     return f"{test.takes}{about} is {test.expected}"
@@ -80,7 +80,7 @@ def _table(judged: Judged, with_result: bool) -> Table:
     return Table(
         name=f"claim-{claim.name}",
         title=claim.file.says,
-        note=f"{claim.full_name} ({claim.file.where}). Test: {test_in_words(claim.file.test)}.{result}",
+        note=f"{claim.full_name} ({claim.file.where}). Test: {in_words(claim.file.test)}.{result}",
         columns=COLUMNS,
         sections=(Section("", tuple(_rows(judged))),),
     )
@@ -131,4 +131,4 @@ def _notes(judgement: Judgement) -> Iterable[str]:
     if left := judgement.missing[MISSING_AT_MOST:]:
         yield f"{len(left)} more not measured"
     if judgement.decisive is None and not judgement.missing:
-        yield "none of its cells was measured"
+        yield "none of its cells has a usable trial"
