@@ -25,8 +25,6 @@ NOTE = (
     "A claim holds where the whole interval lies where it has to, and does not where it lies wholly elsewhere; the "
     "intervals of all that a claim compares on a platform hold together at 95%."
 )
-
-
 MISSING_AT_MOST = 2
 """Of more that was not measured for a claim, the rest is counted."""
 

@@ -13,12 +13,10 @@ from vtax.statistics.artifacts.detect import FALSE_ALARMS
 from vtax.statistics.artifacts.moving import look_for_moves
 from vtax.statistics.artifacts.periodic import look_for_lines
 from vtax.statistics.artifacts.series import Series
-from vtax.views import numbers
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place, unmeasured
 from vtax.views.claims.readings.relay import ROUND_NS
 from vtax.views.claims.sample import RunSample, Sample
 from vtax.views.estimate import Estimate, estimate
-from vtax.views.numbers import Format
 
 DETECTORS: dict[str, Callable[[Series], Finding | NotEnough]] = {
     "lines": look_for_lines,
@@ -49,16 +47,6 @@ class Artifact(Check):
     def takes(self) -> str:
         """The share, and of what."""
         return f"share of groups of {RUNS} runs that show {self.of}"
-
-    @property
-    def unit(self) -> str:
-        """None."""
-        return ""
-
-    @property
-    def form(self) -> Format:
-        """As ratios are shown."""
-        return numbers.ratio
 
     def ask(self, own: Sequence[Sample], samples: Sequence[Sample]) -> Asked:
         """A share a chosen ring or load; groups that are too short for the detector are none."""

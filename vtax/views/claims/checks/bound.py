@@ -13,6 +13,8 @@ from vtax.views.claims.sample import Sample
 class Bound(Check):
     """The mean of a quantity over the repetitions, in its own unit."""
 
+    in_unit = True
+
     kind: Literal["bound"] = key("a cell's quantity", "bound")
     metric: str = key("the quantity", "names of quantities", min_length=1)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from vtax.scenario.fields import Keys, PlainScalar, key
 from vtax.scenario.grid import text
+from vtax.views import numbers
 from vtax.views.claims.levels import matches, words
 from vtax.views.claims.readings import QUANTITIES
 from vtax.views.claims.sample import Levels, Sample
@@ -37,7 +38,12 @@ class Asked:
 
 
 class Check(Keys):
-    """A test. It takes one or more numbers of a platform, all of which have to lie where `above` and `below` say."""
+    """A test. It takes one or more numbers of a platform, all of which have to lie where `above` and `below` say.
+
+    `in_unit` tells that they are in the quantity's own unit; else they are ratios.
+    """
+
+    in_unit: ClassVar[bool] = False
 
     at: dict[str, Level | Options] = key(
         "levels of the cells it is about, of each factor one or several; of all others every level",
@@ -78,12 +84,12 @@ class Check(Keys):
     @property
     def unit(self) -> str:
         """That of its number; empty for a ratio."""
-        return QUANTITIES[self.quantity].unit
+        return QUANTITIES[self.quantity].unit if self.in_unit else ""
 
     @property
     def form(self) -> Format:
         """How its number is shown."""
-        return QUANTITIES[self.quantity].form
+        return QUANTITIES[self.quantity].form if self.in_unit else numbers.ratio
 
     @property
     def expected(self) -> str:

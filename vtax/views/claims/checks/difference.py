@@ -14,6 +14,8 @@ from vtax.views.claims.sample import Sample
 class Difference(Between):
     """The quantity of the cells `of` less that of the cells `over`, in the same blocks and in its own unit."""
 
+    in_unit = True
+
     kind: Literal["difference"] = key("one cell's quantity less another's", "difference")
 
     @property

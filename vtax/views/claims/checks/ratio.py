@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from vtax.scenario.fields import key
-from vtax.views import numbers
 from vtax.views.claims.checks.between import Between
 from vtax.views.claims.checks.check import Asked
 from vtax.views.claims.sample import Sample
-from vtax.views.numbers import Format
 
 
 class Ratio(Between):
@@ -25,16 +23,6 @@ class Ratio(Between):
     def takes(self) -> str:
         """Both sides of the quotient."""
         return self.both("over")
-
-    @property
-    def unit(self) -> str:
-        """None."""
-        return ""
-
-    @property
-    def form(self) -> Format:
-        """As ratios around 1 are shown."""
-        return numbers.ratio
 
     def ask(self, own: Sequence[Sample], samples: Sequence[Sample]) -> Asked:
         """A ratio a chosen cell."""

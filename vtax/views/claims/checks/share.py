@@ -8,12 +8,10 @@ from functools import partial
 from typing import Literal
 
 from vtax.scenario.fields import key
-from vtax.views import numbers
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place
 from vtax.views.claims.readings.stages import STAGE_NS
 from vtax.views.claims.sample import Sample, StageSample
 from vtax.views.estimate import Estimate
-from vtax.views.numbers import Format
 
 
 class Share(Check):
@@ -31,16 +29,6 @@ class Share(Check):
     def takes(self) -> str:
         """The share, and of what."""
         return f"share of packets beyond {STAGE_NS.form(self.beyond_ns)} {STAGE_NS.unit}"
-
-    @property
-    def unit(self) -> str:
-        """None."""
-        return ""
-
-    @property
-    def form(self) -> Format:
-        """As ratios are shown."""
-        return numbers.ratio
 
     def ask(self, own: Sequence[Sample], samples: Sequence[Sample]) -> Asked:
         """A share a chosen stage."""

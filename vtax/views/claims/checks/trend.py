@@ -11,10 +11,8 @@ from pydantic import Field
 
 from vtax.scenario.fields import PlainScalar, key
 from vtax.scenario.grid import text
-from vtax.views import numbers
 from vtax.views.claims.checks.check import Asked, Check, Comparison, comparable, place, unmeasured
 from vtax.views.claims.sample import Sample
-from vtax.views.numbers import Format
 
 
 class Trend(Check):
@@ -41,16 +39,6 @@ class Trend(Check):
     def takes(self) -> str:
         """The steps."""
         return f"{self.metric} from step to step of {self.factor}={','.join(map(text, self.levels))}"
-
-    @property
-    def unit(self) -> str:
-        """None."""
-        return ""
-
-    @property
-    def form(self) -> Format:
-        """As ratios around 1 are shown."""
-        return numbers.ratio
 
     def ask(self, own: Sequence[Sample], samples: Sequence[Sample]) -> Asked:
         """A ratio a step, of every setting that is alike in all else."""
