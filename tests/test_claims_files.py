@@ -164,6 +164,13 @@ def test_two_results_of_one_scenario_are_told_apart(result: Result, tmp_path: Pa
     assert str(other.directory) in printed.replace("\\", "")
 
 
+def test_a_campaign_that_has_not_ended_is_said_to(tmp_path: Path, capsys: Captured) -> None:
+    result = forwarded(tmp_path / "r", beside("idle", STEADY), beside("forward", HARMED), status="running")
+    assert main(["claims", str(result.directory), "--json"]) == 0
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark.startswith(f"{result.directory}: running, ")
+
+
 def test_a_result_of_no_paper_is_refused(tmp_path: Path, capsys: Captured) -> None:
     own = forwarded(tmp_path / "own", beside("idle", STEADY), scenario_keys={"source": None})
     assert main(["claims", str(own.directory)]) == 2

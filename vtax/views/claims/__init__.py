@@ -29,10 +29,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Claims:
-    """Every claim of the papers that results repeat, and what of these results could not be read."""
+    """Every claim of the papers that results repeat, and what is not there of these results."""
 
     judged: list[Judged]
-    damaged: list[str]
+    remarks: list[str]
 
 
 def counts(judged: Iterable[Judged], *, emulated: bool) -> dict[Verdict, int]:
@@ -61,7 +61,7 @@ def judge_results(results: Sequence[Result]) -> Claims:
     for claim in (claim for paper in repeated for claim in load_claims(paper)):
         told = [each for each in found if each.claim is claim]
         judged += told or [Judged(claim, None, ())]
-    return Claims(judged, [problem for result in results for problem in (*result.damaged, *result.notes)])
+    return Claims(judged, [remark for result, provenance in read for remark in _remarks(result, provenance)])
 
 
 def claims_of(result: Result, provenance: Provenance) -> list[Judged]:
@@ -82,6 +82,13 @@ def claims_of(result: Result, provenance: Provenance) -> list[Judged]:
         judgements = [judge(test, each.name, each.emulated, of_quantity) for each in subjects]
         judged.append(Judged(claim, result.directory, tuple(judgements)))
     return judged
+
+
+def _remarks(result: Result, provenance: Provenance) -> Iterable[str]:
+    """What could not be read, and how far a campaign came that has not ended."""
+    if provenance.status != "complete":
+        yield f"{result.directory}: {provenance.status}, {provenance.progress}"
+    yield from (*result.damaged, *result.notes)
 
 
 def _paper(result: Result) -> str:

@@ -19,7 +19,7 @@ def claims_document(claims: Claims) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "verdicts": _counts(claims, emulated=False),
         "emulated_verdicts": _counts(claims, emulated=True),
-        "damaged": claims.damaged,
+        "remarks": claims.remarks,
         "claims": claim_rows(claims.judged),
     }
 

@@ -13,5 +13,5 @@ def claims_markdown(claims: Claims) -> str:
     for table in (*claim_tables(claims.judged), unmeasured_table(claims.judged)):
         if table.size:
             lines += [f"### {escaped(table.title)}", "", escaped(table.note), "", *table_lines(table)]
-    lines += [f"- {escaped(line)}" for line in claims.damaged]
+    lines += [f"- {escaped(line)}" for line in claims.remarks]
     return "\n".join(lines).rstrip() + "\n"

@@ -18,6 +18,6 @@ def print_claims(claims: Claims, console: Console) -> None:
     for table in (*claim_tables(claims.judged), unmeasured_table(claims.judged)):
         print_table(table, page, math.inf)
     page.line()
-    for line in claims.damaged:
+    for line in claims.remarks:
         page.line(line)
     page.line(outcome(claims.judged), "bold")
