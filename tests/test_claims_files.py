@@ -168,7 +168,7 @@ def test_a_campaign_that_has_not_ended_is_said_to(tmp_path: Path, capsys: Captur
     result = forwarded(tmp_path / "r", beside("idle", STEADY), beside("forward", HARMED), status="running")
     assert main(["claims", str(result.directory), "--json"]) == 0
     (remark,) = json.loads(capsys.readouterr().out)["remarks"]
-    assert remark.startswith(f"{result.directory}: running, ")
+    assert remark.startswith(f"{result.directory}: cut short, ")
 
 
 def test_a_result_of_no_paper_is_refused(tmp_path: Path, capsys: Captured) -> None:
