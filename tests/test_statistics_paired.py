@@ -1,11 +1,21 @@
 """Comparisons within blocks."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtax.statistics import Interval, mean_interval, paired_difference, paired_ratio
+from vtax.statistics import (
+    Interval,
+    compare,
+    mean_interval,
+    paired_difference,
+    paired_ratio,
+    ratio_of_maxima,
+    relative_change,
+)
 
 POSITIVE = st.floats(1e-3, 1e9)
 BLOCKS = st.dictionaries(st.integers(0, 20), POSITIVE, max_size=12)
@@ -78,3 +88,17 @@ def test_paired_intervals_cover_and_are_narrower_than_unpaired_ones() -> None:
         unpaired_width.append(alone.high - alone.low)
     assert abs(np.mean(covered) - 0.95) < 4 * (0.95 * 0.05 / 1000) ** 0.5
     assert np.mean(paired_width) < np.mean(unpaired_width) / 3
+
+
+def test_a_bound_that_no_number_holds_is_infinite() -> None:
+    measured, reference = {0: 1.0, 1: 1.0}, {0: 1.0, 1: 1e-233}
+    for found in (
+        paired_ratio(measured, reference),
+        ratio_of_maxima({"load": measured}, {"load": reference}),
+        compare(list(measured.values()), list(reference.values())).ratio,
+    ):
+        assert found is not None
+        assert found.high == math.inf
+    shift = relative_change([1.0, 1e-233], [1.0, 1.0])
+    assert shift is not None
+    assert shift.interval.high == math.inf

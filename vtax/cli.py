@@ -21,6 +21,7 @@ from typer.exceptions import TyperException
 
 import vtax
 from vtax.commands import Json, ResultPath
+from vtax.commands.claims import claims
 from vtax.commands.compare import compare
 from vtax.commands.export import export
 from vtax.commands.history import history
@@ -259,7 +260,7 @@ def sql(
     write_rows(rows, row_format, sys.stdout)
 
 
-for command in (compare, history, export, schema):
+for command in (compare, claims, history, export, schema):
     app.command()(command)
 
 

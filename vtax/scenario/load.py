@@ -7,6 +7,8 @@ from vtax.inputs import InputError, advised, one_line, read_document, suggestion
 from vtax.scenario.scenario import Scenario
 
 SCENARIOS = Path(__file__).parent.parent / "data" / "scenarios"
+CLAIMS = "claims.yaml"
+"""The file beside a paper's scenarios that is none itself."""
 
 
 @dataclass(frozen=True)
@@ -50,5 +52,5 @@ def list_scenarios() -> list[ScenarioSummary]:
 
 
 def _named() -> dict[str, Path]:
-    paths = sorted(SCENARIOS.rglob("*.yaml"))
+    paths = sorted(path for path in SCENARIOS.rglob("*.yaml") if path.name != CLAIMS)
     return {path.relative_to(SCENARIOS).with_suffix("").as_posix(): path for path in paths}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from vtax.statistics.anytime import anytime_interval
-from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 from vtax.statistics.unpaired import welch
 
 _HALVINGS: Final = 40
@@ -75,7 +75,7 @@ def relative_change(
     if min(len(one), len(other)) < 2 or not one.any():
         return None
     if one.all() and other.all():
-        return _change(np.log(one), np.log(other), resolution, adaptive, confidence, math.expm1, _log1p)
+        return _change(np.log(one), np.log(other), resolution, adaptive, confidence, _expm1, _log1p)
     scaled = one / one.mean(), other / one.mean()
     return _change(*scaled, resolution, adaptive, confidence, _same, _same)
 
@@ -164,6 +164,10 @@ def _samples(first: Sequence[float], second: Sequence[float]) -> tuple[Values, V
 
 def _log1p(bound: float) -> float:
     return math.log1p(bound) if bound > -1 else -math.inf
+
+
+def _expm1(shift: float) -> float:
+    return math.expm1(shift) if shift < 1 else exponential(shift) - 1
 
 
 def _same(value: float) -> float:

@@ -1,6 +1,7 @@
 """Confidence intervals of a mean and of a proportion."""
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,8 @@ import numpy as np
 from scipy import special, stats
 
 CONFIDENCE: Final = 0.95
+
+_LARGEST: Final = math.log(sys.float_info.max)
 
 MeanInterval = Callable[[Sequence[float], float], "Interval"]
 """How a mean's interval at a confidence is taken: `mean_interval`, or `anytime_interval` where the values decided n."""
@@ -43,6 +46,11 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> In
     standard_error = sample.std(ddof=1) / math.sqrt(sample.size)
     half_width = float(special.stdtrit(sample.size - 1, (1 + confidence) / 2) * standard_error)
     return Interval(mean, mean - half_width, mean + half_width, int(sample.size))
+
+
+def exponential(logarithm: float) -> float:
+    """e to that power, infinite where no number holds it: a bound of few values that scatter widely."""
+    return math.exp(logarithm) if logarithm < _LARGEST else math.inf
 
 
 def proportion_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> Interval:

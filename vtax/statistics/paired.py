@@ -9,7 +9,7 @@ side has are left out, and `n` of the interval says how many were compared.
 import math
 from collections.abc import Mapping
 
-from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, mean_interval
+from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, exponential, mean_interval
 
 ByBlock = Mapping[int, float]
 
@@ -55,7 +55,7 @@ def paired_ratio(
     if logarithms.low is None or logarithms.high is None:
         return Interval(math.exp(logarithms.mean), None, None, logarithms.n)
     return Interval(
-        math.exp(logarithms.mean), math.exp(logarithms.low), math.exp(logarithms.high), logarithms.n
+        math.exp(logarithms.mean), math.exp(logarithms.low), exponential(logarithms.high), logarithms.n
     )
 
 

@@ -19,7 +19,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 from vtax.statistics.paired import ByBlock, paired_ratio
 from vtax.statistics.winner import Values, difference_bounds, maximum_bounds
 
@@ -93,7 +93,7 @@ def ratio_of_maxima(
     if n < 2:
         return without_bounds
     own, others = _of_load(own[rows], best), _of_load(others[rows], other_best)
-    low, high = (math.exp(bound) for bound in difference_bounds(own, others, confidence))
+    low, high = (exponential(bound) for bound in difference_bounds(own, others, confidence))
     return Interval(plain.mean, min(low, plain.mean), max(high, plain.mean), n)
 
 

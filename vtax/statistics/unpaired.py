@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 
 FALSE_DISCOVERY_RATE: Final = 0.05
 
@@ -63,7 +63,7 @@ def compare(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDEN
         return Comparison(without_bounds, p_value)
     half_width = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
     interval = Interval(
-        ratio, math.exp(difference - half_width), math.exp(difference + half_width), len(both)
+        ratio, math.exp(difference - half_width), exponential(difference + half_width), len(both)
     )
     return Comparison(interval, p_value)
 

@@ -36,7 +36,7 @@ __all__ = [
 
 def show(what: Result | Summary, console: Console) -> None:
     """Print tables, caveats and a sentence a platform."""
-    print_summary(_summary(what), console)
+    print_summary(what if isinstance(what, Summary) else summarise(what, with_claims=False), console)
 
 
 def as_json(what: Result | Summary) -> dict[str, Any]:

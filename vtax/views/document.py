@@ -8,6 +8,7 @@ from typing import Any
 
 from vtax.views.bulk_cells import BulkSetting
 from vtax.views.cells import Cell, Setting
+from vtax.views.claims.document import claim_rows
 from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes import EchoSetting
 from vtax.views.responses import ResponseSetting
@@ -26,9 +27,9 @@ def summary_document(summary: Summary) -> dict[str, Any]:
     """
     document: dict[str, Any] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name not in ("cells", "directory", "runs"):
+        if field.name not in ("cells", "claims", "directory", "runs"):
             document[field.name] = _json(getattr(summary, field.name))
-    return document
+    return {**document, "claims": claim_rows(summary.claims)}
 
 
 def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class Echoes:
     mean_ns: Estimate | None
     loss_ratio: Estimate | None
     beside_mbps: Estimate | None
+    mean_by_block_ns: dict[int, float]
 
     @property
     def is_usable(self) -> bool:
@@ -88,15 +89,16 @@ class PublishedRoundTrip:
 
 def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, guests."""
-    blocks: dict[str, list[dict[str, float | None]]] = {}
+    blocks: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_BLOCKS).to_pylist():
         blocks.setdefault(row["cell"], []).append(row)
     found = []
     for row in recorded_cells(result, "others", "payload_bytes", "interval_ms", "guests"):
         levels = row.levels
+        own = blocks.get(row.key, ())
         estimates = {}
         for name in ("mean_ns", "loss", "beside_mbps"):
-            values = [value for block in blocks.get(row.key, ()) if (value := block[name]) is not None]
+            values = [value for block in own if (value := block[name]) is not None]
             estimates[name] = mean_estimate(values, row.left_out) if values else None
         found.append(
             Echoes(
@@ -112,6 +114,9 @@ def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
                 mean_ns=estimates["mean_ns"],
                 loss_ratio=estimates["loss"],
                 beside_mbps=estimates["beside_mbps"],
+                mean_by_block_ns={
+                    int(block["block"]): block["mean_ns"] for block in own if block["mean_ns"] is not None
+                },
             )
         )
     rank = {name: position for position, name in enumerate(platforms)}

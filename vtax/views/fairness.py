@@ -29,7 +29,7 @@ def fairness(cells: Iterable[BulkCell]) -> list[Fairness]:
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,
-            goodput=_index(cell, _of_goodput),
+            goodput=_index(cell, goodput_index),
             cpu=_index(cell, _of_cpu),
         )
         for cell in cells
@@ -37,7 +37,8 @@ def fairness(cells: Iterable[BulkCell]) -> list[Fairness]:
     ]
 
 
-def _of_goodput(trial: BulkTrial) -> float | None:
+def goodput_index(trial: BulkTrial) -> float | None:
+    """Jain's index of the guests' goodput in a trial."""
     return jain_index(list(trial.goodput_mbps.values()))
 
 

@@ -87,12 +87,13 @@ def interval(estimate: Estimate, form: Format) -> str:
 
 
 def bracket(estimate: Estimate, form: Format) -> str:
-    """`[low, high]`, or `[low, ∞)`."""
+    """`[low, high]`, with `∞)` or `(−∞` where it is open."""
     shown = bounds(estimate)
     if shown is None:
         return no_interval(estimate)
     low, high = shown
-    return f"[{form(low)}, {form(high)}{']' if math.isfinite(high) else ')'}"
+    left, right = "[" if math.isfinite(low) else "(", "]" if math.isfinite(high) else ")"
+    return f"{left}{form(low)}, {form(high)}{right}"
 
 
 def plus_minus(estimate: Estimate, form: Format) -> str:
@@ -103,8 +104,8 @@ def plus_minus(estimate: Estimate, form: Format) -> str:
 
 
 def _signed(text: str) -> str:
-    if text == "inf":
-        return "∞"
+    if text.endswith("inf"):
+        return "∞" if text == "inf" else f"{MINUS}∞"
     if not text.startswith("-"):
         return text
     digits = text[1:]

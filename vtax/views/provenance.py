@@ -70,6 +70,11 @@ class Provenance:
     notes: tuple[str, ...]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the platforms, in their order."""
+        return tuple(platform.name for platform in self.platforms)
+
+    @property
     def shared_core(self) -> bool:
         """Whether agents, host and guests had fewer CPUs than the layout asks for."""
         return SHARED_CORE in self.labels

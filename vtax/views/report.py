@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables
+from vtax.views.claims.table import claim_tables, outcome, reading
 from vtax.views.echoes_table import echoes_table
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
@@ -76,6 +77,8 @@ def render(summary: Summary) -> str:
             ladder_table(summary),
             artifacts_table(summary),
         ),
+        claims=claim_tables(summary.claims),
+        claims_note=f"{outcome(summary.claims)}. {reading(summary.claims)}",
         details=_filled(
             sharing_tables.guests_table(summary),
             tables.stream_table(summary),

@@ -22,7 +22,10 @@ CURVE_POINTS = 200
 """Of a distribution as it is drawn and told."""
 DIRECTIONS = ("rx", "through", "tx")
 
-_LEVELS = (
+Place = tuple[str | None, str, str]
+"""A stage's host, direction and name."""
+
+LEVELS = (
     "guests",
     "transport",
     "placement",
@@ -158,7 +161,7 @@ def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) 
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
     """Every cell that has a traced trial, usable or not, in the order setting, platform."""
     told = {row["cell"]: row for row in result.query(_TRIALS).to_pylist()}
-    recorded = recorded_cells(result, *_LEVELS, of="traced")
+    recorded = recorded_cells(result, *LEVELS, of="traced")
     added = added_by_tracing(result, _twins(result, recorded))
     cells = []
     for row in recorded:
@@ -182,21 +185,29 @@ def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
 
 def stage_delays(result: Result, cells: Sequence[TracedCell]) -> list[StageDelay]:
     """A row a stage, in the order of `cells`, then of hosts, directions and the way."""
-    found: dict[str, dict[tuple[str | None, str, str], list[dict[str, Any]]]] = {}
+    found: dict[str, list[StageDelay]] = {cell.key: [] for cell in cells}
+    for cell, place, blocks in stage_blocks(result, cells):
+        found[cell.key].append(_delay(cell, place, blocks))
+    return [row for rows in found.values() for row in _in_order(rows)]
+
+
+def stage_blocks(
+    result: Result, cells: Sequence[TracedCell]
+) -> list[tuple[TracedCell, Place, list[dict[str, Any]]]]:
+    """The rows of a stage of a cell, one a block: its packets, their mean delay and their histograms."""
+    by_key = {cell.key: cell for cell in cells}
+    found: dict[tuple[str, Place], list[dict[str, Any]]] = {}
     for row in result.query(_STAGES).to_pylist() if cells else ():
-        of_cell = found.setdefault(row["cell"], {})
-        of_cell.setdefault((row["host"], row["direction"], row["stage"]), []).append(row)
-    return [
-        row
-        for cell in cells
-        for row in _in_order(_delay(cell, place, blocks) for place, blocks in found.get(cell.key, {}).items())
-    ]
+        if row["cell"] in by_key:
+            place = (row["host"], row["direction"], row["stage"])
+            found.setdefault((row["cell"], place), []).append(row)
+    return [(by_key[key], place, blocks) for (key, place), blocks in found.items()]
 
 
 def _twins(result: Result, traced: Sequence[Recorded]) -> dict[str, tuple[Recorded, Recorded]]:
     if not traced:
         return {}
-    alike = {_alike(row): row for row in recorded_cells(result, *_LEVELS)}
+    alike = {_alike(row): row for row in recorded_cells(result, *LEVELS)}
     return {row.key: (row, alike[_alike(row)]) for row in traced if _alike(row) in alike}
 
 
@@ -204,11 +215,9 @@ def _alike(row: Recorded) -> tuple[str, TracedSetting]:
     return row.platform, _setting(row.levels, row.further)
 
 
-def _delay(
-    cell: TracedCell, place: tuple[str | None, str, str], blocks: Sequence[dict[str, Any]]
-) -> StageDelay:
+def _delay(cell: TracedCell, place: Place, blocks: Sequence[dict[str, Any]]) -> StageDelay:
     host, direction, stage = place
-    repetitions = [_merged(block["histograms"]) for block in blocks]
+    repetitions = [merged(block["histograms"]) for block in blocks]
     timed = [each for each in repetitions if each.samples]
     quantiles = {name: quantile_interval(timed, q) if timed else None for name, q in QUANTILES.items()}
     return StageDelay(
@@ -225,7 +234,8 @@ def _delay(
     )
 
 
-def _merged(histograms: Iterable[str | None]) -> Distribution:
+def merged(histograms: Iterable[str | None]) -> Distribution:
+    """The histograms of one stage in a block, over its guests and attempts."""
     return merge([decode(histogram) for histogram in histograms if histogram is not None])
 
 

@@ -10,6 +10,7 @@ from vtax.views.artifacts import Artifact, round_artifacts
 from vtax.views.bulk_cells import read_bulk_cells
 from vtax.views.caveats import Caveat, caveats
 from vtax.views.cells import Cell, read_cells
+from vtax.views.claims import Judged, claims_of
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.diagnosis import Diagnosis, diagnose
@@ -136,6 +137,7 @@ class Summary:
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
     sentences: list[Sentence]
+    claims: list[Judged]
     diagnosis: Diagnosis
     caveats: list[Caveat]
 
@@ -156,11 +158,14 @@ class Summary:
         return self.provenance.platform(platform).emulated
 
 
-def summarise(result: Result) -> Summary:
-    """Compute all view data. A campaign that has not measured anything yet gives empty lists and says so."""
+def summarise(result: Result, *, with_claims: bool = True) -> Summary:
+    """Compute all view data. A campaign that has not measured anything yet gives empty lists and says so.
+
+    Claims take as long as all else where they ask for artifacts; those who do not show them leave them out.
+    """
     provenance = read_provenance(result)
     platforms = provenance.platforms
-    names = tuple(platform.name for platform in platforms)
+    names = provenance.names
     cells = read_cells(result, names) if provenance.kind == FORWARDING else []
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
     echoes = read_echoes(result, names) if provenance.kind == ECHO else []
@@ -251,6 +256,7 @@ def summarise(result: Result) -> Summary:
         verdicts=verdicts,
         cell_verdicts=by_cell,
         sentences=told,
+        claims=claims_of(result, provenance) if with_claims else [],
         diagnosis=diagnose(result, provenance),
         caveats=caveats(
             provenance,

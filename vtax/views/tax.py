@@ -142,11 +142,11 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     )
 
 
-def ratio_of(maximum: Maximum, reference: Maximum) -> Interval | None:
+def ratio_of(maximum: Maximum, reference: Maximum, confidence: float = CONFIDENCE) -> Interval | None:
     """A maximum over its reference's, paired within blocks; None where no block has both."""
     if not maximum.cell.adaptive:
-        return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps)
-    half_each = (1 + CONFIDENCE) / 2
+        return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps, confidence)
+    half_each = (1 + confidence) / 2
     other = reference.ladder(half_each)
     return climbed_ratio(maximum.ladder(half_each), other) if other.interval.mean else None
 

@@ -1,0 +1,340 @@
+"""Findings of papers, planted true, planted false and too noisy to tell: what is said of each, and never more."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.handmade import Made, blocks, make
+from tests.handmade_bulk import MadeBulk, bulk_blocks, make_bulk
+from tests.test_views_echoes import MadeEcho, echoes
+from tests.test_views_responses import MadeResponses, responses
+from tests.test_views_rounds import MadeRun, rounds
+from tests.test_views_stages import MadeTrace, traces
+from vtax.results import Result
+from vtax.views.claims import Judgement, Verdict, counts, judge_results
+from vtax.views.claims.checks import Bound, Ratio, Trend
+from vtax.views.claims.judge import judge, verdict_of
+from vtax.views.claims.sample import Sample
+
+HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+LOST = ("backpressured",)
+"""So that a maximum is the platform's own."""
+
+
+def of(paper: str, scenario: str) -> dict[str, Any]:
+    """The keys of a campaign's scenario that repeats a paper's."""
+    return {"name": f"{paper}/{scenario}", "source": {"paper": paper, "section": "1"}}
+
+
+def judged(result: Result, name: str) -> dict[str, Judgement]:
+    """What is said of a claim, by platform."""
+    (found,) = [each for each in judge_results([result]).judged if each.claim.name == name]
+    return {each.platform: each for each in found.judgements}
+
+
+def beside(behaviour: str, rates: Sequence[float], platform: str = "container", **fixed: Any) -> list[Made]:
+    """A guest that forwards so much beside a neighbour that does this."""
+    further = (("neighbours", behaviour), ("load_share", "0.5"))
+    fixed = {"intended_mbps": None, "offered_mbps": 1000.0, "marks": LOST, **fixed}
+    return blocks(rates, platform=platform, further=further, **fixed)
+
+
+def forwarded(
+    directory: Path, *cells: list[Made], scenario: str = "neighbour-traffic", **more: Any
+) -> Result:
+    keys = {**of("schlosser2011", scenario), **more.pop("scenario_keys", {})}
+    return make(directory, [made for cell in cells for made in cell], scenario=keys, **more)
+
+
+STEADY = [400.0, 404.0, 398.0, 402.0, 401.0]
+HARMED = [200.0, 203.0, 199.0, 201.0, 200.0]
+NOISY = [100.0, 700.0, 250.0, 600.0, 300.0]
+
+
+@pytest.mark.parametrize(("rates", "verdict"), [(HARMED, HOLDS), (STEADY, FAILS), (NOISY, UNDECIDED)])
+def test_a_ratio(rates: list[float], verdict: Verdict, tmp_path: Path) -> None:
+    result = forwarded(tmp_path / "r", beside("idle", STEADY), beside("forward", rates))
+    found = judged(result, "small-frames-beside-harm")["container"]
+    assert found.verdict is verdict
+    assert found.decisive is not None
+    estimate = found.decisive.estimate
+    assert estimate.n == 5
+    assert estimate.low is not None and estimate.high is not None
+    assert (estimate.high < 0.95, estimate.low >= 0.95) == (verdict is HOLDS, verdict is FAILS)
+
+
+SLOWER, FASTER = [120.0, 121.0, 119.0, 120.5], [80.0, 81.0, 79.0, 80.5]
+
+
+@pytest.mark.parametrize(
+    ("times_us", "verdict"), [(SLOWER, HOLDS), (FASTER, FAILS), ([50.0, 150.0, 90.0, 130.0], UNDECIDED)]
+)
+def test_a_difference(times_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
+    trials = [
+        MadeResponses(block, time_us, platform)
+        for platform, times in (("raw", [100.0, 100.5, 99.5, 100.2]), ("container", times_us))
+        for block, time_us in enumerate(times)
+    ]
+    found = judged(
+        responses(tmp_path / "r", trials, **of("oljira2016", "response-time")),
+        "guests-answer-later-than-hosts",
+    )
+    assert list(found) == ["container"], "the bare host is what it is compared with"
+    assert found["container"].verdict is verdict
+    if verdict is HOLDS:
+        decisive = found["container"].decisive
+        assert decisive is not None
+        assert decisive.estimate.value == pytest.approx(20_075)
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "verdict"),
+    [
+        ([[450, 451], [448, 450], [452, 450]], HOLDS),
+        ([[800, 100], [790, 110], [810, 95]], FAILS),
+        ([[450, 450], [800, 100], [450, 452]], UNDECIDED),
+    ],
+)
+def test_a_bound(goodputs: list[list[float]], verdict: Verdict, tmp_path: Path) -> None:
+    trials = bulk_blocks(goodputs, platform="container")
+    found = judged(
+        make_bulk(tmp_path / "r", trials, scenario=of("anhalt2009", "sending")), "senders-share-fairly"
+    )
+    assert found["container"].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("levels_us", "verdict"),
+    [
+        ({2: 100, 4: 300, 8: 900}, HOLDS),
+        ({2: 100, 4: 300, 8: 150}, FAILS),
+        ({2: 100, 4: 300, 8: 301}, UNDECIDED),
+        ({2: 100, 4: 300}, UNDECIDED),
+    ],
+)
+def test_a_trend(levels_us: dict[int, float], verdict: Verdict, tmp_path: Path) -> None:
+    """Each step counts; a level that was not measured leaves it open, and is named."""
+    trials = [
+        MadeEcho(block, mean_us * (1 + block / 100 * (-1) ** guests_block), "container", guests, "tcp")
+        for guests_block, (guests, mean_us) in enumerate(levels_us.items())
+        for block in range(4)
+    ]
+    found = judged(echoes(tmp_path / "r", trials, **of("anhalt2009", "latency")), "busy-routers-add-delay")
+    judgement = found["container"]
+    assert judgement.verdict is verdict
+    assert judgement.missing == (() if 8 in levels_us else ("guests=8 was not measured",))
+    if verdict is FAILS:
+        assert judgement.decisive is not None
+        assert judgement.decisive.where == "guests=4 to 8"
+
+
+@pytest.mark.parametrize(
+    ("switch_us", "verdict"), [([900, 1000, 950], HOLDS), ([9, 10, 11], FAILS), ([1000, 10, 1000], UNDECIDED)]
+)
+def test_a_share_of_packets(switch_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
+    trials = [MadeTrace(block, each, guests=4) for block, each in enumerate(switch_us)]
+    result = traces(tmp_path / "r", trials, **of("oljira2016", "breakdown-co-located"))
+    assert judged(result, "four-guests-hold-most-packets-long")["container"].verdict is verdict
+
+
+@pytest.mark.parametrize(("with_lines", "verdict"), [(6, HOLDS), (0, FAILS), (3, UNDECIDED)])
+def test_an_artifact(with_lines: int, verdict: Verdict, tmp_path: Path) -> None:
+    """Six groups of five runs, so many of them with a slow round in every twenty."""
+    rng = np.random.default_rng(5)
+    runs = []
+    for run in range(30):
+        us = rng.normal(50, 1, 200)
+        if run // 5 < with_lines:
+            us[::20] += 50
+        runs.append(MadeRun(run, us.tolist(), load="output"))
+    found = judged(rounds(tmp_path / "r", runs, **of("matthews2009", "null")), "output-brings-lines")["raw"]
+    assert found.verdict is verdict
+    assert found.decisive is not None
+    assert (found.decisive.estimate.value, found.decisive.estimate.n) == (with_lines / 6, 6)
+
+
+def test_runs_are_no_pairs(tmp_path: Path) -> None:
+    """A container with other numbers of runs is compared all the same."""
+    rng = np.random.default_rng(6)
+    runs = [
+        MadeRun(run, rng.normal(mean_us, 1, 20).tolist(), platform)
+        for platform, mean_us, count in (("raw", 50, 8), ("container", 80, 5))
+        for run in range(count)
+    ]
+    found = judged(rounds(tmp_path / "r", runs, **of("matthews2009", "relay")), "rounds-take-longer")
+    assert found["container"].verdict is HOLDS
+    assert found["container"].decisive is not None
+    assert found["container"].decisive.estimate.n == 13
+
+
+def test_an_emulated_cpu_is_said_and_never_compared_with_the_bare_host(tmp_path: Path) -> None:
+    keys = of("oljira2016", "response-time")
+    times = {"raw": 100, "qemu-virtio": 900}
+    trials = [
+        MadeResponses(block, mean_us + block / 10, name, emulated=name != "raw")
+        for name, mean_us in times.items()
+        for block in range(4)
+    ]
+    result = responses(tmp_path / "r", trials, **keys)
+    alone = judged(result, "short-requests-between-hosts-are-quick")["qemu-virtio"]
+    assert (alone.verdict, alone.told) == (FAILS, "does not hold, emulated CPU")
+    beside_raw = judged(result, "guests-answer-later-than-hosts")["qemu-virtio"]
+    assert beside_raw.verdict is Verdict.UNMEASURED
+    assert beside_raw.missing == ("an emulated CPU is compared only with emulated ones",)
+
+
+def test_emulated_platforms_are_compared_with_each_other(tmp_path: Path) -> None:
+    trials = [
+        made
+        for name, rates in (("qemu-virtio", STEADY), ("qemu-e1000", HARMED))
+        for frame_bytes in (64, 500)
+        for made in blocks(
+            rates,
+            platform=name,
+            frame_bytes=frame_bytes,
+            emulated=True,
+            intended_mbps=None,
+            offered_mbps=1000.0,
+            marks=LOST,
+        )
+    ]
+    found = judged(forwarded(tmp_path / "r", trials, scenario="dedicated"), "paravirtual-nic-beats-emulated")
+    assert {name: each.told for name, each in found.items()} == {"qemu-virtio": "holds here, emulated CPU"}
+
+
+def test_a_claim_is_about_its_group_alone(tmp_path: Path) -> None:
+    kinds = {"raw": "raw", "lxc": "lxc", "qemu-virtio": "qemu"}
+    platforms = {
+        name: {"title": name, "kind": kind, "emulated": False, "skipped": None}
+        for name, kind in kinds.items()
+    }
+    cells = [beside(behaviour, STEADY, name) for name in kinds for behaviour in ("none", "heavy")]
+    result = forwarded(tmp_path / "r", *cells, scenario="neighbour-stress", platforms=platforms)
+    assert list(judged(result, "heavy-load-slows-containers")) == ["lxc"]
+    assert list(judged(result, "heavy-load-spares-machines")) == ["qemu-virtio"]
+    assert list(judged(result, "idle-neighbour-costs-nothing")) == ["lxc", "qemu-virtio"]
+
+
+def test_a_lower_bound_can_only_be_above(tmp_path: Path) -> None:
+    """The generator set what the guest forwarded: it may forward more, never less."""
+    limited = beside("forward", HARMED, marks=("generator-limited",), offered_mbps=201.0)
+    full = blocks(
+        [990.0, 991.0, 989.0],
+        frame_bytes=1500,
+        intended_mbps=None,
+        offered_mbps=992.0,
+        platform="container",
+        marks=("generator-limited",),
+    )
+    result = forwarded(tmp_path / "r", beside("idle", STEADY), limited)
+    found = judged(result, "small-frames-beside-harm")["container"]
+    assert found.verdict is UNDECIDED
+    assert found.decisive is not None
+    assert found.decisive.estimate.high == float("inf")
+    result = forwarded(tmp_path / "full", full, scenario="dedicated")
+    assert judged(result, "full-frames-reach-the-link")["container"].verdict is HOLDS
+
+
+def test_streams_with_a_busy_far_end_hold_no_upper_bound(tmp_path: Path) -> None:
+    trials = [
+        MadeBulk((goodput,), platform, block, marks=marks)
+        for platform, goodput, marks in (("raw", 900.0, ()), ("qemu-e1000", 300.0, ("far-end-busy",)))
+        for block in range(4)
+    ]
+    result = make_bulk(tmp_path / "r", trials, scenario=of("anhalt2009", "sending"))
+    assert judged(result, "emulated-nic-sends-a-third")["qemu-e1000"].verdict is UNDECIDED
+    assert judged(result, "guests-send-what-the-host-can")["qemu-e1000"].verdict is UNDECIDED
+
+
+def test_invalid_trials_are_out_and_suspect_ones_in(tmp_path: Path) -> None:
+    invalid = [Made(**{**vars(made), "verdict": "invalid"}) for made in beside("forward", NOISY)]
+    suspect = [Made(**{**vars(made), "verdict": "suspect"}) for made in beside("forward", HARMED)]
+    result = forwarded(tmp_path / "r", beside("idle", STEADY), suspect, invalid)
+    found = judged(result, "small-frames-beside-harm")["container"]
+    assert found.verdict is HOLDS
+    assert found.decisive is not None
+    assert found.decisive.estimate.left_out == pytest.approx(5 / 15)
+
+
+def test_values_that_decided_their_number_have_wider_intervals(tmp_path: Path) -> None:
+    widths = []
+    for name, precision in (("fixed", None), ("adaptive", {"relative_width": 0.02, "least": 3})):
+        cells = beside("idle", 3 * STEADY), beside("forward", 3 * HARMED)
+        result = forwarded(tmp_path / name, *cells, scenario_keys={"precision": precision})
+        found = judged(result, "small-frames-beside-harm")["container"]
+        assert found.verdict is HOLDS
+        assert found.decisive is not None
+        assert found.decisive.estimate.relative_width is not None
+        widths.append(found.decisive.estimate.relative_width)
+    assert widths[1] > 1.5 * widths[0]
+
+
+def test_one_repetition_decides_nothing(tmp_path: Path) -> None:
+    result = forwarded(tmp_path / "r", beside("idle", STEADY[:1]), beside("forward", HARMED[:1]))
+    assert judged(result, "small-frames-beside-harm")["container"].verdict is UNDECIDED
+
+
+def test_what_no_cell_tells_was_not_measured(tmp_path: Path) -> None:
+    result = forwarded(tmp_path / "r", beside("idle", STEADY))
+    assert judged(result, "small-frames-beside-harm")["container"].verdict is Verdict.UNMEASURED
+    claims = judge_results([result])
+    (other,) = [each for each in claims.judged if each.claim.name == "idle-neighbour-costs-nothing"]
+    assert (other.result, other.judgements) == (None, ())
+    assert counts(claims.judged, emulated=False)[Verdict.UNMEASURED] == len(claims.judged)
+
+
+BOUNDS = st.floats(-1e6, 1e6)
+REGION = st.tuples(st.none() | BOUNDS, st.none() | BOUNDS).filter(
+    lambda at: at != (None, None) and (None in at or at[0] < at[1])  # type: ignore[operator]
+)
+
+
+@given(st.lists(BOUNDS, min_size=2, max_size=2), REGION, st.floats(0, 1))
+def test_nothing_holds_whose_interval_reaches_the_opposite(
+    ends: list[float], region: tuple[float | None, float | None], where: float
+) -> None:
+    (low, high), (above, below) = sorted(ends), region
+    inside = min(max(low + where * (high - low), low), high)
+    is_as_claimed = (above is None or inside > above) and (below is None or inside < below)
+    verdict = verdict_of(low, high, above, below)
+    assert verdict is not (FAILS if is_as_claimed else HOLDS)
+    assert verdict_of(None, None, above, below) is UNDECIDED
+
+
+def sample(values: Sequence[float], **levels: str) -> Sample:
+    return Sample({"platform": "container", **levels}, False, dict(enumerate(values)), len(values), 0)
+
+
+VALUES = st.lists(st.floats(0.0, 1e4), min_size=1, max_size=6)
+
+
+@given(VALUES, VALUES, st.floats(0.1, 10))
+def test_no_ratio_holds_without_an_interval_beyond_the_claim(
+    one: list[float], other: list[float], bound: float
+) -> None:
+    test = Ratio(kind="ratio", metric="goodput_mbps", of={"guests": 2}, over={"guests": 1}, above=bound)
+    found = judge(test, "container", False, [sample(one, guests="2"), sample(other, guests="1")])
+    if found.verdict in (HOLDS, FAILS):
+        assert found.decisive is not None
+        estimate = found.decisive.estimate
+        assert estimate.low is not None and estimate.high is not None
+        assert estimate.low > bound if found.verdict is HOLDS else estimate.high <= bound
+
+
+def test_a_claim_on_its_edge_seldom_holds() -> None:
+    """Two steps of a true ratio of exactly 1: in few of 500 campaigns is either called a rise, or a fall."""
+    rng = np.random.default_rng(7)
+    rises = Trend(kind="trend", metric="goodput_mbps", factor="guests", levels=[1, 2, 4], above=1)
+    edge = Bound(kind="bound", metric="goodput_mbps", above=100)
+    told: list[Verdict] = []
+    for _ in range(500):
+        samples = [sample(rng.normal(100, 2, 5).tolist(), guests=guests) for guests in ("1", "2", "4")]
+        told.append(judge(rises, "container", False, samples).verdict)
+        told.append(judge(edge, "container", False, samples[:1]).verdict)
+    assert told.count(HOLDS) / len(told) < 0.03
+    assert told.count(FAILS) / len(told) < 0.05

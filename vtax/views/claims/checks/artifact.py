@@ -1,0 +1,76 @@
+"""Whether rounds of relays show a timing artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
+
+from vtax.scenario.fields import key
+from vtax.statistics import proportion_interval
+from vtax.statistics.artifacts import Finding, NotEnough
+from vtax.statistics.artifacts.detect import FALSE_ALARMS
+from vtax.statistics.artifacts.moving import look_for_moves
+from vtax.statistics.artifacts.periodic import look_for_lines
+from vtax.statistics.artifacts.series import Series
+from vtax.views.claims.checks.check import Asked, Check, Comparison, place, unmeasured
+from vtax.views.claims.readings.relay import ROUND_NS
+from vtax.views.claims.sample import RunSample, Sample
+from vtax.views.estimate import Estimate, estimate
+
+DETECTORS: dict[str, Callable[[Series], Finding | NotEnough]] = {
+    "lines": look_for_lines,
+    "moves": look_for_moves,
+}
+RUNS = 5
+"""Runs in a row that are looked at together: as many as the detector of a memory between runs takes."""
+
+
+class Artifact(Check):
+    """The share of groups of five runs in which the detector finds the artifact.
+
+    A finding has a p value and no interval; that it comes in one group after another has the binomial one. Where there
+    is no artifact, at most 1% of groups show one.
+    """
+
+    kind: Literal["artifact"] = key("the share of groups of runs that show an artifact", "artifact")
+    of: Literal["lines", "moves"] = key(
+        "lines: iterations that are slow in every run; moves: such that move from run to run", "lines, moves"
+    )
+
+    @property
+    def quantity(self) -> str:
+        """The times of rounds."""
+        return ROUND_NS.name
+
+    @property
+    def takes(self) -> str:
+        """The share, and of what."""
+        return f"share of groups of {RUNS} runs that show {self.of}"
+
+    def ask(self, own: Sequence[Sample], samples: Sequence[Sample]) -> Asked:
+        """A share a chosen ring or load; groups that are too short for the detector are none."""
+        chosen = self.chosen(own)
+        asked = Asked([], self.missing(chosen))
+        for sample in chosen:
+            if not isinstance(sample, RunSample):
+                continue
+            where, shown = place(sample, chosen), self._shown(sample)
+            if shown:
+                asked.comparisons.append(Comparison(where, partial(_share, sample, shown)))
+            else:
+                asked.missing.append(unmeasured(f"{RUNS} runs of enough rounds", where))
+        return asked
+
+    def _shown(self, sample: RunSample) -> list[bool]:
+        groups = len(sample.ns) // RUNS
+        answers = [
+            DETECTORS[self.of](Series.of(sample.ns[group * RUNS : (group + 1) * RUNS]))
+            for group in range(groups)
+        ]
+        return [answer.p_value <= FALSE_ALARMS for answer in answers if isinstance(answer, Finding)]
+
+
+def _share(sample: Sample, shown: Sequence[bool], confidence: float) -> Estimate:
+    found = proportion_interval(sum(shown), len(shown), confidence)
+    return estimate(found, sample.invalid / sample.recorded)

@@ -1,0 +1,77 @@
+"""Of bulk streams: goodput of all guests and its share of the link, CPU time, and how evenly guests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vtax.results import Result
+from vtax.views import numbers
+from vtax.views.bulk_cells import BulkCell, Metric, read_bulk_cells
+from vtax.views.claims.levels import held, levels
+from vtax.views.claims.readings.quantity import Quantity
+from vtax.views.claims.sample import Levels, Sample
+from vtax.views.fairness import goodput_index
+from vtax.views.goodput import aggregate_mbps, goodput_by_guests
+from vtax.views.link_share import link_goodput_mbps
+from vtax.views.provenance import Provenance
+
+GOODPUT_MBPS = Quantity("goodput_mbps", "Mbit/s", numbers.mbps)
+LINK_RATIO = Quantity("link_ratio", "", numbers.ratio)
+HOST_PERCENT = Quantity("host_percent", "% CPU", numbers.percent)
+FAIRNESS = Quantity("fairness", "", numbers.ratio)
+
+QUANTITIES = (GOODPUT_MBPS, LINK_RATIO, HOST_PERCENT, FAIRNESS)
+
+
+def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
+    """A sample a cell; far ends without CPU time left set what they could, unless the link was full."""
+    base = held(result)
+    testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
+    cells = [cell for cell in read_bulk_cells(result, provenance.names) if cell.trials]
+
+    def samples(
+        metric_of: Callable[[BulkCell], Metric], is_bound: Callable[[BulkCell], bool]
+    ) -> list[Sample]:
+        found = [(cell, cell.by_block(metric_of(cell))) for cell in cells]
+        return [
+            Sample(
+                _levels(base, cell),
+                provenance.platform(cell.platform).emulated,
+                values,
+                cell.recorded,
+                cell.invalid,
+                cell.mean,
+                is_bound(cell),
+            )
+            for cell, values in found
+            if values
+        ]
+
+    def is_bound(cell: BulkCell) -> bool:
+        return any(row.lower_bound for row in goodput_by_guests([cell], testbed))
+
+    def link_ratio(cell: BulkCell) -> Metric:
+        link_mbps = link_goodput_mbps(cell.setting, testbed)
+        return lambda trial: aggregate_mbps(trial) / link_mbps if link_mbps else None
+
+    return {
+        GOODPUT_MBPS.name: samples(lambda _: aggregate_mbps, is_bound),
+        LINK_RATIO.name: samples(link_ratio, is_bound),
+        HOST_PERCENT.name: samples(lambda _: lambda trial: trial.host_percent, is_bound),
+        FAIRNESS.name: samples(
+            lambda cell: goodput_index if cell.guests > 1 else lambda _: None, lambda _: False
+        ),
+    }
+
+
+def _levels(base: Levels, cell: BulkCell) -> Levels:
+    setting = cell.setting
+    own = {
+        "direction": setting.direction,
+        "transport": setting.transport,
+        "message_bytes": setting.message_bytes,
+        "placement": setting.placement,
+        "buffer_bytes": setting.buffer_bytes,
+        "guests": cell.guests,
+    }
+    return levels(base, cell.platform, own, setting.further)

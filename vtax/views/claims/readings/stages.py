@@ -1,0 +1,45 @@
+"""Of packets that were followed: the mean delay of each stage, on each host and way."""
+
+from __future__ import annotations
+
+from vtax.results import Result
+from vtax.views import numbers
+from vtax.views.claims.levels import held, levels
+from vtax.views.claims.readings.quantity import Quantity
+from vtax.views.claims.sample import Sample, StageSample
+from vtax.views.provenance import Provenance
+from vtax.views.recorded import recorded_cells
+from vtax.views.stages import LEVELS, merged, read_traced, stage_blocks
+
+STAGE_NS = Quantity("stage_ns", "µs", numbers.microseconds)
+COORDINATES = ("stage", "host", "way")
+
+QUANTITIES = (STAGE_NS,)
+
+
+def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
+    """A sample a stage of a cell, a host and a direction of it."""
+    base = held(result)
+    cells = read_traced(result, provenance.names)
+    if not cells:
+        return {}
+    recorded = {cell.key: cell for cell in recorded_cells(result, *LEVELS, of="traced")}
+    samples: list[Sample] = []
+    for cell, (host, direction, stage), blocks in stage_blocks(result, cells):
+        row = recorded[cell.key]
+        samples.append(
+            StageSample(
+                levels(
+                    base,
+                    cell.platform,
+                    {**row.levels, "stage": stage, "host": host, "way": direction},
+                    row.further,
+                ),
+                provenance.platform(cell.platform).emulated,
+                {block["block"]: block["mean_ns"] for block in blocks},
+                cell.recorded,
+                cell.invalid,
+                packets={block["block"]: merged(block["histograms"]) for block in blocks},
+            )
+        )
+    return {STAGE_NS.name: samples}
