@@ -112,7 +112,7 @@ static __always_inline __u64 written_ns(void)
 	return then_ns;
 }
 
-/* Where the packet is; NULL where nothing is watched. */
+/* Where the packet is; NULL where nothing is watched, and of a packet that a socket has taken, which is nowhere. */
 static __always_inline const struct place *place_of(const struct sk_buff *skb)
 {
 	const struct net_device *device = skb->dev;
@@ -120,7 +120,7 @@ static __always_inline const struct place *place_of(const struct sk_buff *skb)
 	__u32 entry = ((__u64)netns << 32 | interface) * place_factor >> (64 - PLACE_BITS);
 	const struct place *place = bpf_map_lookup_elem(&stages_places, &entry);
 
-	if (!place || place->interface != interface || place->netns != netns)
+	if (!interface || !place || place->interface != interface || place->netns != netns)
 		return NULL;
 	return place;
 }

@@ -56,11 +56,19 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
 
 /// Waits for what happens soon; fails the test when it does not.
 pub(crate) fn wait_until(condition: impl Fn() -> bool) {
+    assert!(comes_about(condition), "waited ten seconds in vain");
+}
+
+/// Whether it does within ten seconds.
+pub(crate) fn comes_about(condition: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
-        assert!(Instant::now() < deadline, "waited ten seconds in vain");
+        if Instant::now() >= deadline {
+            return false;
+        }
         thread::sleep(Duration::from_millis(1));
     }
+    true
 }
 
 /// Runs ip(8) in this thread's namespace and gives its output.

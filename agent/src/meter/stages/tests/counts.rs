@@ -1,5 +1,12 @@
 //! Which frames are followed, and what is said of those that are lost.
 
+use std::os::fd::AsRawFd;
+
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt, socket, sockopt,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
+
 use super::*;
 
 /// A trail that no frame goes to its end.
@@ -136,6 +143,34 @@ fn an_interface_that_is_gone_is_named() {
         let found = collect(&stages);
         assert_eq!(found.gone, [SOURCE, SINK]);
         assert_eq!(found.frames.attributed, 10);
+    });
+}
+
+/// What a socket has taken has no interface when the kernel is done with it.
+#[test]
+fn a_packet_of_no_interface_is_at_no_point() {
+    in_namespace(|| {
+        let ends = trail(
+            "ends",
+            &[point("queue", SOURCE), point("free", SINK)],
+            &["all"],
+        );
+        let (sender, stages) = (Sender::new(), opened(&[ends], "stamp"));
+        let socket = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            SockFlag::empty(),
+            SockProtocol::EthAll,
+        )
+        .unwrap();
+        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(10)).unwrap();
+        send(&sender, 0..10);
+        // On their way out and on their way in.
+        for _ in 0..20 {
+            recv(socket.as_raw_fd(), &mut [0; 100], MsgFlags::empty()).unwrap();
+        }
+        let found = collect(&stages);
+        assert_eq!((found.frames.followed, found.points[0].frames), (10, 10));
     });
 }
 

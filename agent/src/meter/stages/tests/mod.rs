@@ -9,7 +9,9 @@ mod tap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc, test_frame, wait_until};
+use crate::traffic::testing::{
+    SINK, SOURCE, Sender, comes_about, in_namespace, ip, tc, test_frame, wait_until,
+};
 
 fn point(hook: &str, interface: &str) -> Value {
     json!({"hook": hook, "interface": interface})
@@ -45,8 +47,14 @@ fn collect(stages: &Stages) -> CollectReply {
 }
 
 fn await_attributed(stages: &Stages, frames: u64) {
-    wait_until(|| collect(stages).frames.attributed >= frames);
-    assert_eq!(collect(stages).frames.attributed, frames);
+    comes_about(|| collect(stages).frames.attributed >= frames);
+    let found = collect(stages);
+    let passed: Vec<u64> = found.points.iter().map(|point| point.frames).collect();
+    assert_eq!(
+        found.frames.attributed, frames,
+        "{:?}, at points {passed:?}",
+        found.frames
+    );
 }
 
 fn packets(stages: &Stages) -> Vec<wire::PacketReply> {
