@@ -1,4 +1,4 @@
-"""A result of relays as large as matthews2009 has it: runs of iterations, each kept by itself. Nothing in it was measured."""
+"""A result of relays as large as matthews2009 has it, every iteration of every run kept. Nothing in it was measured."""
 
 import json
 import sqlite3
@@ -65,7 +65,12 @@ def make(directory: Path, seed: int = 1) -> None:
             "row_counts": [counts] * number,
         },
     )
-    flows = {**key, "role": ["victim"] * number, "guest": np.zeros(number, int), "duration_s": np.full(number, 0.6)}
+    flows = {
+        **key,
+        "role": ["victim"] * number,
+        "guest": np.zeros(number, int),
+        "duration_s": np.full(number, 0.6),
+    }
     write_rows(part_path(directory, "flows", 0), campaign, flows)
     for platform in PLATFORMS:
         ns = planted.lognormal(rng, SHAPE)

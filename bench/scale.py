@@ -33,9 +33,13 @@ def run(directory: Path) -> Section:
 
 
 def _figures(name: str, measured: tuple[float, float], longest_s: float, largest_gb: float) -> list[Figure]:
+    seconds, gigabytes = measured
     return [
-        Figure(f"{name}: {what}", f"{value:.1f} {unit}", "none", f"at most {most:g} {unit}", value, None, None, value <= most)
-        for what, unit, value, most in zip(
-            ("time", "memory"), ("s", "GB"), measured, (longest_s, largest_gb), strict=True
-        )
+        _figure(f"{name}: time", seconds, "s", longest_s),
+        _figure(f"{name}: memory", gigabytes, "GB", largest_gb),
     ]
+
+
+def _figure(name: str, value: float, unit: str, most: float) -> Figure:
+    text = f"{value:.1f} {unit}"
+    return Figure(name, text, "none", f"at most {most:g} {unit}", value, None, None, value <= most)

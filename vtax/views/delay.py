@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isnan
 
@@ -20,8 +22,11 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 # Probes are sent on schedule and each is timed by itself, so there is no coordinated omission to correct for.
 _TRIALS = f"""
+    WITH {USABLE} SELECT trial_id, block FROM usable ORDER BY cell, uut_context, block, trial_id
+"""  # noqa: S608, made of constants
+_CELLS = f"""
     WITH {USABLE}
-    SELECT cell, uut_context, block, trial_id FROM usable ORDER BY cell, uut_context, block, trial_id
+    SELECT cell, uut_context, count(*) AS trials FROM usable GROUP BY ALL ORDER BY cell, uut_context
 """  # noqa: S608, made of constants
 
 
@@ -65,18 +70,20 @@ class DelayPercentile:
 def read_delays(result: Result, cells: Iterable[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
     trials = result.query(_TRIALS)
-    keys = list(zip(trials["cell"].to_pylist(), trials["uut_context"].to_pylist(), strict=True))
-    begins = [at for at, key in enumerate(keys) if not at or key != keys[at - 1]]
-    spans = {keys[begin]: (begin, end) for begin, end in zip(begins, [*begins[1:], len(keys)], strict=True)}
+    spans, begin = {}, 0
+    for row in result.query(_CELLS).to_pylist():
+        spans[row["cell"], row["uut_context"]] = begin, begin + row["trials"]
+        begin += row["trials"]
     histograms = _Histograms(result)
     number, block = trials["trial_id"].to_numpy(), trials["block"].to_numpy()
-    delays = []
-    for cell in cells:
+
+    def read(cell: Cell) -> Delay | None:
         begin, end = spans.get((cell.key, cell.uut_context), (0, 0))
         blocks, each = histograms.of(number[begin:end], block[begin:end])
-        if blocks.size:
-            delays.append(_delay(cell, blocks, each))
-    return delays
+        return _delay(cell, blocks, each) if blocks.size else None
+
+    with ThreadPoolExecutor(os.cpu_count()) as readers:
+        return [delay for delay in readers.map(read, cells) if delay]
 
 
 class _Histograms:
@@ -98,13 +105,10 @@ class _Histograms:
     ) -> tuple[NDArray[np.int32], Distributions]:
         """Those of trials in the order of their blocks, one a block; which blocks have any, and their own."""
         first, last = (np.searchsorted(self._trials, trials, side) for side in ("left", "right"))
-        rows = np.concatenate(
-            [
-                np.empty(0, np.int64),
-                *(self._order[begin:end] for begin, end in zip(first, last, strict=True)),
-            ]
-        )
-        present, groups = np.unique(np.repeat(blocks, last - first), return_inverse=True)
+        each_has = last - first
+        within = np.arange(each_has.sum()) - np.repeat(each_has.cumsum() - each_has, each_has)
+        rows = self._order[np.repeat(first, each_has) + within]
+        present, groups = np.unique(np.repeat(blocks, each_has), return_inverse=True)
         if not rows.size:
             return present, Distributions.of([])
         each = decode_all(self._texts.take(pa.array(rows)).to_pylist(), self._lost[rows])
