@@ -23,6 +23,7 @@ PARTS = (
     "idle",
     "search_cost",
     "artifacts",
+    "scale",
 )
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"

@@ -21,17 +21,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hdrh.histogram import HdrHistogram
 
+from bench.histograms import encode_all
 from vtax.results import ResultWriter
 from vtax.results.journal import NAME as JOURNAL
 from vtax.results.parts import part_path
 from vtax.results.schema import schemas
 
-CELLS = 1_000
+TRIALS, CELLS = 1_000_000, 1_000
 SAMPLES = 100
 """Of delay, a trial."""
-HISTOGRAMS = 500
 PLATFORMS = ("raw", "container", "lxc", "uml")
 LOADS_MBPS = tuple(range(10, 260))
 COMMANDS = ("show", "compare", "report")
@@ -54,33 +53,31 @@ def make(directory: Path, trials: int, seed: int = 1) -> None:
     }
     ResultWriter.create(directory, campaign).close()
     rng = np.random.default_rng(seed)
-    histograms = pa.array([_histogram(rng) for _ in range(HISTOGRAMS)])
     counts = json.dumps({"trials": 1, "flows": 1, "cpu": 1, "latency": 1, "environment": 1})
-    known = schemas(campaign)
     with sqlite3.connect(directory / JOURNAL) as journal:
         for block in range(trials // CELLS):
-            for name, columns in _block(block, counts, histograms, rng):
-                schema = known[name]
-                rows_of = CELLS if columns else 0
-                arrays = [
-                    pa.array(columns[field.name], field.type)
-                    if field.name in columns
-                    else pa.nulls(rows_of, field.type)
-                    for field in schema
-                ]
-                path = part_path(directory, name, block)
-                path.parent.mkdir(exist_ok=True)
-                rows = pa.Table.from_arrays(arrays, schema=schema)
-                pq.write_table(rows, path, compression="zstd", write_page_checksum=True)
+            for name, columns in _block(block, counts, rng):
+                write_rows(part_path(directory, name, block), campaign, columns)
             journal.executemany(
                 "INSERT INTO trials (trial_id, block, rows) VALUES (?, ?, ?)",
                 [(block * CELLS + cell, block, counts) for cell in range(CELLS)],
             )
 
 
-def _block(
-    block: int, counts: str, histograms: pa.Array, rng: np.random.Generator
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def write_rows(path: Path, campaign: dict[str, Any], columns: dict[str, Any]) -> None:
+    """Write a part of the table that its directory is named as; columns that are not given are null."""
+    schema = schemas(campaign)[path.parent.name]
+    rows_of = len(next(iter(columns.values()), ()))
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(rows_of, field.type)
+        for field in schema
+    ]
+    path.parent.mkdir(exist_ok=True)
+    rows = pa.Table.from_arrays(arrays, schema=schema)
+    pq.write_table(rows, path, compression="zstd", write_page_checksum=True)
+
+
+def _block(block: int, counts: str, rng: np.random.Generator) -> Iterator[tuple[str, dict[str, Any]]]:
     grid = [(platform, load) for platform in PLATFORMS for load in LOADS_MBPS]
     loads = np.array([float(load) for _, load in grid])
     received = loads * rng.normal(0.98, 0.005, CELLS).clip(0, 1)
@@ -107,6 +104,7 @@ def _block(
         },
     )
     sent = np.full(CELLS, 10_000)
+    delays_ns = rng.lognormal(9, 0.3, (CELLS, SAMPLES)).astype(np.int64)
     lost = (sent * (1 - received / loads)).round().astype(int)
     yield (
         "flows",
@@ -123,7 +121,7 @@ def _block(
             "frames_lost": lost,
             "loss_ratio": lost / sent,
             "latency_count": np.full(CELLS, SAMPLES),
-            "latency_p50_ns": rng.lognormal(9, 0.05, CELLS),
+            "latency_p50_ns": np.median(delays_ns, axis=1),
             "duration_s": np.ones(CELLS),
         },
     )
@@ -146,7 +144,7 @@ def _block(
             "kind": ["one-way"] * CELLS,
             "corrected": np.zeros(CELLS, bool),
             "lost": np.zeros(CELLS, int),
-            "histogram": histograms.take(pa.array(rng.integers(0, HISTOGRAMS, CELLS))),
+            "histogram": encode_all(delays_ns),
         },
     )
     yield (
@@ -155,13 +153,6 @@ def _block(
     )
     for empty in ("series", "hops", "searches"):
         yield empty, {}
-
-
-def _histogram(rng: np.random.Generator) -> str:
-    histogram = HdrHistogram(1, 10_000_000_000, 3)
-    for value in rng.lognormal(9, 0.3, SAMPLES).astype(int):
-        histogram.record_value(int(value))
-    return str(histogram.encode(), "ascii")
 
 
 def measure(command: str, *results: Path) -> tuple[float, float]:
@@ -179,7 +170,7 @@ def _gigabytes(usage: resource.struct_rusage) -> float:
     return usage.ru_maxrss * 1024 / 1e9
 
 
-def main(directory: Path, trials: int = 1_000_000) -> None:
+def main(directory: Path, trials: int = TRIALS) -> None:
     """Make what is missing, and print a line a command."""
     results = [directory / name for name in "ab"]
     for seed, result in enumerate(results):

@@ -54,7 +54,7 @@ def test_lines_are_told_with_period_place_and_size() -> None:
     samples[:, 7::100] += 50_000
     lines = only(samples)
     assert isinstance(lines, Periodic)
-    assert lines.period_iterations == pytest.approx(100, abs=0.2)
+    assert lines.period_iterations == pytest.approx(100, abs=0.01)
     assert lines.first_iteration in {6, 7}
     assert lines.size_ratio > 1.4
     assert "the same in every run" in lines.sentence

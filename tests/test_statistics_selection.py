@@ -1,5 +1,7 @@
 """The maximum over loads: which one it is, and bounds that hold although it was picked."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -154,3 +156,30 @@ def test_a_best_load_that_some_blocks_lack_is_read_where_it_is(blocks: list[int]
     assert found is not None
     assert (found.load, found.interval.n) == ("max", len(blocks))
     assert found.interval.mean == pytest.approx(sum(best.values()) / len(blocks))
+
+
+@given(
+    st.integers(2, 8).flatmap(
+        lambda blocks: st.lists(
+            st.lists(st.integers(1, 50), min_size=blocks, max_size=blocks), min_size=1, max_size=4
+        )
+    )
+)
+def test_each_block_is_read_where_every_half_of_the_others_picks(loads: list[list[int]]) -> None:
+    table = np.array(loads, dtype=float).T
+    found = select_maximum({load: dict(enumerate(column)) for load, column in enumerate(table.T)})
+    assert found is not None
+    blocks = range(len(table))
+    for block in blocks:
+        halves = combinations(set(blocks) - {block}, len(table) - len(table) // 2)
+        picked = [table[list(half)].mean(axis=0).argmax() for half in halves]
+        assert found.by_block[block] == pytest.approx(table[block, picked].mean())
+
+
+def test_of_many_blocks_as_many_halves_are_drawn() -> None:
+    """A thousand blocks and two loads, one better by far less than a block's scatter: no block favours its own."""
+    table = np.random.default_rng(3).normal([1000, 1001], 10, (1000, 2))
+    found = select_maximum({load: dict(enumerate(column.tolist())) for load, column in enumerate(table.T)})
+    assert found is not None
+    assert found.load == 1
+    assert found.interval.mean == pytest.approx(table[:, 1].mean(), abs=0.3)

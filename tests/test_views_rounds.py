@@ -197,5 +197,6 @@ def test_artifacts_are_told_of_with_what_they_were_compared_with(tmp_path: Path)
     result = rounds(tmp_path, runs)
     found = [row for row in summarise(result).artifacts if row.p_value is not None]
     assert {(row.platform, row.reference) for row in found} == {("container", "raw")}
+    assert any("Every 100 iterations" in row.sentence for row in found)
     assert artifacts_table(summarise(result)).size >= len(found)
     assert as_json(result)["artifacts"]

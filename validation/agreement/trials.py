@@ -16,7 +16,7 @@ from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QU
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
 from vtax.scenario import Cell, Scenario
-from vtax.statistics.quantiles import decode
+from vtax.statistics import decode
 from vtax.units import mbps
 
 ATTEMPTS = 3

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from vtax.statistics.quantiles import Distribution, decode
+from vtax.statistics import Distribution, decode
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 

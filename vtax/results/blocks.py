@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -61,6 +62,10 @@ def read_block(
     parts, problems = _read_parts(paths, schemas, block)
     for name in TRIAL_TABLES & schemas.keys():
         parts[name] = _read_trial_parts(directory, name, number, schemas[name], block, problems)
+    if (whole := _all_whole(number, parts, listed)) is not None:
+        block.tables, block.whole = {name: part.rows for name, part in parts.items()}, whole
+        block.unknown |= {name for entry in whole for name in entry.rows} - schemas.keys()
+        return block
     counts = {name: _count(part.rows["trial_id"]) for name, part in parts.items()}
     trials = parts["trials"].rows
     trials = trials.filter(pc.equal(trials["block"], number))
@@ -93,6 +98,29 @@ def read_block(
     block.lost = set().union(*lacking.values())
     block.whole = [entry for trial_id, entry in entries.items() if trial_id not in block.lost]
     return block
+
+
+def _all_whole(number: int, parts: Mapping[str, Part], listed: Sequence[Entry]) -> list[Entry] | None:
+    """The trials of a block that nothing is lost of, as of nearly all; None where it must be looked at closely."""
+    trials = parts["trials"].rows
+    texts = trials["row_counts"].combine_chunks().dictionary_encode()
+    if not trials.num_rows or texts.null_count or not pc.all(pc.equal(trials["block"], number)).as_py():
+        return None
+    rows, codes = [row_counts(text) for text in texts.dictionary.to_pylist()], texts.indices.to_numpy()
+    ids = trials["trial_id"].to_numpy()
+    order = ids.argsort(kind="stable")
+    for name, part in parts.items():
+        expected = np.array([each.get(name, 0) for each in rows])[codes[order]]
+        found, counts = np.unique(part.rows["trial_id"].to_numpy(), return_counts=True)
+        if not np.array_equal(found, ids[order][expected > 0]):
+            return None
+        if not np.array_equal(counts, expected[expected > 0]):
+            return None
+    entries = [
+        Entry(trial_id, number, rows[code])
+        for trial_id, code in zip(ids.tolist(), codes.tolist(), strict=True)
+    ]
+    return entries if {entry.trial_id for entry in listed} <= set(ids.tolist()) else None
 
 
 def _read_parts(

@@ -1,6 +1,8 @@
 """All that can be read of a result, block by block, and what the reader should know of it."""
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,5 +78,8 @@ def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents
     except DamagedJournalError as error:
         listed, problem = {}, str(error)
     numbers = sorted({*listed, *block_numbers(directory)})
-    blocks = {number: read_block(directory, schemas, number, listed.get(number, [])) for number in numbers}
-    return Contents(directory, blocks, problem)
+    with ThreadPoolExecutor(os.cpu_count()) as readers:
+        blocks = readers.map(
+            lambda number: read_block(directory, schemas, number, listed.get(number, [])), numbers
+        )
+        return Contents(directory, dict(zip(numbers, blocks, strict=True)), problem)

@@ -8,9 +8,9 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 NAME = "journal.sqlite"
 SIDE_FILES = ("-journal", "-wal", "-shm")
@@ -23,8 +23,7 @@ class DamagedJournalError(Exception):
     """The journal is missing or cannot be read; the message names it and says why."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A committed trial; `rows` is its number of rows in each table."""
 
     trial_id: int
@@ -80,10 +79,10 @@ def read_journal(directory: Path) -> list[Entry]:
         # Not mode=ro: after a killed campaign SQLite must be able to undo what that had half written.
         database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=LOCK_TIMEOUT_S)
         try:
-            found = database.execute("SELECT trial_id, block, rows FROM trials ORDER BY rowid").fetchall()
+            found = database.execute("SELECT trial_id, block, rows FROM trials ORDER BY rowid")
+            return [Entry(int(trial_id), int(block), row_counts(rows)) for trial_id, block, rows in found]
         finally:
             database.close()
-        return [Entry(int(trial_id), int(block), row_counts(rows)) for trial_id, block, rows in found]
     except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
         what = "cannot be read" if path.exists() else "missing"
         raise DamagedJournalError(f"{path}: {what} ({error})") from None

@@ -5,6 +5,7 @@ written again with each of its trials.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,11 +56,12 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
     """Read a part of any version of the format. DamagedPartError where it is missing or damaged."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            found = file.read()
+            found = file.read(use_threads=False)
+        names = set(found.schema.names)
         columns = [
-            found[field.name].cast(field.type)
-            if field.name in found.schema.names
-            else pa.nulls(found.num_rows, field.type)
+            _column(found[field.name], field.type)
+            if field.name in names
+            else _nulls(found.num_rows, field.type)
             for field in schema
         ]
         rows = pa.Table.from_arrays(columns, schema=schema)
@@ -69,5 +71,18 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
         raise DamagedPartError(f"damaged ({error})") from error
     if "trial_id" not in found.schema.names:
         raise DamagedPartError("damaged (it has no trial_id)")
-    known, there = set(schema.names), set(found.schema.names)
-    return Part(rows, frozenset(known - there), frozenset(there - known))
+    known = set(schema.names)
+    return Part(rows, frozenset(known - names), frozenset(names - known))
+
+
+def _column(found: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """What was read, as the type that is wanted; most columns are of other kinds of workload, and null."""
+    if found.null_count == len(found):
+        return _nulls(len(found), wanted)
+    return found if found.type == wanted else found.cast(wanted)
+
+
+@lru_cache(maxsize=256)
+def _nulls(rows: int, wanted: pa.DataType) -> pa.ChunkedArray:
+    """So many nulls; kept, so that those of all blocks share their memory."""
+    return pa.chunked_array([pa.nulls(rows, wanted)])

@@ -1,20 +1,23 @@
 """Statistics of trust: no number without its interval and its n.
 
-`interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons
-within blocks, `unpaired` ones without, `many` comparisons at once, `change` whether campaigns differ by more than a
-tolerance, `changepoints` where a series of them does, `selection` the maximum over loads, `quantiles` of merged delay
-histograms, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations of one operation.
+`interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons within
+blocks, `unpaired` ones without, `many` comparisons at once, `change` whether campaigns differ by more than a
+tolerance, `changepoints` where a series of them does, `selection` the maximum over loads, `histograms` of delay,
+`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
+durations of one operation.
 Each function names its source.
 """
 
 from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
 from vtax.statistics.change import Change, absolute_change, relative_change
 from vtax.statistics.changepoints import ChangePoints, change_points
+from vtax.statistics.distributions import Distribution, Distributions, merge, samples_needed
 from vtax.statistics.fairness import fair_share, jain_index
+from vtax.statistics.histograms import decode, decode_all
 from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
 from vtax.statistics.many import Difference, Picked, pick_differences
 from vtax.statistics.paired import paired_difference, paired_ratio
-from vtax.statistics.quantiles import Distribution, decode, merge, quantile_interval, samples_needed
+from vtax.statistics.quantiles import quantile_interval
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries
 
@@ -24,6 +27,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Distribution",
+    "Distributions",
     "Interval",
     "MeanInterval",
     "Picked",
@@ -35,6 +39,7 @@ __all__ = [
     "climbed_ratio",
     "compare",
     "decode",
+    "decode_all",
     "discoveries",
     "fair_share",
     "jain_index",

@@ -16,7 +16,7 @@ from typing import Final, Generic, TypeVar
 
 import numpy as np
 
-from vtax.statistics.interval import CONFIDENCE, Interval
+from vtax.statistics.interval import CONFIDENCE, Interval, Values
 
 Load = TypeVar("Load", bound=Hashable)
 
@@ -26,7 +26,7 @@ PACING: Final = 0.005
 """A paced source keeps its intended load within this."""
 
 
-def anytime_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def anytime_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean of `values` with its confidence sequence's interval at this number of them.
 
     Fewer than three values have no bounds at 95%, and fewer than four none at more than 99%. Equal values have an

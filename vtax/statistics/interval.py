@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
 
 CONFIDENCE: Final = 0.95
 
 _LARGEST: Final = math.log(sys.float_info.max)
 
-MeanInterval = Callable[[Sequence[float], float], "Interval"]
+Values = Sequence[float] | NDArray[np.float64]
+MeanInterval = Callable[[Values, float], "Interval"]
 """How a mean's interval at a confidence is taken: `mean_interval`, or `anytime_interval` where the values decided n."""
 
 
@@ -32,7 +34,7 @@ class Interval:
     n: int
 
 
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def mean_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean of `values` with its Student-t interval ("Student" 1908; drawn in schlosser2011 3.3).
 
     One value has no interval; equal values have one of no width. ValueError for no values or one not finite.

@@ -9,6 +9,9 @@ side has are left out, and `n` of the interval says how many were compared.
 import math
 from collections.abc import Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, exponential, mean_interval
 
 ByBlock = Mapping[int, float]
@@ -22,9 +25,9 @@ def paired_difference(
 ) -> Interval | None:
     """Return the mean of measured - reference with its interval; None where no block has both."""
     pairs = _pairs(measured, reference)
-    if not pairs:
+    if not len(pairs):
         return None
-    return mean([value - base for value, base in pairs], confidence)
+    return mean(pairs[:, 0] - pairs[:, 1], confidence)
 
 
 def paired_ratio(
@@ -44,14 +47,14 @@ def paired_ratio(
     values.
     """
     pairs = _pairs(measured, reference)
-    if any(value < 0 or base < 0 for value, base in pairs):
-        raise ValueError(f"a ratio needs values of zero or more: {pairs!r}")
-    total = sum(base for _, base in pairs)
+    if (pairs < 0).any():
+        raise ValueError(f"a ratio needs values of zero or more: {pairs.tolist()!r}")
+    measured_sum, total = pairs.sum(axis=0)
     if total == 0:
         return None
-    if any(value == 0 or base == 0 for value, base in pairs):
-        return Interval(sum(value for value, _ in pairs) / total, None, None, len(pairs))
-    logarithms = mean([math.log(value) - math.log(base) for value, base in pairs], confidence)
+    if not pairs.all():
+        return Interval(float(measured_sum / total), None, None, len(pairs))
+    logarithms = mean(np.log(pairs[:, 0]) - np.log(pairs[:, 1]), confidence)
     if logarithms.low is None or logarithms.high is None:
         return Interval(math.exp(logarithms.mean), None, None, logarithms.n)
     return Interval(
@@ -59,5 +62,9 @@ def paired_ratio(
     )
 
 
-def _pairs(measured: ByBlock, reference: ByBlock) -> list[tuple[float, float]]:
-    return [(measured[block], reference[block]) for block in sorted(measured.keys() & reference.keys())]
+def _pairs(measured: ByBlock, reference: ByBlock) -> NDArray[np.float64]:
+    """Values of the blocks that both have, in their order: (blocks, 2)."""
+    both = sorted(measured.keys() & reference.keys())
+    return np.array([[side[block] for side in (measured, reference)] for block in both], dtype=float).reshape(
+        -1, 2
+    )

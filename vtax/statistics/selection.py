@@ -107,29 +107,34 @@ def _at_picked_loads(blocks: Sequence[int], values: Values) -> dict[int, float]:
     """Each block's mean value over the loads that halves of the blocks without it pick; all have the best load."""
     if len(blocks) == 1:
         return {blocks[0]: float(np.nanmax(values))}
-    found = {}
-    for row, block in enumerate(blocks):
-        halves = _halves(len(blocks), row)
-        known = np.isfinite(values)
-        counts = halves @ known
-        with np.errstate(invalid="ignore"):
-            means = halves @ np.where(known, values, 0.0) / counts
-        means[(counts == 0) | ~known[row]] = -np.inf
-        picked = means.argmax(axis=1)
-        found[block] = float(values[row, picked].mean())
-    return found
+    known = np.isfinite(values)
+    halves = _halves(len(blocks))
+    counts = halves @ known
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(counts > 0, halves @ np.where(known, values, 0.0) / counts, -np.inf)
+    found = np.empty(len(blocks))
+    patterns, pattern_of = np.unique(known, axis=0, return_inverse=True)
+    for number, loads in enumerate(patterns):
+        rows = np.flatnonzero(pattern_of == number)
+        picked = np.where(loads, means, -np.inf).argmax(axis=1)
+        without = halves[:, rows].T == 0
+        found[rows] = np.mean(values[rows][:, picked], axis=1, where=without)
+    return dict(zip(blocks, found.tolist(), strict=True))
 
 
-@lru_cache(maxsize=256)
-def _halves(blocks: int, without: int) -> NDArray[np.float64]:
-    """Halves of the blocks, none with the block `without`, a row each with 1 for a block that is in it."""
-    others = [block for block in range(blocks) if block != without]
+@lru_cache(maxsize=64)
+def _halves(blocks: int) -> NDArray[np.float64]:
+    """Halves of the blocks, a row each with 1 for a block that is in it.
+
+    Of those without a certain block there are all, or of many as many again drawn as are to be taken, of which each
+    block is in half.
+    """
     size = blocks - blocks // 2
-    if math.comb(len(others), size) <= HALVES_AT_MOST:
-        chosen = np.array(list(combinations(others, size)))
+    if math.comb(blocks - 1, size) <= HALVES_AT_MOST:
+        chosen = np.array(list(combinations(range(blocks), size)))
     else:
-        rng = np.random.default_rng(without)
-        chosen = np.array([rng.choice(others, size, replace=False) for _ in range(HALVES_AT_MOST)])
+        rng = np.random.default_rng(blocks)
+        chosen = rng.random((2 * HALVES_AT_MOST, blocks)).argsort(axis=1)[:, :size]
     rows = np.zeros((len(chosen), blocks))
     np.put_along_axis(rows, chosen, 1.0, axis=1)
     return rows

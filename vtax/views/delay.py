@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from vtax.results import Result
-from vtax.statistics import Distribution, decode, merge, quantile_interval, samples_needed
+from vtax.statistics import Distributions, Interval, decode_all, quantile_interval, samples_needed
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, estimate
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 # Probes are sent on schedule and each is timed by itself, so there is no coordinated omission to correct for.
-_HISTOGRAMS = f"""
+_TRIALS = f"""
+    WITH {USABLE} SELECT trial_id, block FROM usable ORDER BY cell, uut_context, block, trial_id
+"""  # noqa: S608, made of constants
+_CELLS = f"""
     WITH {USABLE}
-    SELECT cell, uut_context, block, list(histogram) AS histograms, list(coalesce(lost, 0)) AS lost
-    FROM usable JOIN latency USING (trial_id)
-    WHERE kind = 'one-way' AND corrected IS NOT TRUE AND histogram IS NOT NULL
-    GROUP BY ALL ORDER BY block
+    SELECT cell, uut_context, count(*) AS trials FROM usable GROUP BY ALL ORDER BY cell, uut_context
 """  # noqa: S608, made of constants
 
 
 @dataclass(frozen=True)
 class Delay:
-    """A cell's one-way delays (ns), merged over the streams, block by block."""
+    """A cell's one-way delays (ns), merged over the streams.
+
+    `p50_by_block_ns` are the blocks' medians, without blocks with too few probes for one; none at all where a block
+    lost half of its probes: without it the rest would look too fast. `quantiles_ns` are those of a typical block, by
+    label, None where there is none. `samples` and `lost` count the probes of all blocks that arrived and that did not.
+    """
 
     cell: Cell
-    by_block: dict[int, Distribution]
-
-    @property
-    def p50_by_block_ns(self) -> dict[int, float]:
-        """Each block's median; blocks with too few probes for one are left out.
-
-        None at all where a block lost half of its probes: without it the rest would look too fast.
-        """
-        if any(found.lies_in_the_lost(0.5) for found in self.by_block.values()):
-            return {}
-        medians = {block: found.quantile(0.5) for block, found in self.by_block.items()}
-        return {block: median for block, median in medians.items() if median is not None}
+    p50_by_block_ns: dict[int, float]
+    quantiles_ns: dict[str, Interval | None]
+    samples: int
+    lost: int
 
 
 @dataclass(frozen=True)
@@ -64,32 +69,78 @@ class DelayPercentile:
 
 def read_delays(result: Result, cells: Iterable[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
-    found: dict[tuple[str, str], dict[int, Distribution]] = {}
-    for row in result.query(_HISTOGRAMS).to_pylist():
-        merged = merge(
-            [
-                replace(decode(histogram), lost=lost)
-                for histogram, lost in zip(row["histograms"], row["lost"], strict=True)
-            ]
-        )
-        found.setdefault((row["cell"], row["uut_context"]), {})[row["block"]] = merged
-    return [
-        Delay(cell, found[cell.key, cell.uut_context])
-        for cell in cells
-        if (cell.key, cell.uut_context) in found
-    ]
+    trials = result.query(_TRIALS)
+    spans, begin = {}, 0
+    for row in result.query(_CELLS).to_pylist():
+        spans[row["cell"], row["uut_context"]] = begin, begin + row["trials"]
+        begin += row["trials"]
+    histograms = _Histograms(result)
+    number, block = trials["trial_id"].to_numpy(), trials["block"].to_numpy()
+
+    def read(cell: Cell) -> Delay | None:
+        begin, end = spans.get((cell.key, cell.uut_context), (0, 0))
+        blocks, each = histograms.of(number[begin:end], block[begin:end])
+        return _delay(cell, blocks, each) if blocks.size else None
+
+    with ThreadPoolExecutor(os.cpu_count()) as readers:
+        return [delay for delay in readers.map(read, cells) if delay]
+
+
+class _Histograms:
+    """The one-way histograms of a result, to be read a cell at a time: all of them would not fit into memory."""
+
+    def __init__(self, result: Result) -> None:
+        rows = result.tables["latency"]
+        one_way = pc.and_(pc.equal(rows["kind"], "one-way"), pc.is_valid(rows["histogram"]))
+        corrected = pc.fill_null(rows["corrected"], False)
+        rows = rows.filter(pc.and_(pc.fill_null(one_way, False), pc.invert(corrected)))
+        self._texts = rows["histogram"].combine_chunks()
+        self._lost = pc.fill_null(rows["lost"], 0).to_numpy()
+        trials = rows["trial_id"].to_numpy()
+        self._order = trials.argsort(kind="stable")
+        self._trials = trials[self._order]
+
+    def of(
+        self, trials: NDArray[np.int64], blocks: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], Distributions]:
+        """Those of trials in the order of their blocks, one a block; which blocks have any, and their own."""
+        first, last = (np.searchsorted(self._trials, trials, side) for side in ("left", "right"))
+        each_has = last - first
+        within = np.arange(each_has.sum()) - np.repeat(each_has.cumsum() - each_has, each_has)
+        rows = self._order[np.repeat(first, each_has) + within]
+        present, groups = np.unique(np.repeat(blocks, each_has), return_inverse=True)
+        if not rows.size:
+            return present, Distributions.of([])
+        each = decode_all(self._texts.take(pa.array(rows)).to_pylist(), self._lost[rows])
+        return present, each.together(groups)
+
+
+def _delay(cell: Cell, blocks: NDArray[np.int32], each: Distributions) -> Delay:
+    medians = {
+        block: median
+        for block, median in zip(blocks.tolist(), each.quantiles(0.5).tolist(), strict=True)
+        if not isnan(median)
+    }
+    return Delay(
+        cell=cell,
+        p50_by_block_ns={} if each.lie_in_the_lost(0.5).any() else medians,
+        quantiles_ns={
+            label: quantile_interval(each, quantile, mean=cell.mean) for label, quantile in QUANTILES.items()
+        },
+        samples=int(each.samples.sum()),
+        lost=int(each.lost.sum()),
+    )
 
 
 def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
     """Every quantile that enough probes were sent for (10 / (1 - q))."""
     rows = []
     for delay in delays:
-        cell, repetitions = delay.cell, list(delay.by_block.values())
-        merged = merge(repetitions)
+        cell = delay.cell
         for label, quantile in QUANTILES.items():
-            if merged.sent < samples_needed(quantile):
+            if delay.samples + delay.lost < samples_needed(quantile):
                 continue
-            interval = quantile_interval(repetitions, quantile, mean=cell.mean)
+            interval = delay.quantiles_ns[label]
             rows.append(
                 DelayPercentile(
                     platform=cell.platform,
@@ -99,8 +150,8 @@ def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
                     label=label,
                     quantile=quantile,
                     delay_ns=estimate(interval, cell.left_out) if interval else None,
-                    samples=merged.samples,
-                    lost=merged.lost,
+                    samples=delay.samples,
+                    lost=delay.lost,
                     generator_limited=cell.generator_limited,
                 )
             )

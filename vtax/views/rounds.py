@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vtax.results import Result
-from vtax.statistics import compare
-from vtax.statistics.quantiles import samples_needed
+from vtax.statistics import compare, samples_needed
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform

@@ -14,7 +14,7 @@ from typing import Any
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.campaign.forwarding.uplink import waits_for_uplink
-from vtax.statistics.quantiles import decode, merge
+from vtax.statistics import decode, merge
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 OF_VARIATION = ("p99", "p999")

@@ -11,7 +11,7 @@ from vtax.campaign.round_trip_rows import time_columns
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
-from vtax.statistics.quantiles import Distribution
+from vtax.statistics import Distribution
 
 DONE = "done"
 

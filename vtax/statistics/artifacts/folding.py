@@ -1,6 +1,6 @@
 """Folds of a run at many periods, to find iterations that are slow in every run and one period apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,8 @@ LONGEST: Final = 5_000.0
 STEPS: Final = 16
 STEPS_A_BIN: Final = 64
 """Steps about a candidate, of that part of the spectrum's resolution: none moves a fold by more than an iteration."""
+NEAR: Final = 2.0
+"""Iterations that a line may lie off where the fold that stands out most has it."""
 ROWS: Final = 512
 """Periods that are folded at a time."""
 
@@ -26,7 +28,8 @@ ROWS: Final = 512
 class Lines:
     """Columns `period` iterations apart, `slots` of them in a run, of which `hits` are among the slowest.
 
-    They lie within `width` iterations from `first` on, and so in each period.
+    They lie within `width` iterations from `first` on, and so in each period. Other periods close by have the same
+    hits; `spacing` is that of the straight line through the slowest near each.
     """
 
     period: float
@@ -35,6 +38,7 @@ class Lines:
     hits: int
     slots: int
     p_value: float
+    spacing: float
 
     def columns(self, iterations: int) -> NDArray[np.bool_]:
         """Which iterations of a run lie on the lines, of shape (iterations,)."""
@@ -54,14 +58,14 @@ def find_lines(series: Series) -> Lines:
     longest = min(iterations / REPEATS, LONGEST)
     slowest = np.argsort(-scores, kind="stable")
     tried = 2 * iterations * longest
-    best = Lines(longest, 0, 1, 0, REPEATS, 1.0)
+    best = Lines(longest, 0, 1, 0, REPEATS, 1.0, longest)
     for periods in _grids(scores, longest):
         share = min(2 / float(periods[0]), 0.25)
-        chosen = np.sort(slowest[: max(1, round(share * iterations))])
+        chosen = slowest[: max(1, round(share * iterations))]
         for rows in np.array_split(periods, -(-len(periods) // ROWS)):
             lines = _folded(chosen, rows, iterations, tried)
             if lines.p_value < best.p_value:
-                best = lines
+                best = replace(lines, spacing=_spacing(chosen, lines, iterations))
     return best
 
 
@@ -90,7 +94,8 @@ def _folded(chosen: NDArray[np.intp], periods: NDArray[np.float64], iterations: 
     hits = np.bincount(cells.ravel(), minlength=places * len(periods)).reshape(len(periods), places)
     slots = np.floor(iterations / periods).astype(int) + 1
     share = len(chosen) / iterations
-    best = Lines(float(periods[0]), 0, 1, 0, int(slots[0]), 1.0)
+    period = float(periods[0])
+    best = Lines(period, 0, 1, 0, int(slots[0]), 1.0, period)
     for width in (1, 2):
         together = hits if width == 1 else hits + np.roll(hits, -1, axis=1)
         most = together.max(axis=1)
@@ -98,6 +103,17 @@ def _folded(chosen: NDArray[np.intp], periods: NDArray[np.float64], iterations: 
         at = int(np.argmin(chances))
         p_value = min(1.0, float(chances[at]) * tried)
         if p_value < best.p_value:
-            first = int(together[at].argmax())
-            best = Lines(float(periods[at]), first, width, int(most[at]), int(slots[at]), p_value)
+            first, period = int(together[at].argmax()), float(periods[at])
+            best = Lines(period, first, width, int(most[at]), int(slots[at]), p_value, period)
     return best
+
+
+def _spacing(chosen: NDArray[np.intp], lines: Lines, iterations: int) -> float:
+    """How far a line lies from the next, by least squares through the slowest near each; `chosen` are slowest first."""
+    on = chosen[lines.columns(iterations)[chosen]]
+    if not len(on):
+        return lines.period
+    turns = np.round((chosen - on[0]) / lines.period)
+    near = np.abs(chosen - on[0] - turns * lines.period) <= min(NEAR, lines.period / 4)
+    distinct, slowest = np.unique(turns[near], return_index=True)
+    return float(np.polyfit(distinct, chosen[near][slowest], 1)[0]) if len(distinct) > 1 else lines.period

@@ -66,7 +66,7 @@ def look_for_lines(series: Series) -> Periodic | NotEnough:
     slow = np.median(series.ranks[:, columns]) >= LEAST_RANK
     return Periodic(
         float(np.clip(agreed, lines.p_value, 1)) if slow else 1.0,
-        lines.period,
+        lines.spacing,
         int(np.argmax(columns)),
         *size(series.ns, on),
     )

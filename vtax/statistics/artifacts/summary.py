@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from vtax.statistics.artifacts.series import Samples, Series
+from vtax.statistics.distributions import samples_needed
 from vtax.statistics.interval import Interval, mean_interval
-from vtax.statistics.quantiles import samples_needed
 
 PERCENTILES: Final = (1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9)
 

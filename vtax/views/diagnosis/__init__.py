@@ -1,7 +1,8 @@
 """Why cells lost throughput or time: each against its reference, with what differs for certain along with it.
 
-`evidence` is what trials tell, `references` what a cell is held against, `effects` what it lost, `causes` what may be
-behind that (`places`, `cpu_time`), `ranking` what is and in which order, `words` the sentence.
+`trials` is what trials tell, `evidence` those of each cell, `references` what a cell is held against, `effects` what
+it lost, `causes` what may be behind that (`places`, `cpu_time`), `ranking` what is and in which order, `words` the
+sentence.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from vtax.results import Result
 from vtax.views.diagnosis.candidate import Kind
 from vtax.views.diagnosis.cpu_time import is_sampled
 from vtax.views.diagnosis.effects import differences, find_effects, quantities
-from vtax.views.diagnosis.evidence import UNNAMED, CellEvidence, read_evidence
+from vtax.views.diagnosis.evidence import CellEvidence, read_evidence
 from vtax.views.diagnosis.ranking import Cause, Explained, explain
 from vtax.views.diagnosis.references import Pair, pair_up
+from vtax.views.diagnosis.trials import UNNAMED
 from vtax.views.diagnosis.words import LEFT_OVER, sentence
 from vtax.views.estimate import Estimate
 from vtax.views.provenance import FORWARDING, Provenance
@@ -161,7 +163,7 @@ def _missing(explained: Explained, kind: str) -> list[str]:
     missing = []
     if in_doubt and not is_sampled(explained.affected):
         missing.append(NO_LEDGER)
-    if kind == FORWARDING and not any(trial.dropped for trial in explained.affected.pair.cell.trials):
+    if kind == FORWARDING and not explained.affected.pair.cell.trials.dropped:
         missing.append(NO_HOPS)
     return missing
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vtax.statistics.paired import ByBlock
-from vtax.views.diagnosis.evidence import Account
+from vtax.views.diagnosis.trials import Account
 
 
 class Kind(StrEnum):

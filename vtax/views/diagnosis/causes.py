@@ -30,5 +30,5 @@ def _all(affected: Affected, kind: str, cpus: int | None) -> list[Candidate]:
 
 def _resent(affected: Affected) -> Iterator[Candidate]:
     """What a transport sent again: something was lost on its way."""
-    if more := differences(affected.pair, lambda trial: trial.values.get("retransmissions")):
+    if more := differences(affected.pair, lambda trials: trials.value("retransmissions")):
         yield Candidate(Kind.RESENT, more, "segments", None)

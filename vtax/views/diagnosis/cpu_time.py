@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
+import numpy as np
+
 from vtax.views.diagnosis.candidate import Candidate, Kind
 from vtax.views.diagnosis.effects import DELIVERED, Affected, differences
-from vtax.views.diagnosis.evidence import UNNAMED, Account, CellEvidence, Metric, Trial
+from vtax.views.diagnosis.evidence import CellEvidence
+from vtax.views.diagnosis.trials import UNNAMED, Account, Column, Metric, Trials
 from vtax.views.provenance import BULK, FORWARDING
 
 ALWAYS_READY_PERCENT = 90.0
@@ -80,7 +83,7 @@ def of_time(affected: Affected, kind: str) -> Iterator[Candidate]:
 
 def is_sampled(affected: Affected) -> bool:
     """Whether both sides have a ledger."""
-    return affected.pair.cell.is_sampled and affected.pair.reference.is_sampled
+    return affected.pair.cell.trials.is_sampled and affected.pair.reference.trials.is_sampled
 
 
 def _lacks_time(cell: CellEvidence, cpus: int | None) -> bool:
@@ -88,25 +91,22 @@ def _lacks_time(cell: CellEvidence, cpus: int | None) -> bool:
     ready = [cell.by_block(_ready(account)) for account in _threads(cell)]
     if any(fmean(percents.values()) >= ALWAYS_READY_PERCENT for percents in ready if percents):
         return True
-    busy = cell.by_block(lambda trial: trial.busy_percent)
+    busy = cell.by_block(lambda trials: trials.busy_percent)
     return bool(busy and cpus and fmean(busy.values()) >= NO_IDLE_PERCENT * cpus)
 
 
 def _accounts(affected: Affected) -> list[Account]:
     """Those of the ledger where both sides have one, else of the kernel's counts."""
     sampled = is_sampled(affected)
-    trials = [*affected.pair.cell.trials, *affected.pair.reference.trials]
+    sides = (affected.pair.cell.trials, affected.pair.reference.trials)
     return list(
-        dict.fromkeys(
-            account for trial in trials for account in (trial.sampled if sampled else trial.counted)
-        )
+        dict.fromkeys(account for side in sides for account in (side.sampled if sampled else side.counted))
     )
 
 
 def _threads(cell: CellEvidence) -> list[Account]:
     """The named threads that do a cell's work."""
-    named = dict.fromkeys(account for trial in cell.trials for account in trial.waits)
-    return [account for account in named if not _is_others(account)]
+    return [account for account in cell.trials.waits if not _is_others(account)]
 
 
 def _is_others(account: Account) -> bool:
@@ -118,37 +118,36 @@ def _is_others(account: Account) -> bool:
 def _percent(affected: Affected, account: Account) -> Metric:
     """CPU time of an account; one that a trial's table does not have had nothing in it."""
     sampled = is_sampled(affected)
-
-    def metric(trial: Trial) -> float | None:
-        table = trial.sampled if sampled else trial.counted
-        return table.get(account, 0.0) if table else None
-
-    return metric
+    return lambda trials: trials.percent(trials.sampled if sampled else trials.counted, account)
 
 
 def _wait(account: Account) -> Metric:
-    return lambda trial: trial.waits.get(account, 0.0) if trial.waits else None
+    return lambda trials: trials.percent(trials.waits, account)
 
 
 def _ready(account: Account) -> Metric:
-    return lambda trial: trial.counted.get(account, 0.0) + trial.waits.get(account, 0.0)
+    return lambda trials: sum(
+        (np.nan_to_num(table[account]) for table in (trials.counted, trials.waits) if account in table),
+        np.zeros(len(trials)),
+    )
 
 
 def _per_piece(percent: Metric, kind: str) -> Metric:
     """Nanoseconds of it for each piece of work."""
 
-    def metric(trial: Trial) -> float | None:
-        time, rate = percent(trial), _rate(trial, kind)
-        return time * NS_PER_PERCENT / rate if time is not None and rate else None
+    def metric(trials: Trials) -> Column:
+        rate = _rate(trials, kind)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(rate != 0, percent(trials) * NS_PER_PERCENT / rate, np.nan)
 
     return metric
 
 
-def _rate(trial: Trial, kind: str) -> float | None:
+def _rate(trials: Trials, kind: str) -> Column:
     """Pieces of work done in a second."""
     if kind == FORWARDING:
-        return trial.taken_in_fps
-    return trial.values.get("goodput_mbps" if kind == BULK else "answered_per_s")
+        return trials.taken_in_fps
+    return trials.value("goodput_mbps" if kind == BULK else "answered_per_s")
 
 
 def _unit(kind: str) -> str:

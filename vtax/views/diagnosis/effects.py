@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
 
 from vtax.statistics import Difference, Interval, pick_differences
 from vtax.statistics.paired import ByBlock
 from vtax.views import numbers
-from vtax.views.diagnosis.evidence import CellEvidence, Trial
+from vtax.views.diagnosis.evidence import CellEvidence
 from vtax.views.diagnosis.references import Pair, Rule
+from vtax.views.diagnosis.trials import Column, Metric, Trials
 from vtax.views.estimate import Estimate, estimate
 from vtax.views.provenance import BULK, FORWARDING
 
@@ -25,9 +28,9 @@ class Quantity:
     verb: str
     is_time: bool = False
 
-    def of(self, trial: Trial) -> float | None:
-        """Its value in a trial."""
-        return trial.values.get(self.column)
+    def of(self, trials: Trials) -> Column:
+        """Its value in trials."""
+        return trials.value(self.column)
 
 
 RECEIVED = Quantity("received_mbps", "Mbit/s", numbers.mbps, "receives")
@@ -83,11 +86,11 @@ def find_effects(pairs: Sequence[Pair], kind: str) -> tuple[list[Affected], floa
 
 def interval_of(by_block: ByBlock, cell: CellEvidence) -> Difference:
     """The interval of a difference's mean over blocks, at any confidence."""
-    values = list(by_block.values())
+    values = np.fromiter(by_block.values(), dtype=float, count=len(by_block))
     return partial(cell.mean, values)
 
 
-def differences(pair: Pair, metric: Callable[[Trial], float | None]) -> dict[int, float]:
+def differences(pair: Pair, metric: Metric) -> dict[int, float]:
     """What the cell has more of a metric than its reference, in each block that has both."""
     measured, reference = pair.cell.by_block(metric), pair.reference.by_block(metric)
     return {block: measured[block] - reference[block] for block in sorted(measured.keys() & reference.keys())}

@@ -1,29 +1,24 @@
-"""What a cell's usable trials tell of a loss: how much came and how late, whose CPU time it was, where frames went."""
+"""Cells as evidence of a loss: what each varies in, its usable trials, and what is said of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
-from statistics import fmean
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.cells import load_label
+from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
 from vtax.views.provenance import FORWARDING, Provenance
 from vtax.views.recorded import Recorded, recorded_cells
 
-Account = tuple[str, int | None, str]
-"""A domain of the table `cpu`, the guest's number where it is one's, and the component."""
-UNNAMED: Account = ("host", None, "not told apart")
-"""What the kernel counts for the unit under test beyond its named threads: soft interrupts and other processes."""
-
-UUT_DOMAINS = ("host", "guest", "neighbour", "steal")
-"""Whose time is spent on the unit under test's side; all else is the instrument's, or nobody's."""
-WAITING_ROOMS = ("link", "switch", "UUT ingress", "bridge port in", "tap queue", "guest ring")
-"""Hops whose queues fill where who empties them has too little CPU time."""
+Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Trials and their blocks."""
 
 LEVELS = (
     "streams",
@@ -46,64 +41,25 @@ LEVELS = (
 """Columns of `trials` that cells differ by, beside the platform and the campaign's further factors."""
 
 _ATTEMPTS = """
-SELECT trial_id, cell, block, verdict, coalesce(uut_context, 'unknown') AS uut_context, marks, reasons
+SELECT trial_id, cell, block, verdict <> 'invalid' AS usable, coalesce(uut_context, 'unknown') AS uut_context
 FROM untraced ORDER BY trial_id
 """
 
-_FLOWS = """
-SELECT trial_id, sum(offered_mbps) AS offered_mbps, sum(received_mbps) AS received_mbps,
-       sum(received_fps) AS received_fps, sum(goodput_mbps) AS goodput_mbps,
-       1 - coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS delivered_ratio,
-       avg(latency_p50_ns) AS latency_p50_ns, avg(latency_mean_ns) AS latency_mean_ns, avg(rtt_ns) AS rtt_ns,
-       sum(retransmissions) AS retransmissions, sum(latency_count / duration_s) AS answered_per_s
-FROM flows WHERE role = 'victim' GROUP BY trial_id
-"""
-
-_CPU = """
-SELECT trial_id, domain, guest, component, samples IS NOT NULL AS sampled, sum(percent) AS percent,
-       sum(wait_percent) AS wait_percent
-FROM cpu WHERE percent IS NOT NULL GROUP BY ALL
-"""
-
-_HOPS = """
-WITH sent AS (
-    SELECT trial_id, sum(received) AS sent FROM hops WHERE hop = 'link' GROUP BY trial_id
+# Words in the order in which trials say them first; a reason's kind stands before the trial's own figures.
+_SAID = """
+WITH told AS (SELECT DISTINCT trial_id FROM flows WHERE role = 'victim'), said AS (
+    SELECT trial_id, cell, coalesce(uut_context, 'unknown') AS uut_context, marks, verdict = 'invalid' AS invalid,
+           verdict <> 'invalid' AND told.trial_id IS NOT NULL AS usable, split_part(reasons[1], ': ', 1) AS reason
+    FROM untraced LEFT JOIN told USING (trial_id)
+), words AS (
+    SELECT trial_id, cell, uut_context, 'mark' AS kind, unnest(marks) AS words FROM said WHERE usable
+    UNION ALL
+    SELECT trial_id, cell, uut_context, 'remark', reason FROM said WHERE usable AND reason IS NOT NULL
+    UNION ALL
+    SELECT trial_id, cell, '', 'fault', coalesce(reason, 'no reason is given') FROM said WHERE invalid
 )
-SELECT trial_id, hop, sum(dropped) / any_value(sent) AS share, mode(reason) FILTER (WHERE dropped > 0) AS reason
-FROM hops JOIN sent USING (trial_id) WHERE sent > 0 GROUP BY trial_id, hop
+SELECT cell, uut_context, kind, words, count(*) AS trials FROM words GROUP BY ALL ORDER BY min(trial_id)
 """
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A usable trial. `values` are of its victim's flows together, without what is not known.
-
-    `sampled` is the ledger and `counted` what the kernel counted, percent of one CPU by account, of the unit under
-    test's side alone; `waits` is how long named threads were ready and had no CPU. `dropped` is each hop's share of
-    the frames that were sent, `reasons` what saw them dropped.
-    """
-
-    block: int
-    values: Mapping[str, float]
-    busy_percent: float | None = None
-    sampled: Mapping[Account, float] = field(default_factory=dict)
-    counted: Mapping[Account, float] = field(default_factory=dict)
-    waits: Mapping[Account, float] = field(default_factory=dict)
-    dropped: Mapping[str, float] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def taken_in_fps(self) -> float | None:
-        """Frames a second that got beyond the queues before the unit under test's work, dropped later or not."""
-        received = self.values.get("received_fps")
-        passed = 1 - sum(self.dropped.values())
-        if received is None or passed <= 0:
-            return None
-        return received * (1 - sum(self.dropped.get(hop, 0.0) for hop in WAITING_ROOMS)) / passed
-
-
-Metric = Callable[[Trial], float | None]
-"""A number that a trial gives, or None."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +76,7 @@ class CellEvidence:
     levels: Mapping[str, str]
     recorded: int
     invalid: int
-    trials: tuple[Trial, ...]
+    trials: Trials
     marks: Counter[str]
     remarks: Counter[str]
     faults: Counter[str]
@@ -131,37 +87,22 @@ class CellEvidence:
         """How intervals of its means are taken."""
         return anytime_interval if self.adaptive else mean_interval
 
-    @property
-    def is_sampled(self) -> bool:
-        """Whether every trial has a ledger."""
-        return all(trial.sampled for trial in self.trials)
-
     def by_block(self, metric: Metric) -> dict[int, float]:
         """{block: value}, ready for pairing: the mean over a block's trials, without those that have none."""
-        found: dict[int, list[float]] = {}
-        for trial in self.trials:
-            if (value := metric(trial)) is not None:
-                found.setdefault(trial.block, []).append(value)
-        return {block: fmean(values) for block, values in found.items()}
-
-    def reason(self, hop: str) -> str | None:
-        """What most of its trials say saw the hop's drops."""
-        told = Counter(trial.reasons[hop] for trial in self.trials if hop in trial.reasons)
-        return told.most_common(1)[0][0] if told else None
+        values = metric(self.trials)
+        known = ~np.isnan(values)
+        blocks, place = np.unique(self.trials.block[known], return_inverse=True)
+        means = np.bincount(place, values[known]) / np.bincount(place)
+        return dict(zip(blocks.tolist(), means.tolist(), strict=True))
 
 
 def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
     """Every cell with a recorded trial, once for each context of usable ones, in the order platform, levels."""
-    told = _told(result)
-    attempts: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_ATTEMPTS).to_pylist():
-        attempts.setdefault(row["cell"], []).append(row)
+    table, said = TrialTable(result), _said(result)
+    attempts = _attempts(result, table.ids)
     cells = []
     for cell in recorded_cells(result, *LEVELS):
-        rows = attempts[cell.key]
-        usable = [row for row in rows if row["verdict"] != "invalid" and row["trial_id"] in told]
-        for context in dict.fromkeys(row["uut_context"] for row in usable or rows[:1]):
-            own = [row for row in usable if row["uut_context"] == context]
+        for context, (trial_ids, blocks) in attempts[cell.key].items():
             cells.append(
                 CellEvidence(
                     key=cell.key,
@@ -171,15 +112,51 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
                     levels=_levels(cell, provenance.kind),
                     recorded=cell.recorded,
                     invalid=cell.invalid,
-                    trials=tuple(told[row["trial_id"]].trial(row["block"]) for row in own),
-                    marks=Counter(mark for row in own for mark in row["marks"] or ()),
-                    remarks=Counter(_kind(row["reasons"]) for row in own if row["reasons"]),
-                    faults=Counter(_kind(row["reasons"]) for row in rows if row["verdict"] == "invalid"),
+                    trials=table.of(trial_ids, blocks),
+                    marks=said.get((cell.key, context, "mark"), Counter()),
+                    remarks=said.get((cell.key, context, "remark"), Counter()),
+                    faults=said.get((cell.key, "", "fault"), Counter()),
                     adaptive=bool(provenance.precision),
                 )
             )
     rank = {platform.name: position for position, platform in enumerate(provenance.platforms)}
     return sorted(cells, key=lambda cell: (rank[cell.platform], _order(cell.levels), cell.uut_context))
+
+
+def _attempts(result: Result, told: NDArray[np.int64]) -> dict[str, dict[str, Attempts]]:
+    """Each cell's usable trials that tell something, by context; none of its first one's where it has none."""
+    rows = result.query(_ATTEMPTS)
+    places = rows.group_by(["cell", "uut_context"], use_threads=False).aggregate([]).to_pylist()
+    cells, contexts = (rows[name].combine_chunks().dictionary_encode() for name in ("cell", "uut_context"))
+    place = cells.indices.to_numpy().astype(np.int64) * len(contexts.dictionary) + contexts.indices.to_numpy()
+    number = {value: at for at, value in enumerate(cells.dictionary.to_pylist())}
+    number_of_context = {value: at for at, value in enumerate(contexts.dictionary.to_pylist())}
+    trials, blocks = rows["trial_id"].to_numpy(), rows["block"].to_numpy()
+    usable = rows["usable"].combine_chunks().to_numpy(zero_copy_only=False) & np.isin(trials, told)
+    chosen = np.flatnonzero(usable)
+    chosen = chosen[place[chosen].argsort(kind="stable")]
+    found: dict[str, dict[str, Attempts]] = {}
+    unusable: dict[str, str] = {}
+    for each in places:
+        cell, context = each["cell"], each["uut_context"]
+        unusable.setdefault(cell, context)
+        at = number[cell] * len(contexts.dictionary) + number_of_context[context]
+        begin, end = np.searchsorted(place[chosen], [at, at + 1])
+        if begin < end:
+            own = chosen[begin:end]
+            found.setdefault(cell, {})[context] = trials[own], blocks[own]
+    for cell, context in unusable.items():
+        found.setdefault(cell, {context: (trials[:0], blocks[:0])})
+    return found
+
+
+def _said(result: Result) -> dict[tuple[str, str, str], Counter[str]]:
+    """Marks, remarks and faults of trials by cell, context and kind, and how many trials say each."""
+    found: dict[tuple[str, str, str], Counter[str]] = {}
+    for row in result.query(_SAID).to_pylist():
+        key = row["cell"], row["uut_context"], row["kind"]
+        found.setdefault(key, Counter())[row["words"]] = row["trials"]
+    return found
 
 
 def _levels(cell: Recorded, kind: str) -> dict[str, str]:
@@ -194,57 +171,3 @@ def _order(levels: Mapping[str, str]) -> list[tuple[float, str]]:
     return [
         (float(level) if level.replace(".", "", 1).isdecimal() else inf, level) for level in levels.values()
     ]
-
-
-def _kind(reasons: list[str] | None) -> str:
-    """What kind the first reason is of: it stands before the trial's own figures."""
-    return (reasons or ["no reason is given"])[0].partition(": ")[0]
-
-
-@dataclass
-class _Told:
-    """The rows of a trial in the tables `flows`, `cpu` and `hops`."""
-
-    values: dict[str, float]
-    cpu: list[dict[str, Any]] = field(default_factory=list)
-    hops: list[dict[str, Any]] = field(default_factory=list)
-
-    def trial(self, block: int) -> Trial:
-        """What they say."""
-        uut = [row for row in self.cpu if row["domain"] in UUT_DOMAINS]
-        totals = {row["domain"]: row["percent"] for row in uut if row["component"] == "total"}
-        named = [row for row in uut if not row["sampled"] and row["component"] != "total"]
-        counted = {_account(row): row["percent"] for row in named}
-        if "host" in totals:
-            counted[UNNAMED] = max(0.0, totals["host"] - sum(counted.values()))
-        if "steal" in totals:
-            counted["steal", None, "total"] = totals["steal"]
-        return Trial(
-            block=block,
-            values=self.values,
-            busy_percent=sum(totals.values()) if "host" in totals else None,
-            sampled={_account(row): row["percent"] for row in uut if row["sampled"]},
-            counted=counted,
-            waits={_account(row): row["wait_percent"] for row in named if row["wait_percent"] is not None},
-            dropped={row["hop"]: row["share"] for row in self.hops if row["share"] is not None},
-            reasons={row["hop"]: row["reason"] for row in self.hops if row["reason"]},
-        )
-
-
-def _told(result: Result) -> dict[int, _Told]:
-    """By trial, of those that have flows."""
-    found = {}
-    for row in result.query(_FLOWS).to_pylist():
-        number = row.pop("trial_id")
-        found[number] = _Told({name: float(value) for name, value in row.items() if value is not None})
-    for row in result.query(_CPU).to_pylist():
-        if row["trial_id"] in found:
-            found[row["trial_id"]].cpu.append(row)
-    for row in result.query(_HOPS).to_pylist():
-        if row["trial_id"] in found:
-            found[row["trial_id"]].hops.append(row)
-    return found
-
-
-def _account(row: dict[str, Any]) -> Account:
-    return row["domain"], row["guest"], row["component"]

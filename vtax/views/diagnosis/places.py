@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
+import numpy as np
+
 from vtax.views.cells import BACKPRESSURED
 from vtax.views.diagnosis.candidate import Candidate, Kind
 from vtax.views.diagnosis.effects import DELIVERED, RECEIVED, Affected, differences
-from vtax.views.diagnosis.evidence import WAITING_ROOMS, Metric, Trial
 from vtax.views.diagnosis.references import Pair
+from vtax.views.diagnosis.trials import WAITING_ROOMS, Column, Metric, Trials
 
 
 def places(affected: Affected) -> Iterator[Candidate]:
@@ -20,7 +22,7 @@ def places(affected: Affected) -> Iterator[Candidate]:
         yield from _source(pair, lost)
         yield from _hops(pair, lost, _offered, "Mbit/s")
     elif effect.quantity is DELIVERED:
-        yield from _hops(pair, lost, lambda _trial: 1.0, "ratio")
+        yield from _hops(pair, lost, lambda trials: np.ones(len(trials)), "ratio")
 
 
 def _source(pair: Pair, lost: float) -> Iterator[Candidate]:
@@ -33,23 +35,18 @@ def _source(pair: Pair, lost: float) -> Iterator[Candidate]:
 
 
 def _hops(pair: Pair, lost: float, sent: Metric, unit: str) -> Iterator[Candidate]:
-    for hop in dict.fromkeys(hop for trial in pair.cell.trials for hop in trial.dropped):
+    for hop in pair.cell.trials.dropped:
         more = differences(pair, _dropped(hop, sent))
         if more:
-            share, reason = fmean(more.values()) / lost, pair.cell.reason(hop)
+            share, reason = fmean(more.values()) / lost, pair.cell.trials.reason(hop)
             is_room = hop in WAITING_ROOMS
             yield Candidate(Kind.DROPPED, more, unit, share, shows=is_room, hop=hop, reason=reason)
 
 
-def _offered(trial: Trial) -> float | None:
-    return trial.values.get("offered_mbps")
+def _offered(trials: Trials) -> Column:
+    return trials.value("offered_mbps")
 
 
 def _dropped(hop: str, sent: Metric) -> Metric:
-    """What a hop dropped of what was sent; nothing where it is no hop of the trial's."""
-
-    def metric(trial: Trial) -> float | None:
-        whole = sent(trial)
-        return None if whole is None else trial.dropped.get(hop, 0.0) * whole
-
-    return metric
+    """What a hop dropped of what was sent."""
+    return lambda trials: trials.share_dropped(hop) * sent(trials)

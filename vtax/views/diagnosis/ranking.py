@@ -9,7 +9,7 @@ from vtax.statistics import pick_differences
 from vtax.views.diagnosis.candidate import Candidate, Kind
 from vtax.views.diagnosis.causes import candidates
 from vtax.views.diagnosis.effects import Affected, interval_of, left_out
-from vtax.views.diagnosis.evidence import Account
+from vtax.views.diagnosis.trials import Account
 from vtax.views.estimate import Estimate, estimate
 
 NAMED_SHARE = 0.05

@@ -63,41 +63,58 @@ class Pair:
 def pair_up(cells: Sequence[CellEvidence], platforms: Sequence[Platform]) -> list[Pair]:
     """A pair for each cell with usable trials that has a reference, in the order of `cells`."""
     platform_of = references(platforms)
+    alike = {factor: _alike(cells, factor) for factor in (None, *RISING)}
     pairs = []
     for cell in cells:
         if not cell.trials:
             continue
-        candidates = _candidates(cell, cells, platform_of.get(cell.platform))
+        candidates = _candidates(cell, alike, platform_of.get(cell.platform))
         pair = next((pair for pair in candidates if _can_be_compared(pair)), None)
         if pair is not None:
             pairs.append(pair)
     return pairs
 
 
+Place = tuple[str | None, frozenset[tuple[str, str]]]
+"""A platform, and levels."""
+Alike = Mapping[Place, Sequence[CellEvidence]]
+
+
+def _alike(cells: Sequence[CellEvidence], factor: str | None) -> Alike:
+    """Cells by all they have but this factor; those that do not have it at all are in none."""
+    found: dict[Place, list[CellEvidence]] = {}
+    for cell in cells:
+        if factor is None or factor in cell.levels:
+            found.setdefault(_place(cell.platform, cell.levels, factor), []).append(cell)
+    return found
+
+
+def _place(platform: str | None, levels: Mapping[str, str], without: str | None = None) -> Place:
+    return platform, frozenset((name, level) for name, level in levels.items() if name != without)
+
+
 def _candidates(
-    cell: CellEvidence, cells: Sequence[CellEvidence], reference_platform: str | None
+    cell: CellEvidence, alike: Mapping[str | None, Alike], reference_platform: str | None
 ) -> Iterator[Pair]:
-    own = [other for other in cells if other.platform == cell.platform]
     for factor, levels in REFERENCE_LEVELS.items():
         level = cell.levels.get(factor)
         if level is None:
             continue
         better = levels[levels.index(level) + 1 :] if level in levels else levels
         for wanted in better:
-            for other in own:
-                if other.levels == {**cell.levels, factor: wanted}:
-                    yield Pair(cell, other, Rule.LEVEL, factor)
-    for other in cells:
-        if other.platform == reference_platform and other.levels == cell.levels:
-            yield Pair(cell, other, Rule.PLATFORM, "platform")
+            for other in alike[None].get(_place(cell.platform, {**cell.levels, factor: wanted}), ()):
+                yield Pair(cell, other, Rule.LEVEL, factor)
+    for other in alike[None].get(_place(reference_platform, cell.levels), ()):
+        yield Pair(cell, other, Rule.PLATFORM, "platform")
     for factor in RISING:
         if factor not in cell.levels:
             continue
-        alike = [other for other in own if _without(other, factor) == _without(cell, factor)]
-        alike = [
-            other for other in alike if factor in other.levels and _rank(other, factor) < _rank(cell, factor)
+        lower = [
+            other
+            for other in alike[factor][_place(cell.platform, cell.levels, factor)]
+            if _rank(other, factor) < _rank(cell, factor)
         ]
-        for other in sorted(alike, key=lambda other: _rank(other, factor)):
+        for other in sorted(lower, key=lambda other: _rank(other, factor)):
             yield Pair(cell, other, Rule.LOAD, factor)
 
 
@@ -108,10 +125,6 @@ def _can_be_compared(pair: Pair) -> bool:
         and pair.reference.uut_context == pair.cell.uut_context
         and pair.reference.emulated == pair.cell.emulated
     )
-
-
-def _without(cell: CellEvidence, factor: str) -> dict[str, str]:
-    return {name: level for name, level in cell.levels.items() if name != factor}
 
 
 def _rank(cell: CellEvidence, factor: str) -> float:

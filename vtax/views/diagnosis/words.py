@@ -5,9 +5,9 @@ from __future__ import annotations
 from vtax.views import numbers
 from vtax.views.diagnosis.candidate import Kind
 from vtax.views.diagnosis.effects import Effect, Quantity
-from vtax.views.diagnosis.evidence import UNNAMED, Account
 from vtax.views.diagnosis.ranking import Cause, Explained
 from vtax.views.diagnosis.references import Pair, Rule
+from vtax.views.diagnosis.trials import UNNAMED, Account
 from vtax.views.sentences import listed
 
 PARTS = ((0.8, "nearly all of it"), (0.5, "most of it"), (0.2, "part of it"), (0.0, "a little of it"))
