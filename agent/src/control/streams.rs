@@ -122,7 +122,7 @@ impl Agent {
                     .take()?
                     .map_or_else(CloseReply::default, Relays::close))
             }
-            _ => self.call_stress(method, params),
+            _ => self.call_programs(method, params),
         }
     }
 }
