@@ -153,11 +153,8 @@ def test_commands_are_told_where_and_how_often() -> None:
     )
     told = command(["a", "{address}:{port}", "{iterations}{port}", "{other} {}"], work, "198.18.0.1")
     assert told["argv"] == ["a", "198.18.0.1:9000", "79000", "{other} {}"]
-    assert told["environment"] == {
-        "VTAX_ADDRESS": "198.18.0.1",
-        "VTAX_PORT": "9000",
-        "VTAX_ITERATIONS": "7",
-    }
+    expected = {"VTAX_ADDRESS": "198.18.0.1", "VTAX_PORT": "9000", "VTAX_ITERATIONS": "7"}
+    assert told["environment"] == expected
 
 
 def test_files_are_given_in_pieces() -> None:
@@ -255,12 +252,7 @@ def test_every_iteration_is_a_row() -> None:
             Verdict.INVALID,
             "the client own has ended: it took longer than 60000 ms; signal SIGKILL",
         ),
-        (
-            {"excess": 5},
-            {},
-            Verdict.SUSPECT,
-            "the client has told of other iterations than it was to make: 105, not 100",
-        ),
+        ({"excess": 5}, {}, Verdict.SUSPECT, "the client has told of other iterations than it was to make: 105, not 100"),
         (
             {"garbage": 3, "first_garbage": "hello"},
             {},

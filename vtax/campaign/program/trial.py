@@ -8,7 +8,7 @@ from typing import Any
 from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
 from vtax.campaign.program.path import ProgramPath
-from vtax.campaign.program.supervise import supervised
+from vtax.campaign.supervise import supervised
 from vtax.campaign.timed_run import TimedRun
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
@@ -63,10 +63,10 @@ def _run(path: ProgramPath, measured: Timed) -> None:
         server.call("server.open", serve, work.ready_s + GRACE_S)
         before = path.testbed.uut.counters(path.uut_cpus)
         running = client.host.begin(client.agent, "client.run", run)
-        with supervised(server, client, patience_s):
+        with supervised([server], "server.watch", client, patience_s):
             measured.run = client.host.finish(running, patience_s)
             measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
-            measured.server = server.call("server.collect", {})
+        measured.server = server.call("server.collect", {})
         measured.client = client.call("client.collect", {})
         _take_samples(client, measured)
 

@@ -98,7 +98,7 @@ fn start(launch: &Launch, directory: &PathBuf) -> anyhow::Result<Pid> {
             io::ErrorKind::PermissionDenied => anyhow!("{name} is not executable for everybody"),
             _ => anyhow!("cannot start {name}: {error}"),
         })?;
-    Ok(Pid::from_raw(started.id().cast_signed()))
+    Ok(Pid::from_raw(i32::try_from(started.id())?))
 }
 
 /// Until the program has ended, or the agent wants it to.
