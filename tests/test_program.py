@@ -252,7 +252,12 @@ def test_every_iteration_is_a_row() -> None:
             Verdict.INVALID,
             "the client own has ended: it took longer than 60000 ms; signal SIGKILL",
         ),
-        ({"excess": 5}, {}, Verdict.SUSPECT, "the client has told of other iterations than it was to make: 105, not 100"),
+        (
+            {"excess": 5},
+            {},
+            Verdict.SUSPECT,
+            "the client has told of other iterations than it was to make: 105, not 100",
+        ),
         (
             {"garbage": 3, "first_garbage": "hello"},
             {},

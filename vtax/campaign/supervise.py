@@ -16,7 +16,9 @@ def supervised(ends: Sequence[End], method: str, runner: End, patience_s: float)
     """
     over = threading.Event()
     watchers = [
-        threading.Thread(target=_watch, args=(end, ticket, runner, patience_s, over), name=f"watch {end.agent}")
+        threading.Thread(
+            target=_watch, args=(end, ticket, runner, patience_s, over), name=f"watch {end.agent}"
+        )
         for end, ticket in _begun(ends, method)
     ]
     for watcher in watchers:
