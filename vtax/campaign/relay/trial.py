@@ -8,6 +8,7 @@ from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
 from vtax.campaign.relay.ring import ring
 from vtax.campaign.ring_path import RingPath
+from vtax.campaign.supervise import supervised
 from vtax.campaign.timed_run import TimedRun
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
@@ -53,14 +54,19 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
     work = measured.work
     relays = ring(path.ends, work, TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS)
     with_relays = path.ends[: len(relays)]
-    master = with_relays[0]
+    master, *others = with_relays
     go = {"trial": measured.trial, "iterations": work.iterations, "interval_ms": work.interval_ms or None}
     patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
     try:
         for end, theirs in zip(with_relays, relays, strict=True):
             end.call("relay.open", {"relays": theirs}, OPEN_S)
         before = path.testbed.uut.counters(path.uut_cpus)
-        measured.run = master.call("relay.go", go, patience_s)
+        running = master.host.begin(master.agent, "relay.go", go)
+        try:
+            with supervised(others, "relay.watch", master, patience_s):
+                measured.run = master.host.finish(running, patience_s)
+        except AgentError as error:
+            raise AgentError("; ".join([str(error), *_ended(others)])) from None
         measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
         measured.told = [end.call("relay.collect", {}) for end in with_relays]
         _take_samples(master, measured)
@@ -68,6 +74,11 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
     finally:
         for end in with_relays:
             _close(end)
+
+
+def _ended(ends: list[End]) -> list[str]:
+    """How relays have ended, with the last that they said; raises AgentGone where one went with its guest."""
+    return [f"of {end.agent}: {how}" for end in ends for how in end.call("relay.collect", {})["ended"]]
 
 
 def _take_samples(master: End, measured: Ran) -> None:
