@@ -53,6 +53,7 @@ class Campaign:
         out: Path | None,
         seed: int | None,
         resume: Path | None,
+        allow_programs: bool,
         progress: Progress,
     ) -> Outcome:
         self.scenarios.append(scenario)

@@ -113,3 +113,40 @@ def test_a_relay_that_dies_is_told_of_and_started_anew(
     samples = result.query("SELECT trial_id, count(*) AS rounds FROM samples GROUP BY trial_id").to_pylist()
     assert {row["trial_id"]: row["rounds"] for row in samples} == {row["trial_id"]: 300 for row in later}
     assert later
+
+
+def kill_the_other_guest(run: str) -> None:
+    """The agent of the second container, with all that runs there: a child of the runtime's process."""
+    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    (runtime,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
+    (agent, *_) = Path(f"/proc/{runtime}/task/{runtime}/children").read_text().split()
+    os.kill(int(agent), signal.SIGKILL)
+
+
+def kill_the_other_relay(run: str) -> None:
+    """The relay of the second container."""
+    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    (runtime,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
+    (agent, *_) = Path(f"/proc/{runtime}/task/{runtime}/children").read_text().split()
+    (relay,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
+    os.kill(int(relay), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [(kill_the_other_guest, "guest1 died"), (kill_the_other_relay, "a relay has ended (signal: 9")],
+)
+def test_what_dies_in_another_guest_is_told_of_and_started_anew(
+    tmp_path: Path, in_the_trial: Callable[[Act], None], act: Act, said: str
+) -> None:
+    in_the_trial(act)
+    result = measured(tmp_path, "container", "hops=2", "placement=guest-each", "runs=1")
+    died, *later = result.query("SELECT trial_id, verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
+    assert died["verdict"] == "invalid"
+    assert said in died["reasons"][0]
+    samples = result.query(
+        "SELECT trial_id, count(*) FILTER (status = 'done') AS done FROM samples GROUP BY trial_id"
+    ).to_pylist()
+    done = {row["trial_id"]: row["done"] for row in samples}
+    assert later
+    assert all(done[row["trial_id"]] == 300 for row in later)

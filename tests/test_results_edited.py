@@ -15,7 +15,7 @@ from vtax.campaign.standing import resumed_scenario
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.results.mending import mend
-from vtax.scenario import load_scenario
+from vtax.scenario import list_scenarios, load_scenario
 from vtax.views.compare import compare_results
 
 VALUES: list[Any] = [None, True, 7, "text", [], [1, None], {}, {"a": 1}, [[]], {"raw": "x"}]
@@ -109,3 +109,8 @@ def test_a_campaign_without_its_scenario_does_not_go_on(restored: Result) -> Non
         InputError, match=r"campaign.json: scenario cannot be read, without which no campaign goes on"
     ):
         resumed_scenario(load_scenario("quick"), restored.directory)
+
+
+def test_no_scenario_that_comes_with_vtax_is_taken_for_an_edited_one() -> None:
+    for summary in list_scenarios():
+        assert mend({"scenario": load_scenario(summary.name).resolved()}) == [], summary.name

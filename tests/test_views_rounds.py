@@ -1,7 +1,7 @@
 """Rounds of relays as the views show them: over all runs, beside the paper's table, as a mesh, and as a ladder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -200,3 +200,40 @@ def test_artifacts_are_told_of_with_what_they_were_compared_with(tmp_path: Path)
     assert any("Every 100 iterations" in row.sentence for row in found)
     assert artifacts_table(summarise(result)).size >= len(found)
     assert as_json(result)["artifacts"]
+
+
+@dataclass(frozen=True)
+class MadeProgram(MadeRun):
+    """A run of a client program; `hops` has no meaning for it."""
+
+    placement: str = "inside"
+
+    def record(self, trial_id: int) -> TrialRecord:
+        made = super().record(trial_id)
+        absent = ("hops", "transport", "connection", "message_bytes", "interval_ms")
+        own = {"load": "program", "server": "lighttpd", "placement": self.placement}
+        cell = f"platform={self.platform} placement={self.placement}"
+        return replace(made, trial={**made.trial, **dict.fromkeys(absent), **own, "cell": cell})
+
+
+def test_iterations_of_programs_are_shown_as_rounds_are(tmp_path: Path) -> None:
+    runs = [
+        MadeProgram(run, [base + us % 7 for us in range(200)], platform, placement=placement)
+        for platform, base in (("raw", 70.0), ("container", 80.0))
+        for placement in ("inside", "inter-host")
+        for run in range(2)
+    ]
+    runs.append(MadeProgram(2, [None] * 200, verdict="invalid"))
+    result = rounds(tmp_path, runs, workload={"kind": "program"})
+    summary = summarise(result)
+    labels = [row.setting.label for row in summary.rounds]
+    assert labels == ["lighttpd, inside"] * 2 + ["lighttpd, inter-host"] * 2
+    assert [row.p50_ns for row in summary.rounds] == [73_000, 83_000] * 2
+    assert summary.has_usable
+    figures = {figure.name: figure for figure in draw_figures(summary)}
+    titles = [f"{platform}: {label}" for label in dict.fromkeys(labels) for platform in ("raw", "container")]
+    for name in ("rounds-mesh", "rounds-histogram"):
+        assert [panel.title for panel in figures[name].panels] == titles
+    (left_out,) = (row for row in summary.cell_verdicts if row.invalid)
+    assert (left_out.level, left_out.name) == ("", "raw, lighttpd, inside")
+    assert "lighttpd, inter-host" in write_report(result).read_text()

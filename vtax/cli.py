@@ -114,6 +114,9 @@ def run(
     resume: Annotated[
         Path | None, typer.Option(metavar="RESULT", help="Go on with a campaign that did not end.")
     ] = None,
+    allow_programs: Annotated[
+        bool, typer.Option("--allow-programs", help="Start the programs that the scenario names.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Measure a scenario on this machine; then print its tables and write its report."""
@@ -130,7 +133,12 @@ def run(
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
     chosen.check_figures(views.figure_names())
     outcome = campaign.run(
-        chosen, out=out, seed=seed, resume=resume, progress=progress_on(sys.stderr, plain=json)
+        chosen,
+        out=out,
+        seed=seed,
+        resume=resume,
+        allow_programs=allow_programs,
+        progress=progress_on(sys.stderr, plain=json),
     )
     result = Result.open(outcome.directory)
     if json:

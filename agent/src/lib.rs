@@ -16,6 +16,7 @@ mod stress;
 pub mod traffic;
 
 pub use cpu::CpuList;
+pub use endpoint::program::serve as supervise_program;
 pub use endpoint::relay::serve as serve_as_relay;
 pub use error::Error;
 pub use guest::runs_as_init;

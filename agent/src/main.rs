@@ -15,16 +15,17 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
 use vtax_agent::control::{init, serve};
-use vtax_agent::{CpuList, runs_as_init, serve_as_relay};
+use vtax_agent::{CpuList, runs_as_init, serve_as_relay, supervise_program};
 
 const HELP: &str = "\
 The part of vtax that touches packets. Serves JSON-RPC 2.0, one message a line, on standard input and output.
 
-Usage: vtax-agent [--netns PATH] [--cpus LIST] [--relay]
+Usage: vtax-agent [--netns PATH] [--cpus LIST] [--relay | --program]
 
   --netns PATH  work in this network namespace
   --cpus LIST   stay on these CPUs, as in 0,2-3
   --relay       be a relay of the agent that starts this
+  --program     start a program, without rights, for the agent that starts this
   --version     print the version
   --help        print this";
 
@@ -34,6 +35,7 @@ struct Options {
     netns: Option<PathBuf>,
     cpus: Option<CpuList>,
     relay: bool,
+    program: bool,
     /// Text to print instead of serving.
     print: Option<String>,
 }
@@ -65,6 +67,7 @@ fn parse(mut parser: Parser) -> Result<Options, lexopt::Error> {
             Arg::Long("netns") => options.netns = Some(parser.value()?.into()),
             Arg::Long("cpus") => options.cpus = Some(parser.value()?.parse()?),
             Arg::Long("relay") => options.relay = true,
+            Arg::Long("program") => options.program = true,
             Arg::Long("version") => {
                 options.print = Some(format!("vtax-agent {}", env!("CARGO_PKG_VERSION")));
             }
@@ -93,6 +96,9 @@ fn run(options: Options) -> anyhow::Result<()> {
     }
     if options.relay {
         return serve_as_relay();
+    }
+    if options.program {
+        return supervise_program();
     }
     Ok(serve(io::stdin(), io::stdout())?)
 }

@@ -30,6 +30,7 @@ def run(
     out: Path | None = None,
     seed: int | None = None,
     resume: Path | None = None,
+    allow_programs: bool = False,
     progress: Progress,
 ) -> Outcome:
     """Carry out `scenario` on this machine.
@@ -37,10 +38,16 @@ def run(
     `out` is a directory that must not exist or be empty; by default one under results/ named by scenario and time.
     `resume` is the result of a campaign of this scenario that did not end: it goes on with its own settings and seed,
     and measures nothing again that is committed.
+    Without `allow_programs` a scenario that starts programs of its own is refused.
     All input is checked before anything starts: InputError. What the run made is gone when this returns or raises.
     """
     if resume is not None:
         scenario, seed = resumed_scenario(scenario, resume)
+    if scenario.file.workload.runs_programs and not allow_programs:
+        raise InputError(
+            f"{scenario.where('workload')}: {scenario.name} starts programs of its own on this machine; read which, "
+            "and have them started, as nobody and without rights, by --allow-programs"
+        )
     cells = scenario.cells()
     platforms = resolve(scenario, cells)
     cpus = cpu_layout()
@@ -72,6 +79,8 @@ def run(
     }
     hold = hold_host(f"campaign {scenario.name}") if platforms.probes else contextlib.nullcontext()
     with hold as owned, contextlib.closing(_writer(directory, manifest, resume is not None)) as writer:
+        if resume is None:
+            writer.keep_files(scenario.files())
         for repaired in writer.repaired:
             progress.note(repaired)
         standing = read_standing(directory) if resume is not None else Standing()

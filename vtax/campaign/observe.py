@@ -1,12 +1,13 @@
 """Makes a trial with both eyes on what is around it: the host, its CPUs, its guests."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.campaign.ends import EndsPath
+from vtax.campaign.guest import answers, called, ending
 from vtax.campaign.neighbours.base import Turn
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.path import Path
@@ -41,8 +42,15 @@ def observe(
         after = path.guest_states()
         measured.guests = {name: (before, after[name]) for name, before in guests.items()}
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
-        measured.failure = str(error) or type(error).__name__
+        measured.failure = "; ".join([str(error) or type(error).__name__, *_fallen(path, guests)])
     measured.wall_s = time.monotonic() - begun
+
+
+def _fallen(path: Path, before: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Which guests do not stand any more, with the telling line of their consoles."""
+    for name, state in path.guest_states().items():
+        if not answers(state):
+            yield ending(state, before.get(name), called(name))
 
 
 def begin_window(path: Path, work: TimedKeys, begin: float) -> None:

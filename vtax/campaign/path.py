@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
@@ -50,6 +50,9 @@ class Testbed(Protocol):
 
 class Path:
     """Built by `open`, measured by trials, taken down by `close`; `open` again after a guest has died."""
+
+    has_programs: ClassVar[bool] = False
+    """Whether programs of the host are started in guests."""
 
     def __init__(
         self,
@@ -105,7 +108,13 @@ class Path:
         config = self._config.model_dump()
         for guest in self.guests:
             started = guest.host.start_guest(
-                guest.name, self.preset.kind, guest.config(config), guest.nics, self._protocols, guest.cpus
+                guest.name,
+                self.preset.kind,
+                guest.config(config),
+                guest.nics,
+                self._protocols,
+                guest.cpus,
+                self.has_programs,
             )
             hellos.append(started["hello_s"])
             configuration = guest.configuration(started["modules"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vtax.inputs import InputError
-from vtax.results import Result, TrialRecord
+from vtax.results import FILES, Result, TrialRecord
 from vtax.scenario import Scenario
 
 ATTEMPTS = 3
@@ -156,4 +156,5 @@ def resumed_scenario(given: Scenario, directory: Path) -> tuple[Scenario, int]:
         raise InputError(
             f'{directory} holds a campaign of "{campaign["name"]}", not of "{given.name}"; name that one'
         )
-    return Scenario.from_resolved(campaign["scenario"], directory / "campaign.json"), int(campaign["seed"])
+    kept = Scenario.from_resolved(campaign["scenario"], directory / "campaign.json", directory / FILES)
+    return kept, int(campaign["seed"])

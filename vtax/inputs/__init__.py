@@ -7,6 +7,7 @@ from vtax.inputs.document import (
     advised,
     one_line,
     read_document,
+    read_file,
     scalar,
     suggestion,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "one_line",
     "problems",
     "read_document",
+    "read_file",
     "scalar",
     "suggestion",
     "validate",

@@ -130,15 +130,21 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
         raise refused(loader.line + 1, error) from None
 
 
-def _read_text(path: Path) -> str:
+def read_file(path: Path, most_bytes: int) -> bytes:
+    """The content of a file; raises InputError where it cannot be read, or is larger."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(most_bytes + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
-    if len(content) > MAX_BYTES:
-        raise InputError(f"{path}: larger than {MAX_BYTES} bytes, the most that is read")
+    if len(content) > most_bytes:
+        raise InputError(f"{path}: larger than {most_bytes} bytes, the most that is read")
+    return content
+
+
+def _read_text(path: Path) -> str:
+    content = read_file(path, MAX_BYTES)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

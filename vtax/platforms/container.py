@@ -64,6 +64,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "veth"
     own_kernel = False
+    has_programs = True
 
     def check(self, config: Config) -> None:
         """The runtime must be installed, and able to apply what is asked of it."""
@@ -102,7 +103,7 @@ class Kind:
                 undo.callback(remove_veth, plan.host, interface)
                 nic.port.attach(interface, nic.mac)
             bundle = plan.scratch / plan.name
-            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes)
+            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes, programs=plan.programs)
 
             delete = [*runtime, "delete", "--force", namespace.name]
             plan.record.add_removable(

@@ -96,6 +96,8 @@ class GuestPlan:
     """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
     admission: Sequence[str] = ()
     """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
+    programs: bool = False
+    """Whether programs of the host's file system are to be started in it."""
 
     @property
     def own_cpus(self) -> Sequence[int]:
@@ -136,6 +138,8 @@ class Platform(Protocol):
     """What a guest's NIC is on the host, and so which hooks see its frames there: `wire` where it has no other."""
     own_kernel: bool
     """Whether guests have a kernel of their own, and so count CPUs from 0."""
+    has_programs: bool
+    """Whether programs of the host's file system can be started in guests."""
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""

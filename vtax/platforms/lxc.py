@@ -58,6 +58,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "veth"
     own_kernel = False
+    has_programs = False
 
     def check(self, config: Config) -> None:
         """LXC must be installed, and able to apply what is asked of it."""

@@ -11,6 +11,12 @@ from vtax.machine.remedy import install
 from vtax.platforms.contract import PlatformUnusable
 
 CAPABILITIES = ["CAP_NET_ADMIN", "CAP_NET_RAW"]
+PROGRAM_CAPABILITIES = ["CAP_KILL", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID"]
+"""What an agent needs to start programs that have none, and to end them."""
+HOST_DIRECTORIES = [
+    Path(name) for name in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
+]
+"""Where a host's programs are, with what they need."""
 REFUSES_MIXTURE = {"crun"}
 """Runtimes that start nothing on a machine with both versions of cgroups."""
 
@@ -49,12 +55,15 @@ def _refused_mixture(name: str) -> Mixture | None:
     return find_mixture() if name in REFUSES_MIXTURE else None
 
 
-def write_bundle(bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: int | None) -> None:
-    """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent and nothing else."""
+def write_bundle(
+    bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: int | None, *, programs: bool = False
+) -> None:
+    """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent, and the host's programs or nothing else."""
     root = bundle / "rootfs"
     for directory in ("proc", "sys", "dev"):
         (root / directory).mkdir(parents=True, exist_ok=True)
     shutil.copy2(agent_binary(), root / "vtax-agent")
+    capabilities = [*CAPABILITIES, *(PROGRAM_CAPABILITIES if programs else ())]
     resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
     if memory_bytes is not None:
         resources["memory"] = {"limit": memory_bytes}
@@ -70,7 +79,7 @@ def write_bundle(bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: i
                     "args": ["/vtax-agent"],
                     "env": ["PATH=/"],
                     "noNewPrivileges": True,
-                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), CAPABILITIES),
+                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), capabilities),
                 },
                 "mounts": [
                     {"destination": "/proc", "type": "proc", "source": "proc"},
@@ -86,6 +95,7 @@ def write_bundle(bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: i
                         "source": "tmpfs",
                         "options": ["nosuid", "mode=755"],
                     },
+                    *(program_mounts() if programs else ()),
                 ],
                 "linux": {
                     "namespaces": [
@@ -97,3 +107,15 @@ def write_bundle(bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: i
             }
         )
     )
+
+
+def program_mounts() -> list[dict[str, object]]:
+    """Where programs of the host are, read-only; a /tmp that is new and bounded."""
+    new = ["nosuid", "nodev", "size=64m"]
+    old = ["rbind", "ro", "nosuid", "nodev"]
+    bound = [_mount(str(place), "bind", str(place), old) for place in HOST_DIRECTORIES if place.is_dir()]
+    return [_mount("/tmp", "tmpfs", "tmpfs", new), *bound]  # noqa: S108 - the container's own
+
+
+def _mount(destination: str, kind: str, source: str, options: list[str]) -> dict[str, object]:
+    return {"destination": destination, "type": kind, "source": source, "options": options}

@@ -115,6 +115,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "tap"
     own_kernel = True
+    has_programs = False
 
     def check(self, config: Config) -> None:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""

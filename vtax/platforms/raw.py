@@ -51,6 +51,7 @@ class Kind:
     port = "wire"
     nic: NicKind = "wire"
     own_kernel = False
+    has_programs = True
 
     def check(self, config: Config) -> None:
         """Namespaces and links need root."""

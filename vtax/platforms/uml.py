@@ -106,6 +106,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "tap"
     own_kernel = True
+    has_programs = False
 
     def check(self, config: Config) -> None:
         """What starts the kernel, taps, and room for the guest's memory must be there."""

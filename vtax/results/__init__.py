@@ -7,6 +7,6 @@ also while a campaign still writes. The tables stand in `schema`, for people in 
 from vtax.results.captures import CapturedFrame
 from vtax.results.files import DiskError
 from vtax.results.reader import Result
-from vtax.results.writer import ResultWriter, TrialRecord
+from vtax.results.writer import FILES, ResultWriter, TrialRecord
 
-__all__ = ["CapturedFrame", "DiskError", "Result", "ResultWriter", "TrialRecord"]
+__all__ = ["FILES", "CapturedFrame", "DiskError", "Result", "ResultWriter", "TrialRecord"]

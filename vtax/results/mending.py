@@ -52,6 +52,8 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("scenario", "figures", ANY): TEXT,
 }
 """By the path of a key; null is allowed everywhere."""
+_WORDS: Final[Mapping[tuple[str, ...], str]] = {("scenario", "testbed", "link_mbps"): "unlimited"}
+"""What a scenario says where there is nothing of that shape, which is as good as a key that is left out."""
 
 
 def mend(campaign: dict[str, Any]) -> list[str]:
@@ -61,7 +63,8 @@ def mend(campaign: dict[str, Any]) -> list[str]:
         for holder, name, at in list(_places(campaign, path, ())):
             if holder[name] is None or _is(holder[name], shape):
                 continue
-            problems.append(f"campaign.json: {at} is not {shape}; it is read as if it were not there")
+            if holder[name] != _WORDS.get(path):
+                problems.append(f"campaign.json: {at} is not {shape}; it is read as if it were not there")
             _take_out(holder, name)
     for path in {path[:-1] for path in _SHAPES if path[-1] == ANY}:
         for holder, name, _ in list(_places(campaign, path, ())):

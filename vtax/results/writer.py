@@ -22,13 +22,22 @@ from vtax.inputs import InputError
 from vtax.results.blocks import read_block
 from vtax.results.captures import CapturedFrame, write_capture
 from vtax.results.contents import Contents, read_contents
-from vtax.results.files import create_empty_directory, disk_errors, lock_directory, sync_directory
+from vtax.results.files import (
+    create_empty_directory,
+    disk_errors,
+    lock_directory,
+    replace_file,
+    sync_directory,
+)
 from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
 from vtax.results.parts import part_path, trial_part_path, trial_parts, write_part
 from vtax.results.schema import BLOCK_TABLES, TABLES, TRIAL_TABLES, schemas
 
 Row = dict[str, Any]
+
+FILES = "files"
+"""Where a result has the files that its scenario names."""
 
 
 @dataclass
@@ -116,6 +125,14 @@ class ResultWriter:
         """Set top-level fields of campaign.json, such as `status`."""
         with disk_errors(self.directory):
             self.campaign = write_manifest(self.directory, {**self.campaign, **fields})
+
+    def keep_files(self, files: Mapping[str, bytes]) -> None:
+        """Put what the campaign was given beside its scenario into the result."""
+        if files:
+            with disk_errors(self.directory):
+                (self.directory / FILES).mkdir(exist_ok=True)
+                for name, content in files.items():
+                    replace_file(self.directory / FILES / name, content)
 
     def commit(self, record: TrialRecord) -> None:
         """Put the trial on disk; it is durable and visible to readers on return.

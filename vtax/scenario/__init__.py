@@ -5,7 +5,7 @@ from vtax.scenario.links import TestbedSettings
 from vtax.scenario.load import ScenarioSummary, list_scenarios, load_scenario
 from vtax.scenario.scenario import Scenario
 from vtax.scenario.schema import Precision, ScenarioFile, Search
-from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Relay, Requests, Workload
+from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Program, Relay, Requests, Workload
 
 __all__ = [
     "KINDS",
@@ -15,6 +15,7 @@ __all__ = [
     "Factor",
     "Forwarding",
     "Precision",
+    "Program",
     "Relay",
     "Requests",
     "Scenario",

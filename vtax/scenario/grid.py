@@ -13,7 +13,17 @@ from vtax.scenario.fields import Scalar
 from vtax.scenario.keys import Key, Section
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
-from vtax.scenario.workloads import KINDS, Bulk, Echo, Forwarding, Relay, Requests, TimedKeys, WorkloadKeys
+from vtax.scenario.workloads import (
+    KINDS,
+    Bulk,
+    Echo,
+    Forwarding,
+    Program,
+    Relay,
+    Requests,
+    TimedKeys,
+    WorkloadKeys,
+)
 
 MAX_CELLS = 100_000
 
@@ -94,6 +104,13 @@ class Cell:
         """The same of relays."""
         if not isinstance(self.workload, Relay):
             raise TypeError(f"{self.key} is {self.workload.kind}, not relay")
+        return self.workload
+
+    @property
+    def program(self) -> Program:
+        """The same of programs."""
+        if not isinstance(self.workload, Program):
+            raise TypeError(f"{self.key} is {self.workload.kind}, not program")
         return self.workload
 
     @property

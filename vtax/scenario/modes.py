@@ -11,7 +11,7 @@ from vtax.scenario.workloads.forwarding import MAX_FPS
 from vtax.units import fps
 
 LOAD = Key("workload", "intended_mbps")
-TIMED = ("echo", "requests", "relay")
+TIMED = ("echo", "requests", "relay", "program")
 """Kinds that carry nothing worth a rate."""
 
 

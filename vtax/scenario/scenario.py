@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vtax.inputs import Document, InputError, advised, suggestion, validate
+from vtax.inputs import Document, InputError, advised, read_file, suggestion, validate
 from vtax.scenario.fields import Scalar
 from vtax.scenario.grid import Cell, Factor, expand, read_factors, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.modes import check_modes
 from vtax.scenario.overrides import apply_overrides
 from vtax.scenario.schema import ScenarioFile
+
+MOST_FILE_BYTES = 4 << 20
+"""Of a file that programs find beside them: a script, a configuration, a program."""
 
 
 @dataclass(frozen=True)
@@ -23,22 +26,29 @@ class Scenario:
 
     file: ScenarioFile
     factors: tuple[Factor, ...]
+    beside: Path
+    """Where the files are that it names."""
     _document: Document
     _cells: tuple[Cell, ...]
 
     @classmethod
-    def from_document(cls, document: Document) -> "Scenario":
-        """The scenario in `document`; InputError with the position of what is wrong in it."""
+    def from_document(cls, document: Document, beside: Path | None = None) -> "Scenario":
+        """The scenario in `document`; InputError with the position of what is wrong in it.
+
+        The files that it names are `beside` the document, or in that directory.
+        """
         file = validate(ScenarioFile, document)
         factors = read_factors(document, file)
         cells = expand(document, file, factors)
         check_modes(document, file, factors, cells)
-        return cls(file, factors, document, cells)
+        return cls(file, factors, beside or document.path.parent, document, cells)
 
     @classmethod
-    def from_resolved(cls, resolved: dict[str, Any], path: Path = Path("campaign.json")) -> "Scenario":
+    def from_resolved(
+        cls, resolved: dict[str, Any], path: Path = Path("campaign.json"), beside: Path | None = None
+    ) -> "Scenario":
         """The scenario that `resolved()` gave; `path` is named in errors."""
-        return cls.from_document(Document(path, resolved))
+        return cls.from_document(Document(path, resolved), beside)
 
     @property
     def name(self) -> str:
@@ -87,7 +97,7 @@ class Scenario:
         `sets` are texts `KEY=V1,V2`: a list makes KEY a factor, a single value fixes it.
         """
         document = apply_overrides(self._document, platforms or [], sets or [], repetitions, duration_s)
-        return Scenario.from_document(document)
+        return Scenario.from_document(document, self.beside)
 
     def check_figures(self, known: Sequence[str]) -> None:
         """Refuse a figure that is not among `known`, those that views can draw."""
@@ -97,6 +107,19 @@ class Scenario:
                     f'no figure "{name}"', suggestion(name, known), f"allowed: {', '.join(known)}"
                 )
                 raise self._document.error(("figures", index), problem)
+
+    def files(self) -> dict[str, bytes]:
+        """What is in the files that it names, by their names; InputError for one that cannot be read or used."""
+        found: dict[str, bytes] = {}
+        for index, name in enumerate(self.file.workload.own_files()):
+            loc, path = ("workload", "files", index), self.beside / name
+            if name in found:
+                raise self._document.error(loc, f"{name} is in the list twice")
+            try:
+                found[name] = read_file(path, MOST_FILE_BYTES)
+            except InputError as error:
+                raise self._document.error(loc, str(error)) from None
+        return found
 
     def where(self, *loc: str | int) -> str:
         """Where the value at `loc` was given: `file:line`, or the option as it was typed."""

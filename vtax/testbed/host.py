@@ -135,10 +135,12 @@ class Host:
         nics: list[dict[str, Any]],
         protocols: list[str],
         cpus: list[int] | None = None,
+        programs: bool = False,
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        It runs on `cpus`, or the guests'. Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
+        It runs on `cpus`, or the guests', and has the host's `programs` or not.
+        Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
         chosen = module.Config(**config)
@@ -152,6 +154,7 @@ class Host:
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
             admission=self._scheduling.admit(name),
+            programs=programs,
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest

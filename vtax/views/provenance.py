@@ -10,6 +10,7 @@ from vtax.results import Result
 
 SHARED_CORE = "shared-core"
 FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "requests", "relay"
+PROGRAM = "program"
 
 _ENVIRONMENTS = """
     SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials

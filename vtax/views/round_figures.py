@@ -45,16 +45,15 @@ def rounds_surface(summary: Summary) -> Figure:
 @figure("rounds-histogram")
 def rounds_histogram(summary: Summary) -> Figure:
     """How often which time was taken, platforms beneath each other over the same times (matthews2009 Fig. 3)."""
-    rows = _fewest_hops(summary)
-    done = {row.platform: row.ns[~np.isnan(row.ns)] / 1000 for row in rows}
-    done = {platform: times for platform, times in done.items() if len(times)}
+    rows = [row for row in _fewest_hops(summary) if not np.isnan(row.ns).all()]
+    done = {_title(row, rows): (row.platform, row.ns[~np.isnan(row.ns)] / 1000) for row in rows}
     panels = []
     if done:
-        least = min(float(times.min()) for times in done.values())
-        most = max(float(times.max()) for times in done.values())
+        least = min(float(times.min()) for _, times in done.values())
+        most = max(float(times.max()) for _, times in done.values())
         edges = np.geomspace(max(least, 0.001), max(most, 0.002) * 1.001, HISTOGRAM_BINS + 1)
         style = styles(summary.platforms)
-        for platform, times in done.items():
+        for title, (platform, times) in done.items():
             counts, _ = np.histogram(np.maximum(times, edges[0]), edges)
             bars = _graph.Bar(
                 x=np.sqrt(edges[1:] * edges[:-1]).round(4).tolist(),
@@ -67,15 +66,13 @@ def rounds_histogram(summary: Summary) -> Figure:
                 "xaxis": {"type": "log", "range": np.log10([edges[0], edges[-1]]).tolist()},
                 "yaxis": {"type": "log", "dtick": 1},
             }
-            panels.append(
-                Panel(platform, plot([bars], "round, µs", "rounds", height=220, **axes), row=platform)
-            )
+            panels.append(Panel(title, plot([bars], "round, µs", "rounds", height=220, **axes), row=title))
     return Figure(
         name="rounds-histogram",
         title="How often which time was taken",
         caption=f"{_what(rows)} All runs together. Both axes are logarithmic, the times are the same in all panels.",
         panels=tuple(panels),
-        platforms=tuple(done),
+        platforms=tuple(dict.fromkeys(platform for platform, _ in done.values())),
         table=rounds_table(summary),
     )
 
@@ -130,6 +127,7 @@ def maxima(ns: NDArray[np.float64], most_runs: int, most_bins: int) -> tuple[NDA
 
 def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
     rows = [row for row in _fewest_hops(summary) if row.ns.size and not np.isnan(row.ns).all()]
+    titled = {_title(row, rows): row for row in rows}
     bins = {maxima(row.ns, MOST_RUNS, MOST_BINS)[2] for row in rows}
     each = f"Each cell is the slowest of {max(bins)} rounds in a row, so that none is lost." if bins else ""
     return Figure(
@@ -137,8 +135,8 @@ def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
         title=title,
         caption=f"{_what(rows)} {each} Slow iterations of every run are lines across; what moves from run to run is "
         "slanted. Colours end at the 99.9% quantile of the cells.",
-        panels=tuple(Panel(row.platform, draw(row), row=row.platform) for row in rows),
-        platforms=tuple(row.platform for row in rows),
+        panels=tuple(Panel(title, draw(row), row=title) for title, row in titled.items()),
+        platforms=tuple(dict.fromkeys(row.platform for row in rows)),
         table=rounds_table(summary),
     )
 
@@ -176,17 +174,26 @@ def _colors(row: Runs) -> tuple[float, float]:
 
 
 def _fewest_hops(summary: Summary) -> list[Runs]:
-    """The runs of the setting with most in it and the fewest hops: what the paper shows of one hop."""
+    """The runs of the setting with most in it and the fewest hops: what the paper shows of one hop.
+
+    Of programs those of every setting, as its figure 3 has them.
+    """
     usable = [row for row in summary.runs if row.ns.size]
     network = [row for row in usable if row.setting.load == "network"] or usable
     first = min((row.setting for row in network), default=None)
     order = [platform.name for platform in summary.platforms]
-    chosen = [row for row in network if row.setting == first]
-    return sorted(chosen, key=lambda row: order.index(row.platform))
+    chosen = [row for row in network if row.setting == first or row.setting.load == "program"]
+    return sorted(chosen, key=lambda row: (row.setting, order.index(row.platform)))
+
+
+def _title(row: Runs, rows: Sequence[Runs]) -> str:
+    """Its platform, and its setting where there are several."""
+    settings = {each.setting for each in rows}
+    return row.platform if len(settings) == 1 else f"{row.platform}: {row.setting.label}"
 
 
 def _what(rows: Sequence[Runs]) -> str:
-    return f"{rows[0].setting.label}." if rows else ""
+    return f"{rows[0].setting.label}." if len({row.setting for row in rows}) == 1 else ""
 
 
 def _of(rows: Sequence[Rounds], name: str) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""What rounds of relays took: statistics of all runs of a cell together, and the runs themselves as a mesh."""
+"""What rounds of relays, or iterations of client programs, took: statistics of all runs of a cell, and the mesh."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from vtax.views.recorded import Further, Recorded, recorded_cells
 from vtax.views.tax import references
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-LADDER = ("nothing", "output", "lines", "network")
-"""What is timed, each with more in it than the one before (matthews2009, section 3.1)."""
+LADDER = ("nothing", "output", "lines", "network", "program")
+"""What is timed, each with more in it than the one before (matthews2009, section 3.1), and what is the user's own."""
 
 _RUNS = """
 SELECT trial_id, cell, flows.duration_s AS wall_s FROM trials JOIN flows USING (trial_id)
@@ -35,20 +35,25 @@ _LEVELS = (
     "connection",
     "message_bytes",
     "interval_ms",
+    "server",
 )
 
 
 @dataclass(frozen=True)
 class RoundSetting:
-    """What is held fixed while platforms are compared. `transport` and `connection` are of a network only."""
+    """What is held fixed while platforms are compared. `transport` and `connection` are of a network only.
+
+    Of programs only `placement` and the name of the `server` are known, which relays have none of.
+    """
 
     load: str
-    hops: int
+    hops: int | None
     placement: str
     transport: str | None
     connection: str | None
-    message_bytes: int
-    interval_ms: float
+    message_bytes: int | None
+    interval_ms: float | None
+    server: str | None = None
     further: Further = ()
 
     def __lt__(self, other: RoundSetting) -> bool:
@@ -60,6 +65,8 @@ class RoundSetting:
         """What is timed, in words."""
         if self.load == "nothing":
             return "nothing timed"
+        if self.load == "program":
+            return f"{self.server}, {self.placement}"
         if self.load != "network":
             how = "one by one" if self.load == "lines" else "4096 bytes at once"
             return f"{self.message_bytes}-byte lines written, {how}"
@@ -75,8 +82,9 @@ class RoundSetting:
 
     @property
     def _rank(self) -> tuple[Any, ...]:
-        own = (self.placement, self.transport or "", self.connection or "")
-        return LADDER.index(self.load), *own, self.message_bytes, self.interval_ms, self.further, self.hops
+        own = (self.server or "", self.placement, self.transport or "", self.connection or "")
+        numbers = (self.message_bytes or 0, self.interval_ms or 0)
+        return LADDER.index(self.load), *own, *numbers, self.further, self.hops or 0
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from vtax.views.provenance import (
     BULK,
     ECHO,
     FORWARDING,
+    PROGRAM,
     RELAY,
     REQUESTS,
     Platform,
@@ -172,7 +173,7 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
     responses = read_responses(result, names) if provenance.kind == REQUESTS else []
     traced = read_traced(result, names)
     stages, packets = stage_delays(result, traced), packet_moments(result, traced)
-    found_runs = read_runs(result, names) if provenance.kind == RELAY else []
+    found_runs = read_runs(result, names) if provenance.kind in (RELAY, PROGRAM) else []
     rounds = round_statistics(found_runs, platforms)
     scenario = result.campaign.get("scenario") or {}
     testbed = scenario.get("testbed") or {}
@@ -209,6 +210,7 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
         ECHO: lambda: echo_sentences(platforms, echoes),
         REQUESTS: lambda: response_sentences(platforms, responses, added),
         RELAY: lambda: round_sentences(platforms, rounds),
+        PROGRAM: lambda: round_sentences(platforms, rounds),
         FORWARDING: lambda: sentences(found_of_frames),
     }
     told = answers[provenance.kind]()

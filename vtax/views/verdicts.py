@@ -53,8 +53,8 @@ class CellVerdict:
 
     @property
     def level(self) -> str:
-        """Its load, number of guests or length of requests, in a table; a traced cell's setting says it all."""
-        if isinstance(self.setting, TracedSetting):
+        """Its load, number of guests or length of requests, in a table; nothing where the setting says it all."""
+        if self._is_all_setting:
             return ""
         for level in (self.message_bytes, self.hops):
             if level is not None:
@@ -64,13 +64,17 @@ class CellVerdict:
     @property
     def name(self) -> str:
         """In a sentence."""
-        if self.hops is not None or isinstance(self.setting, TracedSetting):
+        if self.hops is not None or self._is_all_setting:
             return f"{self.platform}, {self.setting.label}"
         if self.message_bytes is not None:
             level = f"{self.message_bytes}-byte requests"
         else:
             level = load_phrase(self.intended_mbps) if self.guests is None else guests_phrase(self.guests)
         return f"{self.platform}, {self.setting.label}, {level}"
+
+    @property
+    def _is_all_setting(self) -> bool:
+        return isinstance(self.setting, TracedSetting | RoundSetting) and self.hops is None
 
 
 def verdict_counts(result: Result) -> list[VerdictCount]:

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::calls::LongCalls;
 use super::message::{RpcError, read_params};
 use super::meters::Meters;
+use super::programs::Programs;
 use super::slot::Slot;
 use super::streams::Streams;
 use crate::endpoint::requester::Requester;
@@ -30,6 +31,7 @@ pub(super) struct Agent {
     responder: Slot<Responder>,
     requester: Slot<Requester>,
     pub(super) streams: Streams,
+    pub(super) programs: Programs,
     pub(super) stress: Slot<Stress>,
     residence: Slot<Residence>,
 }
@@ -63,6 +65,7 @@ impl Agent {
             responder: Slot::new("responder"),
             requester: Slot::new("requester"),
             streams: Streams::new(),
+            programs: Programs::new(),
             stress: Slot::new("stress"),
             residence: Slot::new("residence"),
         }

@@ -8,6 +8,7 @@ pub mod init;
 mod message;
 mod meters;
 mod methods;
+mod programs;
 mod server;
 mod slot;
 mod stream;

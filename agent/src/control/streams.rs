@@ -108,6 +108,14 @@ impl Agent {
                 let mut relay = relay.lease()?;
                 self.later(method, move |abort| relay.go(&params, abort))
             }
+            "relay.watch" => {
+                let Nothing {} = read_params(params)?;
+                let mut relay = relay.lease()?;
+                self.later(method, move |abort| {
+                    relay.watch(abort)?;
+                    Ok(Nothing {})
+                })
+            }
             "relay.collect" => {
                 let Nothing {} = read_params(params)?;
                 now(relay.lease()?.collect()?)
@@ -122,7 +130,7 @@ impl Agent {
                     .take()?
                     .map_or_else(CloseReply::default, Relays::close))
             }
-            _ => self.call_stress(method, params),
+            _ => self.call_programs(method, params),
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! A responder answers a requester's messages over TCP or UDP; the requester measures how long each answer takes. A sender
 //! sends in bulk, over SCTP too, to a receiver, which counts what comes. An echo asks a kernel itself, by ICMP. Relays pass a
-//! message round a ring. All are measured themselves and
+//! message round a ring, and programs of the user's own are started. All are measured themselves and
 //! are no control ports: a responder or receiver listens only where it was told to, at one address of one measured interface,
 //! and a socket of either end takes and sends nothing by any other interface.
 
 pub(crate) mod echo;
 mod message;
 mod options;
+pub mod program;
 pub(crate) mod receiver;
 mod record;
 pub mod relay;

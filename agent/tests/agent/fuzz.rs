@@ -178,6 +178,8 @@ impl Fuzz {
             "sender.close",
             "echo.close",
             "relay.close",
+            "server.close",
+            "client.close",
             "residence.read",
             "stages.close",
         ] {

@@ -14,6 +14,7 @@ mod link;
 mod mechanisms;
 mod network;
 mod process;
+mod programs;
 mod protocol;
 mod relay;
 mod requests;

@@ -335,3 +335,25 @@ fn an_aborted_run_ends_and_so_do_relays_whose_agent_is_gone() {
         }
     }
 }
+
+#[test]
+fn a_relay_whose_master_is_elsewhere_is_watched() {
+    let (_network, mut agent) = alone();
+    let load = way("tcp", "fresh", PORT, PORT + 1);
+    agent.call(
+        "relay.open",
+        json!({"relays": [relay("forwarder", 4, load)]}),
+    );
+    let watch = agent.request("relay.watch", json!({}));
+    let abort = agent.request("abort", json!({}));
+    assert_eq!(agent.receive()["id"], abort);
+    assert_eq!(agent.receive()["id"], watch);
+    assert_eq!(agent.call("relay.collect", json!({}))["ended"], json!([]));
+
+    let watch = agent.request("relay.watch", json!({}));
+    kill(Pid::from_raw(processes(&agent)[0]), Signal::SIGKILL).unwrap();
+    assert_eq!(agent.receive()["id"], watch);
+    let told = agent.call("relay.collect", json!({}));
+    let how = told["ended"][0].as_str().unwrap();
+    assert!(how.starts_with("a relay has ended (signal: 9"), "{told}");
+}

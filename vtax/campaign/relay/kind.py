@@ -9,9 +9,9 @@ from vtax.campaign.kind import Finished, settings_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.campaign.relay.judge import judge
-from vtax.campaign.relay.path import RelayPath
 from vtax.campaign.relay.rows import headline, record
 from vtax.campaign.relay.trial import measure
+from vtax.campaign.ring_path import RingPath
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
@@ -39,15 +39,15 @@ class Kind:
         """A message finds its own pace."""
         return []
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> RelayPath:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> RingPath:
         """As many guests as any cell of the plot takes."""
         works = [cell.relay for cell in plot.cells]
         guests = max(1 if work.is_in_one_guest else work.hops for work in works)
         testbed = RingTestbed(settings_of(plot.cells[0], self.cpus), guests, owned)
-        return RelayPath(preset, config, testbed, [], 0)
+        return RingPath(preset, config, testbed, [], 0)
 
     def measure(
-        self, path: RelayPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: RingPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
     ) -> Finished:
         """Round after round, or as often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

@@ -6,9 +6,10 @@ from typing import Any
 
 from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
-from vtax.campaign.observed import Observed
-from vtax.campaign.relay.path import RelayPath
 from vtax.campaign.relay.ring import ring
+from vtax.campaign.ring_path import RingPath
+from vtax.campaign.supervise import supervised
+from vtax.campaign.timed_run import TimedRun
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.scenario import Cell, Relay
@@ -25,17 +26,11 @@ GRACE_S = 120.0
 
 
 @dataclass
-class Ran(Observed):
-    """Everything one run brought home."""
+class Ran(TimedRun):
+    """Everything one run brought home; `run` is `relay.go`'s reply. A round whose message did not come back failed."""
 
-    run: dict[str, Any] = field(default_factory=dict)
-    """`relay.go`"""
     told: list[dict[str, Any]] = field(default_factory=list)
     """`relay.collect` of each guest with relays, the master's first."""
-    ns: list[int] = field(default_factory=list)
-    """Of each round: until the message was back, or until it was known that it would not be."""
-    undone: dict[int, str] = field(default_factory=dict)
-    """How the rounds ended whose message did not come back."""
     output_bytes: int | None = None
     """What the master wrote to standard output; None where it did not."""
 
@@ -44,19 +39,9 @@ class Ran(Observed):
         """What was asked of it."""
         return self.cell.relay
 
-    @property
-    def phases_s(self) -> tuple[float, float]:
-        """No warm-up; from before the first round to after the last."""
-        return 0.0, (self.run["end_ns"] - self.run["start_ns"]) / 1e9 if self.run else 0.0
-
-    @property
-    def done_ns(self) -> list[int]:
-        """What the rounds took whose message came back."""
-        return [ns for iteration, ns in enumerate(self.ns) if iteration not in self.undone]
-
 
 def measure(
-    path: RelayPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: RingPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
 ) -> Ran:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Ran(trial, cell, datetime.now(UTC))
@@ -65,18 +50,23 @@ def measure(
     return measured
 
 
-def _run(path: RelayPath, measured: Ran, emulated: bool) -> None:
+def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
     work = measured.work
     relays = ring(path.ends, work, TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS)
     with_relays = path.ends[: len(relays)]
-    master = with_relays[0]
+    master, *others = with_relays
     go = {"trial": measured.trial, "iterations": work.iterations, "interval_ms": work.interval_ms or None}
     patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
     try:
         for end, theirs in zip(with_relays, relays, strict=True):
             end.call("relay.open", {"relays": theirs}, OPEN_S)
         before = path.testbed.uut.counters(path.uut_cpus)
-        measured.run = master.call("relay.go", go, patience_s)
+        running = master.host.begin(master.agent, "relay.go", go)
+        try:
+            with supervised(others, "relay.watch", master, patience_s):
+                measured.run = master.host.finish(running, patience_s)
+        except AgentError as error:
+            raise AgentError("; ".join([str(error), *_ended(others)])) from None
         measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
         measured.told = [end.call("relay.collect", {}) for end in with_relays]
         _take_samples(master, measured)
@@ -84,6 +74,11 @@ def _run(path: RelayPath, measured: Ran, emulated: bool) -> None:
     finally:
         for end in with_relays:
             _close(end)
+
+
+def _ended(ends: list[End]) -> list[str]:
+    """How relays have ended, with the last that they said; raises AgentGone where one went with its guest."""
+    return [f"of {end.agent}: {how}" for end in ends for how in end.call("relay.collect", {})["ended"]]
 
 
 def _take_samples(master: End, measured: Ran) -> None:

@@ -15,7 +15,9 @@ TRIALS: Final = Table(
         Column("repetition", INT32, "", "repetition of the cell, from 0"),
         Column("search", STRING, "", "key of the search that the trial is of: the cell's without the load"),
         Column("step", INT32, "", "place in its search, from 0"),
-        Column("run", INT32, "", "place among the runs of relays in a row, from 0; null for all else"),
+        Column(
+            "run", INT32, "", "place among the runs of relays or programs in a row, from 0; null for all else"
+        ),
         Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
         Column("platform", STRING, "", "platform preset"),
         Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
@@ -49,7 +51,8 @@ TRIALS: Final = Table(
             STRING,
             "",
             "who asks a guest, or sends to it or receives from it: guest-to-peer, inter-host or intra-host; of raw, "
-            "the hosts themselves. Where relays are: one-guest or guest-each",
+            "the hosts themselves. Where relays are: one-guest or guest-each. Of a client program: "
+            "inside (its server's guest), or as of requests",
         ),
         Column("loop", STRING, "", "of requests: closed or open"),
         Column("requests_per_s", DOUBLE, "requests/s", "rate of an open loop; null for all else"),
@@ -58,9 +61,20 @@ TRIALS: Final = Table(
             "interval_ms", DOUBLE, "ms", "from one echo, or round of relays, to the next; null for all else"
         ),
         Column("hops", INT32, "relays", "relays of a ring, the master among them; null for all else"),
-        Column("iterations", INT32, "rounds", "rounds that a run of relays was to make; null for all else"),
-        Column("load", STRING, "", "of relays, what is timed: network, nothing, output or lines"),
+        Column(
+            "iterations",
+            INT32,
+            "rounds",
+            "rounds that a run of relays was to make, or iterations of a client program; null for all else",
+        ),
+        Column(
+            "load",
+            STRING,
+            "",
+            "of relays, what is timed: network, nothing, output or lines; of programs: program",
+        ),
         Column("connection", STRING, "", "of relays, how messages are carried: fresh or persistent"),
+        Column("server", STRING, "", "of programs, the server's name; null for all else"),
         Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
         Column(
             "trace",

@@ -4,6 +4,7 @@ from vtax.scenario.workloads.base import Refusal, TimedKeys, WorkloadKeys
 from vtax.scenario.workloads.bulk import Bulk
 from vtax.scenario.workloads.echo import Echo
 from vtax.scenario.workloads.forwarding import Forwarding
+from vtax.scenario.workloads.program import Program
 from vtax.scenario.workloads.relay import Relay
 from vtax.scenario.workloads.requests import Requests
 from vtax.scenario.workloads.traced import TracedKeys
@@ -13,6 +14,7 @@ __all__ = [
     "Bulk",
     "Echo",
     "Forwarding",
+    "Program",
     "Refusal",
     "Relay",
     "Requests",
@@ -22,7 +24,7 @@ __all__ = [
     "WorkloadKeys",
 ]
 
-Workload = Forwarding | Bulk | Echo | Requests | Relay
+Workload = Forwarding | Bulk | Echo | Requests | Relay | Program
 """Told apart by their key `kind`."""
 
 KINDS: dict[str, type[WorkloadKeys]] = {
@@ -31,4 +33,5 @@ KINDS: dict[str, type[WorkloadKeys]] = {
     "echo": Echo,
     "requests": Requests,
     "relay": Relay,
+    "program": Program,
 }

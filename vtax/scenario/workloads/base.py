@@ -1,6 +1,6 @@
 """What every kind of workload has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from vtax.scenario.encapsulation import Encapsulation
@@ -58,6 +58,15 @@ class WorkloadKeys(Keys):
     @property
     def far_protocols(self) -> tuple[str, ...]:
         """The same of the far ends outside the host: source and sink make their frames themselves."""
+        return ()
+
+    @property
+    def runs_programs(self) -> bool:
+        """Whether it starts programs of the user's own, which takes their leave."""
+        return False
+
+    def own_files(self) -> Sequence[str]:
+        """The names of files beside the scenario that trials need."""
         return ()
 
     @property

@@ -155,6 +155,31 @@ impl Relays {
         }
     }
 
+    /// Until a relay has ended, or `abort` is set: `collect` tells which. For those whose master is elsewhere.
+    pub(crate) fn watch(&mut self, abort: &AtomicBool) -> Result<(), Error> {
+        while !abort.load(Ordering::Relaxed) {
+            let mut watched: Vec<_> = self
+                .processes
+                .iter()
+                .map(|process| PollFd::new(process.as_fd(), PollFlags::POLLIN))
+                .collect();
+            wait(&mut watched, Some(now_ns() + LOOK_UP_NS))
+                .context("cannot wait for the relays")?;
+            let found: Vec<_> = watched.iter().filter_map(PollFd::revents).collect();
+            for (process, found) in self.processes.iter_mut().zip(found) {
+                if found.contains(PollFlags::POLLHUP) {
+                    process.settle();
+                    return Ok(());
+                }
+                if !found.is_empty() {
+                    // It tells of refusals only.
+                    process.hear(0)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What the last run measured, and what became of the relays.
     pub(crate) fn collect(&mut self) -> Result<CollectReply, Error> {
         let mut ended = Vec::new();

@@ -122,10 +122,15 @@ impl Process {
 
     /// The same of one whose control stream has ended.
     fn ending(&mut self) -> String {
-        // It is about to be gone, if it is not yet.
-        let _ = self.child.kill().and_then(|()| self.child.wait());
+        self.settle();
         self.ended()
             .unwrap_or_else(|| "a relay has ended".to_owned())
+    }
+
+    /// Waits for one whose control stream has ended.
+    pub(super) fn settle(&mut self) {
+        // It is about to be gone, if it is not yet.
+        let _ = self.child.kill().and_then(|()| self.child.wait());
     }
 
     /// Ends it; returns how many bytes it wrote to its standard output, where that is read.

@@ -1,4 +1,4 @@
-"""The way of a message round a ring: within one guest, or from guest to guest behind one bridge."""
+"""A path within one guest, or from guest to guest behind one bridge."""
 
 from vtax.campaign.ends import End, await_echoes, guest_end
 from vtax.campaign.path import Path, PathFacts, PathFailed
@@ -6,7 +6,7 @@ from vtax.machine.agent import AgentError, AgentGone
 from vtax.testbed.ring import RingTestbed
 
 
-class RelayPath(Path):
+class RingPath(Path):
     """Guests that reach each other; `ends` are their first NICs, in the ring's order."""
 
     testbed: RingTestbed

@@ -1,0 +1,169 @@
+//! # A client program: it makes its iterations, tells what each took, and ends
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+
+use super::files::Files;
+use super::params::{Command, check_timeout};
+use super::process::Program;
+use super::samples::Samples;
+use super::watch::{Told, Wanted, Watch};
+use crate::Error;
+use crate::cpu::CpuLatency;
+use crate::traffic::clock::now_ns;
+
+const MOST_ITERATIONS: usize = 1_000_000;
+/// What a client may write beside its samples.
+const MOST_WORDS_BYTES: u64 = 1 << 20;
+/// What it may write of each: the longest number, and space.
+const SAMPLE_BYTES: u64 = 24;
+/// Samples in a reply.
+const CHUNK: usize = 1500;
+
+/// `client.run`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunParams {
+    command: Command,
+    iterations: usize,
+    timeout_ms: u64,
+}
+
+/// `client.run`: that it is over. Times are CLOCK_MONOTONIC.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct RunReply {
+    /// Before the program began, and after its end.
+    start_ns: u64,
+    end_ns: u64,
+    /// Whether the CPUs were kept out of deep sleep.
+    cpu_latency_held: bool,
+}
+
+/// `client.collect`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CollectReply {
+    #[serde(flatten)]
+    program: Told,
+    samples: usize,
+    /// Samples beyond those that were asked for, which are not kept.
+    excess: u64,
+    /// Lines on standard output that are no samples.
+    garbage: u64,
+    first_garbage: Option<String>,
+}
+
+/// `client.samples`: from which iteration on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SamplesParams {
+    first: usize,
+}
+
+/// At most 1,500 samples, null where the iteration failed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SamplesReply {
+    /// Of the run in all.
+    samples: usize,
+    ns: Vec<Option<u64>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client(Program);
+
+/// A run under way.
+pub(crate) struct Run {
+    watch: Arc<Watch>,
+    start_ns: u64,
+    timeout_ms: u64,
+    latency: Option<CpuLatency>,
+}
+
+impl Client {
+    /// Starts the program, which ends with the calling thread.
+    pub(crate) fn start(params: &RunParams, files: &Files) -> Result<(Self, Run), Error> {
+        check_timeout(params.timeout_ms)?;
+        if !(1..=MOST_ITERATIONS).contains(&params.iterations) {
+            let problem = format!("{} are not 1 to {MOST_ITERATIONS}", params.iterations);
+            return Err(Error::params("iterations", problem));
+        }
+        let latency = CpuLatency::hold();
+        let most_bytes = MOST_WORDS_BYTES + SAMPLE_BYTES * params.iterations as u64;
+        let wanted = Wanted::Samples(Samples::of(params.iterations));
+        let start_ns = now_ns();
+        let program = Program::start(&params.command, files, wanted, most_bytes)?;
+        let run = Run {
+            watch: Arc::clone(&program.watch),
+            start_ns,
+            timeout_ms: params.timeout_ms,
+            latency,
+        };
+        Ok((Self(program), run))
+    }
+
+    /// What came of the run.
+    pub(crate) fn collect(&self) -> CollectReply {
+        let state = self.0.watch.state();
+        let program = state.told();
+        let Wanted::Samples(samples) = &state.wanted else {
+            unreachable!("a client is listened to for samples")
+        };
+        CollectReply {
+            program,
+            samples: samples.ns.len(),
+            excess: samples.excess,
+            garbage: samples.garbage,
+            first_garbage: samples.first_garbage.clone(),
+        }
+    }
+
+    pub(crate) fn samples(&self, params: &SamplesParams) -> Result<SamplesReply, Error> {
+        let state = self.0.watch.state();
+        let Wanted::Samples(samples) = &state.wanted else {
+            unreachable!("a client is listened to for samples")
+        };
+        let count = samples.ns.len();
+        if params.first > count {
+            let problem = format!("{} is beyond the {count} samples", params.first);
+            return Err(Error::params("first", problem));
+        }
+        let end = count.min(params.first + CHUNK);
+        Ok(SamplesReply {
+            samples: count,
+            ns: samples.ns[params.first..end].to_vec(),
+        })
+    }
+}
+
+impl Run {
+    /// Until the program has ended; one that takes too long is ended. Setting `abort` ends it as well.
+    pub(crate) fn finish(self, abort: &AtomicBool) -> Result<RunReply, Error> {
+        let until_ns = self.start_ns + self.timeout_ms * 1_000_000;
+        let never = AtomicBool::new(false);
+        if !self
+            .watch
+            .wait(Some(until_ns), abort, |state| state.is_over())
+        {
+            let was_aborted = abort.load(Ordering::Relaxed);
+            let why = match was_aborted {
+                true => "the run was aborted".to_owned(),
+                false => format!("it took longer than {} ms", self.timeout_ms),
+            };
+            self.watch.stop(Some(why));
+            let patience_ns = now_ns() + 1_000_000_000;
+            if !self
+                .watch
+                .wait(Some(patience_ns), &never, |state| state.is_over())
+            {
+                return Err(anyhow!("the client does not end; close it").into());
+            }
+        }
+        Ok(RunReply {
+            start_ns: self.start_ns,
+            end_ns: now_ns(),
+            cpu_latency_held: self.latency.is_some(),
+        })
+    }
+}

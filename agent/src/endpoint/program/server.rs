@@ -1,0 +1,90 @@
+//! # A server program: it is ready when it says so, and is not to end by itself
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use serde::Deserialize;
+
+use super::files::Files;
+use super::params::{Command, check_timeout};
+use super::process::Program;
+use super::watch::{Told, Wanted, Watch};
+use crate::Error;
+use crate::traffic::clock::now_ns;
+
+/// A server that writes more than this is ended: what it takes to do so is in others' times.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// `server.open`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServeParams {
+    command: Command,
+    /// What a line has that says that it is ready.
+    ready: String,
+    timeout_ms: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Server(Program);
+
+/// Waits for what a server does.
+#[derive(Debug)]
+pub(crate) struct Watcher(Arc<Watch>);
+
+impl Server {
+    /// Starts the program, which ends with the calling thread.
+    pub(crate) fn start(params: &ServeParams, files: &Files) -> Result<Self, Error> {
+        check_timeout(params.timeout_ms)?;
+        if params.ready.is_empty() {
+            return Err(Error::params("ready", "every line has no text in it"));
+        }
+        let wanted = Wanted::Ready(params.ready.clone());
+        Program::start(&params.command, files, wanted, MOST_BYTES).map(Self)
+    }
+
+    pub(crate) fn watcher(&self) -> Watcher {
+        Watcher(Arc::clone(&self.0.watch))
+    }
+
+    /// How it stands.
+    pub(crate) fn collect(&self) -> Told {
+        self.0.watch.state().told()
+    }
+}
+
+impl Watcher {
+    /// Until the program says that it is ready. An error where it ends instead, or takes longer.
+    pub(crate) fn await_ready(
+        &self,
+        params: &ServeParams,
+        abort: &AtomicBool,
+    ) -> Result<(), Error> {
+        let until_ns = now_ns() + params.timeout_ms * 1_000_000;
+        self.0.wait(Some(until_ns), abort, |state| {
+            state.is_ready || state.is_over()
+        });
+        let state = self.0.state();
+        if state.is_ready {
+            return Ok(());
+        }
+        let name = &params.command.argv[0];
+        let what = if state.is_over() {
+            let told = state.told();
+            format!("{name} has ended before it was ready ({})", told.ending())
+        } else if abort.load(Ordering::Relaxed) {
+            format!("waiting for {name} was aborted")
+        } else {
+            let (limit_ms, ready) = (params.timeout_ms, &params.ready);
+            format!("{name} has not said {ready:?} within {limit_ms} ms")
+        };
+        Err(anyhow!("{what}{}", state.told().last_words()).into())
+    }
+
+    /// Until it has ended, or `abort` is set; how it stands then.
+    pub(crate) fn await_end(&self, abort: &AtomicBool) -> Result<Told, Error> {
+        self.0.wait(None, abort, |state| state.is_over());
+        Ok(self.0.state().told())
+    }
+}

@@ -1,0 +1,300 @@
+"""Programs of one's own: what a scenario may ask, whose leave that takes, and what is made of a run."""
+
+import base64
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scenarios import CPUS, refusal_of, write_scenario
+from vtax import campaign
+from vtax.campaign.ends import End
+from vtax.campaign.kind import kind_of
+from vtax.campaign.program.judge import judge
+from vtax.campaign.program.path import PIECE_BYTES, give_files
+from vtax.campaign.program.rows import headline, record
+from vtax.campaign.program.trial import Timed, command
+from vtax.campaign.standing import resumed_scenario
+from vtax.campaign.verdict import Verdict
+from vtax.cli import main
+from vtax.inputs import InputError
+from vtax.results import FILES, ResultWriter
+from vtax.scenario import Cell, Program, TestbedSettings, list_scenarios, load_scenario
+
+SCENARIO = """
+name: own/programs
+title: Programs
+question: How long?
+workload:
+  kind: program
+  server: [sh, -c, "echo {port} on {address}; sleep 60"]
+  ready: " on "
+  client: [./client.sh, "{iterations}"]
+  files: [client.sh]
+  packages: [dash]
+  iterations: 100
+factors:
+  platform: [raw]
+repetitions: 1
+"""
+PLACE = {"block": 0, "attempt": 0, "search": None, "step": None, "run": 2}
+RUNNING = {"ended": None, "succeeded": False, "stopped": None, "said": ["ready"], "output_bytes": 6}
+DONE = {"ended": "exit status 0", "succeeded": True, "stopped": None, "said": [], "output_bytes": 400}
+written = partial(write_scenario, SCENARIO)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    (tmp_path / "client.sh").write_text("#!/bin/sh\necho 1\n")
+    return written(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[./client.sh, ", "[./other.sh, ", '"./other.sh" is not among the files; allowed: client.sh'),
+        ("[./client.sh, ", "[bin/client.sh, ", "allowed: a name, /PATH, or ./NAME of `files`"),
+        ("[sh, -c", "['', -c", "is no program; allowed"),
+        ("files: [client.sh]", "files: [../client.sh]", '"../client.sh" is not such a name'),
+        ("files: [client.sh]", "files: [.client]", '".client" is not such a name'),
+        ("packages: [dash]", "packages: [dash; reboot]", '"dash; reboot" is not such a name'),
+        ("iterations: 100", "iterations: 0", "0 is too small; allowed: 1 to 1000000"),
+        ("iterations: 100", "port: 80", "80 is too small; allowed: 1024 to 65535"),
+        ("iterations: 100", "placement: outside", '"outside" is not allowed'),
+        ('ready: " on "', 'ready: ""', "ready"),
+        ("server: [sh, -c", "server: [1, -c", "server"),
+        ("repetitions: 1", "repetitions: 1\ntestbed: {uplink: shared}", "have a link of their own"),
+        ("repetitions: 1", "repetitions: 1\ntestbed: {neighbours: idle}", "have no neighbours"),
+        (
+            "repetitions: 1",
+            "repetitions: 5\nprecision: {relative_width: 0.1}",
+            "precision is of what is carried, and program workloads are timed",
+        ),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert said in refusal_of(written(tmp_path, old, new))
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        (["platform=qemu-virtio"], "qemu-virtio has a file system of its own, without the host's programs"),
+        (
+            ["platform=uml"],
+            "uml has a file system of its own, without the host's programs; allowed: container",
+        ),
+        (["placement=intra-host"], "raw is the host itself and has no two guests"),
+    ],
+)
+def test_programs_are_where_the_host_s_are(scenario: str, sets: list[str], said: str) -> None:
+    platforms = [text.partition("=")[2] for text in sets if text.startswith("platform")]
+    others = [text for text in sets if not text.startswith("platform")]
+    asked = load_scenario(scenario).override(platforms or None, others)
+    with pytest.raises(InputError, match=said):
+        kind_of(asked, CPUS).check(asked, asked.cells())
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("vtax-no-such-program", 'no program "vtax-no-such-program" found; .*apt-get install .* dash'),
+        ("/etc/passwd", '"/etc/passwd" is not executable'),
+        ("/nowhere/at/all", 'no program "/nowhere/at/all" found'),
+    ],
+)
+def test_a_program_that_is_not_there_is_named_with_its_package(
+    tmp_path: Path, scenario: str, program: str, said: str
+) -> None:
+    asked = load_scenario(written(tmp_path, "[sh, -c", f"[{program}, -c"))
+    with pytest.raises(InputError, match=said):
+        kind_of(asked, CPUS).check(asked, asked.cells())
+
+
+def test_files_are_read_before_anything_starts(tmp_path: Path) -> None:
+    asked = load_scenario(written(tmp_path))
+    with pytest.raises(
+        InputError, match=r"own.yaml:\d+: workload.files: .*client.sh: cannot be read: No such file"
+    ):
+        kind_of(asked, CPUS)
+    (tmp_path / "client.sh").mkdir()
+    with pytest.raises(InputError, match="Is a directory"):
+        kind_of(asked, CPUS)
+
+
+def test_nothing_is_started_without_leave(
+    scenario: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(campaign, "resolve", lambda *_: pytest.fail("it went on"))
+    assert main(["run", scenario, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "own/programs starts programs of its own on this machine" in said
+    assert "--allow-programs" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_resumed_campaign_has_the_files_that_it_began_with(tmp_path: Path, scenario: str) -> None:
+    asked = load_scenario(scenario)
+    directory = tmp_path / "result"
+    manifest = {"name": asked.name, "scenario": asked.resolved(), "factors": ["platform"], "seed": 1}
+    with ResultWriter.create(directory, manifest) as writer:
+        writer.keep_files(asked.files())
+    (tmp_path / "client.sh").write_text("something else")
+    again, _ = resumed_scenario(load_scenario(scenario), directory)
+    assert again.files() == {"client.sh": b"#!/bin/sh\necho 1\n"}
+    assert again.beside == directory / FILES
+
+
+def test_commands_are_told_where_and_how_often() -> None:
+    work = Program.model_validate(
+        {"kind": "program", "server": ["a"], "client": ["b"], "ready": "c", "port": 9000, "iterations": 7}
+    )
+    told = command(["a", "{address}:{port}", "{iterations}{port}", "{other} {}"], work, "198.18.0.1")
+    assert told["argv"] == ["a", "198.18.0.1:9000", "79000", "{other} {}"]
+    expected = {"VTAX_ADDRESS": "198.18.0.1", "VTAX_PORT": "9000", "VTAX_ITERATIONS": "7"}
+    assert told["environment"] == expected
+
+
+def test_files_are_given_in_pieces() -> None:
+    class Recorder:
+        def __init__(self) -> None:
+            self.pieces: list[dict[str, Any]] = []
+
+        def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float) -> None:
+            assert (agent, method) == ("guest", "program.file")
+            self.pieces.append(params)
+
+    recorder: Any = Recorder()
+    content = b"\x7fELF" + bytes(range(256)) * 300
+    give_files(End(recorder, "guest", "eth0", "198.18.0.1", 0, True), {"tool": content, "empty": b""})
+    *tool, empty = recorder.pieces
+    assert b"".join(base64.b64decode(piece["base64"]) for piece in tool) == content
+    assert [(piece["first"], piece["executable"]) for piece in tool] == [
+        (True, True),
+        (False, True),
+        (False, True),
+    ]
+    assert all(len(base64.b64decode(piece["base64"])) <= PIECE_BYTES for piece in tool)
+    assert (empty["name"], empty["first"], empty["executable"], empty["base64"]) == ("empty", True, False, "")
+
+
+def ran(client: dict[str, Any] | None = None, server: dict[str, Any] | None = None) -> Timed:
+    """A whole run of a hundred iterations, of 1 to 100 µs."""
+    workload = Program.model_validate(
+        {
+            "kind": "program",
+            "server": ["/usr/sbin/own-server"],
+            "client": ["own"],
+            "ready": "r",
+            "iterations": 100,
+        }
+    )
+    cell = Cell(
+        key="platform=raw",
+        factors={"platform": "raw"},
+        workload=workload,
+        testbed=TestbedSettings(),
+        platform="raw",
+        platform_overrides={},
+        plot="platform=raw",
+        run=2,
+    )
+    measured = Timed(1, cell, datetime.now(UTC))
+    measured.run = {"start_ns": 1_000, "end_ns": 10_001_000, "cpu_latency_held": True}
+    measured.ns = [1000 * number for number in range(1, 101)]
+    told = {"samples": 100, "excess": 0, "garbage": 0, "first_garbage": None}
+    measured.client = {**DONE, **told, **(client or {})}
+    measured.server = {**RUNNING, **(server or {})}
+    measured.wall_s = 0.5
+    return measured
+
+
+def test_every_iteration_is_a_row() -> None:
+    measured = ran()
+    measured.ns[49] = None
+    measured.undone = {49: "failed"}
+    rows = record(measured, judge(measured), PLACE, {"host": "local"})
+    trial = rows.trial
+    assert (trial["run"], trial["server"], trial["load"], trial["placement"]) == (
+        2,
+        "own-server",
+        "program",
+        "inside",
+    )
+    assert (trial["verdict"], trial["reasons"], trial["duration_s"]) == ("valid", [], 0.01)
+    (flow,) = rows.flows
+    assert (flow["transactions"], flow["failed"], flow["loss_ratio"]) == (99, 1, 0.01)
+    assert (flow["latency_min_ns"], flow["latency_max_ns"]) == (1000, 100_000)
+    assert rows.samples[49] == {"run": 2, "iteration": 49, "ns": None, "status": "failed"}
+    assert headline(measured) == "an iteration 50.51 µs in the mean of 99, at most 100 µs, 1 failed"
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "verdict", "reason"),
+    [
+        (
+            {},
+            {"ended": "signal SIGSEGV", "said": ["a", "b", "c", "d"]},
+            Verdict.INVALID,
+            "the server /usr/sbin/own-server has ended: signal SIGSEGV; it said last: b / c / d",
+        ),
+        (
+            {"ended": "exit status 2", "succeeded": False, "said": ["cannot connect"]},
+            {},
+            Verdict.INVALID,
+            "the client own has ended: exit status 2; it said last: cannot connect",
+        ),
+        (
+            {"ended": "signal SIGKILL", "succeeded": False, "stopped": "it took longer than 60000 ms"},
+            {},
+            Verdict.INVALID,
+            "the client own has ended: it took longer than 60000 ms; signal SIGKILL",
+        ),
+        (
+            {"excess": 5},
+            {},
+            Verdict.SUSPECT,
+            "the client has told of other iterations than it was to make: 105, not 100",
+        ),
+        (
+            {"garbage": 3, "first_garbage": "hello"},
+            {},
+            Verdict.VALID,
+            "lines of the client's that are no samples: 3, the first: hello",
+        ),
+    ],
+)
+def test_what_programs_do_wrong_is_told(
+    client: dict[str, Any], server: dict[str, Any], verdict: Verdict, reason: str
+) -> None:
+    judgement = judge(ran(client, server))
+    assert (judgement.verdict, judgement.reasons) == (verdict, (reason,))
+
+
+def test_a_client_without_samples_is_no_measurement() -> None:
+    measured = ran({"samples": 0, "said": ["usage: own ADDRESS"]})
+    measured.ns = []
+    judgement = judge(measured)
+    assert judgement.reasons == ("the client own has told of no iteration; it said last: usage: own ADDRESS",)
+    (flow,) = record(measured, judgement, PLACE, {}).flows
+    assert (flow["transactions"], flow["loss_ratio"], flow["latency_p50_ns"]) == (0, None, None)
+
+
+def test_what_comes_with_vtax_is_whole() -> None:
+    """Section 5: 1000 GETs on one host, between two, and between two guests of one host."""
+    found = [load_scenario(summary.name) for summary in list_scenarios()]
+    own = {scenario.name: scenario for scenario in found if scenario.file.workload.runs_programs}
+    assert set(own) == {"examples/redis", "matthews2009/http", "matthews2009/http-across"}
+    for scenario in own.values():
+        assert set(scenario.files()) == set(scenario.file.workload.own_files())
+    page = own["matthews2009/http"].files()["index.html"]
+    assert len(page) == 44
+    placements = [
+        cell.program.placement
+        for name in ("http", "http-across")
+        for cell in own[f"matthews2009/{name}"].cells()
+    ]
+    assert set(placements) == {"inside", "inter-host", "intra-host"}
+    assert {cell.program.iterations for cell in own["matthews2009/http"].cells()} == {1000}

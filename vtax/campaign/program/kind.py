@@ -1,0 +1,75 @@
+"""Kind `program` of a campaign: a client program times a server program, run after run."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from vtax.campaign.guest import is_broken
+from vtax.campaign.kind import Finished, settings_of
+from vtax.campaign.plan import Plot
+from vtax.campaign.program.available import missing
+from vtax.campaign.program.judge import judge
+from vtax.campaign.program.path import AcrossPath, InsidePath, ProgramPath
+from vtax.campaign.program.rows import headline, record
+from vtax.campaign.program.trial import measure
+from vtax.campaign.progress import Progress
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import PlatformConfig, Preset, Probe, presets
+from vtax.scenario import Cell, Scenario
+from vtax.testbed.pair import PairTestbed
+from vtax.testbed.ring import RingTestbed
+
+
+class Kind:
+    """See vtax.campaign.kind.Kind."""
+
+    def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
+        self.cpus = cpus
+        self.files: Mapping[str, bytes] = scenario.files()
+
+    def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
+        """Platforms that have the host's programs, two guests only where there are guests, programs that are there."""
+        known = presets()
+        able = ", ".join(name for name, preset in known.items() if preset.platform().has_programs)
+        for cell in cells:
+            platform, work = known[cell.platform].platform(), cell.program
+            if not platform.has_programs:
+                problem = f"{cell.platform} has a file system of its own, without the host's programs; allowed: {able}"
+                raise scenario.error("platform", cell.platform, problem)
+            if platform.port == "wire" and work.placement == "intra-host":
+                problem = (
+                    f"{cell.platform} is the host itself and has no two guests; allowed: inside, inter-host"
+                )
+                raise scenario.error("placement", work.placement, problem)
+            if (unfit := settings_of(cell, self.cpus).problem()) is not None:
+                raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
+            for key, argv in {"server": work.server, "client": work.client}.items():
+                if (lack := missing(argv[0], work.packages)) is not None:
+                    raise scenario.error(f"workload.{key}", argv[0], lack)
+
+    def prepare(
+        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
+    ) -> list[dict[str, Any]]:
+        """A client finds its own pace."""
+        return []
+
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> ProgramPath:
+        """As the cells of the plot place their programs."""
+        first = plot.cells[0]
+        settings = settings_of(first, self.cpus)
+        path: ProgramPath
+        if first.program.placement == "inside":
+            path = InsidePath(preset, config, RingTestbed(settings, 1, owned), [], 0)
+        else:
+            path = AcrossPath(preset, config, PairTestbed(settings, first.program.placement, owned), [], 0)
+        path.files = self.files
+        return path
+
+    def measure(
+        self, path: ProgramPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+    ) -> Finished:
+        """Iteration after iteration, as the client makes them."""
+        measured = measure(path, cell, number, guests, emulated=probe.emulated)
+        judgement = judge(measured)
+        rows = partial(record, measured, judgement)
+        return Finished(judgement, headline(measured), is_broken(measured), rows)

@@ -1,0 +1,119 @@
+"""Kind `program`: a server program of the user's own is timed by a client program of theirs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vtax.scenario.fields import key, slug
+from vtax.scenario.links import TestbedSettings
+from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.scenario.workloads.ends import GUEST_TO_PEER
+
+Word = Annotated[str, Field(max_length=4096)]
+Argv = Annotated[list[Word], Field(min_length=1, max_length=256)]
+FileName = Annotated[str, slug(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", "client.py or lighttpd.conf")]
+PackageName = Annotated[str, slug(r"[a-z0-9][a-z0-9.+-]+", "redis-server")]
+
+INSIDE = "inside"
+
+
+class Program(WorkloadKeys):
+    """What a client program times of a server program (matthews2009, 5)."""
+
+    kind: Literal["program"] = key("a client program times a server program, both the user's own", "program")
+    server: Argv = key(
+        "the server's command: a program of the host's, or ./NAME of `files`, and its arguments",
+        "list of words",
+    )
+    client: Argv = key(
+        "the client's, which writes a line for each iteration on standard output: its time in ns, or `failed`",
+        "list of words",
+    )
+    ready: str = key(
+        "text in a line of the server's, on either of its outputs, that says it is ready",
+        "text",
+        min_length=1,
+        max_length=1000,
+    )
+    files: list[FileName] = key(
+        "files beside the scenario that both find in the directory they are started in",
+        "plain names, at most 16",
+        default_factory=list,
+        max_length=16,
+    )
+    packages: list[PackageName] = key(
+        "Debian packages that have the programs, named where a program is missing",
+        "names",
+        default_factory=list,
+    )
+    placement: Literal["inside", "guest-to-peer", "inter-host", "intra-host"] = key(
+        "where the client is, the server being in the guest: in that too, on a bare host over the link, in a guest of "
+        "another host over the link, or in a second guest of the same host",
+        "inside, guest-to-peer, inter-host, intra-host",
+        default=INSIDE,
+    )
+    port: int = key(
+        "the port that the server is to listen on", "1024 to 65535", default=8000, ge=1024, le=65535
+    )
+    iterations: int = key("iterations of a run", "1 to 1000000", default=1000, ge=1, le=1_000_000)
+    runs: int = key("runs in a row, each a trial of its own", "1 to 1000", default=1, ge=1, le=1000)
+    ready_s: float = key(
+        "how long the server may take to be ready", "more than 0, at most 3600", default=10.0, gt=0, le=3600
+    )
+    run_s: float = key(
+        "how long a run of the client may take", "more than 0, at most 3600", default=60.0, gt=0, le=3600
+    )
+
+    @property
+    def guests_forward(self) -> bool:
+        """Both ends are end hosts."""
+        return False
+
+    @property
+    def trials_in_a_row(self) -> int:
+        """A run is a trial, so that none is lost with another."""
+        return self.runs
+
+    @property
+    def runs_programs(self) -> bool:
+        """That is all it does."""
+        return True
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether both programs are in one guest."""
+        return self.placement == INSIDE
+
+    @property
+    def has_bare_peer(self) -> bool:
+        """Whether the client is on a bare host."""
+        return self.placement == GUEST_TO_PEER
+
+    def values(self, address: str) -> dict[str, str]:
+        """What programs are told: `{name}` in their words, and variables of these names in capitals behind `VTAX_`."""
+        return {"address": address, "port": str(self.port), "iterations": str(self.iterations)}
+
+    def own_files(self) -> Sequence[str]:
+        """As they are named."""
+        return self.files
+
+    def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
+        """Links that others share, commands that name what there is not."""
+        if testbed.is_shared:
+            problem = "the ends of program workloads have a link of their own; allowed: dedicated"
+            yield Refusal("testbed", "uplink", testbed.uplink, problem)
+        if testbed.has_neighbours:
+            problem = "program workloads have no neighbours; allowed: none"
+            yield Refusal("testbed", "neighbours", testbed.neighbours, problem)
+        for name, argv in (("server", self.server), ("client", self.client)):
+            if (wrong := self._problem(argv)) is not None:
+                yield Refusal("workload", name, argv[0], wrong)
+
+    def _problem(self, argv: list[str]) -> str | None:
+        program = argv[0]
+        if program.startswith("./") and program[2:] not in self.files:
+            return f'"{program}" is not among the files; allowed: {", ".join(self.files) or "none is named"}'
+        if not program or ("/" in program and not program.startswith(("/", "./"))):
+            return f'"{program}" is no program; allowed: a name, /PATH, or ./NAME of `files`'
+        return None
