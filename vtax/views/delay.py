@@ -93,12 +93,13 @@ class _Histograms:
         rows = result.tables["latency"]
         one_way = pc.and_(pc.equal(rows["kind"], "one-way"), pc.is_valid(rows["histogram"]))
         corrected = pc.fill_null(rows["corrected"], False)
-        rows = rows.filter(pc.and_(pc.fill_null(one_way, False), pc.invert(corrected)))
-        self._texts = rows["histogram"].combine_chunks()
+        wanted = np.flatnonzero(pc.and_(pc.fill_null(one_way, False), pc.invert(corrected)).to_numpy())
+        # Of more than 2 GB of text an array that is not large has no room, and what is not copied is not kept twice.
+        self._texts = rows["histogram"].cast(pa.large_string()).combine_chunks()
         self._lost = pc.fill_null(rows["lost"], 0).to_numpy()
-        trials = rows["trial_id"].to_numpy()
-        self._order = trials.argsort(kind="stable")
-        self._trials = trials[self._order]
+        trials = rows["trial_id"].to_numpy()[wanted]
+        order = trials.argsort(kind="stable")
+        self._order, self._trials = wanted[order], trials[order]
 
     def of(
         self, trials: NDArray[np.int64], blocks: NDArray[np.int32]
