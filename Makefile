@@ -22,7 +22,8 @@ demo: install packages-run
 
 test: install-dev packages-run packages-test lint
 	cd agent && cargo test --release --locked --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not system and not soak" --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest -m "system and not soak"
 
 fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
 fuzz: install-dev packages-run packages-test
