@@ -16,6 +16,7 @@
 #define MOST_ENDS 4 /* trails that end at one point */
 #define NONE 0xff
 #define PLACE_BITS 10
+#define PLACE_POINTS 12 /* no fewer than HOOKS, and whole words: what the loader writes has no padding */
 #define TIMED_HITS 64 /* one in so many hits is timed */
 
 /* In the order of hook.rs. */
@@ -36,7 +37,7 @@ enum hook {
 struct place {
 	__u32 netns; /* inode number */
 	__u32 interface; /* index; 0: none */
-	__u8 points[HOOKS]; /* there; NONE where a hook has none */
+	__u8 points[PLACE_POINTS]; /* there, by hook; NONE where a hook has none */
 };
 
 struct point {

@@ -148,16 +148,18 @@ impl Table {
     }
 
     pub(super) fn kernel_place(&self, site: usize) -> Place {
-        let points = Hook::ALL.map(|hook| {
-            let number = self.points.iter().position(|&point| point == (hook, site));
-            number.map_or(NONE, |number| number as u8)
-        });
-        Place {
+        let mut place = Place {
             netns: self.sites[site].inode,
             interface: self.sites[site].index,
-            points,
             ..Place::default()
+        };
+        place.points.fill(NONE);
+        for (number, &(hook, at)) in self.points.iter().enumerate() {
+            if at == site {
+                place.points[hook as usize] = number as u8;
+            }
         }
+        place
     }
 
     pub(super) fn kernel_points(&self) -> [Point; MOST_POINTS] {
