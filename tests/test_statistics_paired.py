@@ -102,3 +102,9 @@ def test_a_bound_that_no_number_holds_is_infinite() -> None:
     shift = relative_change([1.0, 1e-233], [1.0, 1.0])
     assert shift is not None
     assert shift.interval.high == math.inf
+
+
+def test_a_ratio_that_no_number_holds_is_infinite() -> None:
+    ratio = paired_ratio({0: 1.0}, {0: 5e-324})
+    assert ratio is not None
+    assert ratio.mean == math.inf

@@ -6,7 +6,6 @@ for Experimenters, 2nd edition, 2005, chapters 3 and 4). Values come as {block: 
 side has are left out, and `n` of the interval says how many were compared.
 """
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -56,10 +55,9 @@ def paired_ratio(
         return Interval(float(measured_sum / total), None, None, len(pairs))
     logarithms = mean(np.log(pairs[:, 0]) - np.log(pairs[:, 1]), confidence)
     if logarithms.low is None or logarithms.high is None:
-        return Interval(math.exp(logarithms.mean), None, None, logarithms.n)
-    return Interval(
-        math.exp(logarithms.mean), math.exp(logarithms.low), exponential(logarithms.high), logarithms.n
-    )
+        return Interval(exponential(logarithms.mean), None, None, logarithms.n)
+    mean_ratio, low, high = map(exponential, (logarithms.mean, logarithms.low, logarithms.high))
+    return Interval(mean_ratio, low, high, logarithms.n)
 
 
 def _pairs(measured: ByBlock, reference: ByBlock) -> NDArray[np.float64]:
