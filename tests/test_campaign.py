@@ -19,7 +19,7 @@ from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.remedy import AS_ROOT, install
 from vtax.platforms import presets, qemu
-from vtax.platforms.image import newc_archive
+from vtax.platforms.cpio import newc_archive
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]

@@ -17,7 +17,7 @@ from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, process_start
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, uml
-from vtax.platforms.image import newc_archive
+from vtax.platforms.cpio import newc_archive
 from vtax.results import Result
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]

@@ -12,7 +12,7 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
@@ -64,7 +64,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "veth"
     own_kernel = False
-    has_programs = True
+    programs_of: ProgramsOf = "host"
 
     def check(self, config: Config) -> None:
         """The runtime must be installed, and able to apply what is asked of it."""
@@ -74,7 +74,7 @@ class Kind:
         find_runtime(config.runtime)
         check_limits(config.runtime, config.limits)
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Ask the runtime for its version."""
         self.check(config)
         version = told_version(find_runtime(config.runtime), config.runtime)
@@ -103,7 +103,8 @@ class Kind:
                 undo.callback(remove_veth, plan.host, interface)
                 nic.port.attach(interface, nic.mac)
             bundle = plan.scratch / plan.name
-            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes, programs=plan.programs)
+            programs = plan.packages is not None
+            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes, programs=programs)
 
             delete = [*runtime, "delete", "--force", namespace.name]
             plan.record.add_removable(

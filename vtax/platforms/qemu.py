@@ -17,7 +17,7 @@ from vtax.machine.ownership import process_start, stop_process
 from vtax.platforms.accelerator import find_accelerator
 from vtax.platforms.console import last_words
 from vtax.platforms.container import tail
-from vtax.platforms.contract import GuestPlan, Probe
+from vtax.platforms.contract import GuestPlan, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.emulator import Emulator, check_emulator, find_emulator
 from vtax.platforms.hello import await_hello
@@ -26,6 +26,7 @@ from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_tap, require_tap
+from vtax.platforms.userland import fetch_userland
 from vtax.stages.hooks import NicKind
 
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
@@ -115,7 +116,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "tap"
     own_kernel = True
-    has_programs = False
+    programs_of: ProgramsOf = "packages"
 
     def check(self, config: Config) -> None:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
@@ -127,7 +128,7 @@ class Kind:
         require_tap()
         check_kernel(config.kernel)
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
         self.check(config)
         kernel = fetch_kernel(config.kernel)
@@ -139,8 +140,9 @@ class Kind:
             accelerator = find_accelerator(
                 key, lambda limit_s: _boots_under_kvm(emulator, kernel, image, limit_s)
             )
+        userland = fetch_userland(packages)
         facts = {"version": emulator.version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
-        return Probe(accelerator, facts | config.facts)
+        return Probe(accelerator, facts | config.facts | userland.facts)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
@@ -151,7 +153,8 @@ class Kind:
         """Open the taps, attach them to their ports, start the emulator and wait for hello."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
-        probe = self.prepare(config)
+        probe = self.prepare(config, plan.packages)
+        userland = fetch_userland(plan.packages)
         kernel, emulator = fetch_kernel(config.kernel), find_emulator(config.version)
         modules = (*config.modules, *plan.protocols)
         taps: list[int] = []
@@ -164,12 +167,14 @@ class Kind:
                 devices += ["-netdev", f"tap,id=n{number},fd={taps[-1]},vhost=off"]
                 devices += ["-device", f"{config.nic_model},netdev=n{number},mac={nic.mac},romfile="]
             console = plan.scratch / f"{plan.name}.console"
+            image = build_image(kernel, modules, userland)
+            memory_bytes = config.memory_bytes + userland.memory_bytes
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *_command(emulator, kernel, build_image(kernel, modules), probe.accelerator, console),
-                *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
+                *_command(emulator, kernel, image, probe.accelerator, console),
+                *("-smp", str(config.vcpus), "-m", str(memory_bytes >> 20)),
                 *devices,
             ]
             errors = plan.scratch / f"{plan.name}.log"
