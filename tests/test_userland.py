@@ -111,6 +111,20 @@ def test_a_package_that_is_unknown_is_named(archive: Path, commands: Path) -> No
     assert unusable.value.remedy == "apt-get update && apt-get --simulate install tol"
 
 
+@pytest.mark.parametrize("link", ["etc", "usr/share", "usr/lib", "userland.cpio"])
+def test_no_package_has_the_host_changed(tmp_path: Path, link: str) -> None:
+    """By a link where its tree is changed."""
+    tree, host = tmp_path / "tree", tmp_path / "host"
+    (host / "doc").mkdir(parents=True)
+    (host / "hosts").write_text("the host's own")
+    (tree / link).parent.mkdir(parents=True)
+    (tree / link).symlink_to(host)
+    with pytest.raises(ValueError, match=f"{link} is a link"):
+        USERLANDS.finish(tree)
+    assert (host / "hosts").read_text() == "the host's own"
+    assert (host / "doc").is_dir()
+
+
 def test_without_programs_nothing_is_asked_for(commands: Path) -> None:
     command(commands, "apt-get", "exit 100")
     nothing = fetch_userland(None)

@@ -35,7 +35,7 @@ def filling_cache() -> Iterator[None]:
     except OSError as error:
         raise PlatformUnusable(
             f"cannot fill the cache: {error}",
-            f"needs 1 GB in {cache_directory()}, or VTAX_CACHE set to another directory",
+            f"needs 2 GB in {cache_directory()}, or VTAX_CACHE set to another directory",
         ) from error
 
 

@@ -37,6 +37,7 @@ OWN_FILES = {
 """What installing would have made."""
 ARCHIVE = "userland.cpio"
 SEARCH_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+"""Where programs are looked for, as the agent does."""
 MOST_LINKS = 40
 
 
@@ -135,12 +136,17 @@ def _is_for_everybody(root: Path, path: str) -> bool:
 
 
 def _lay_out(tree: Path) -> None:
-    """Make of an unpacked tree what a guest is given."""
+    """Make of an unpacked tree what a guest is given; raises ValueError where that would change what is not in it."""
+    for name in (*(f"usr/{name}" for name in MERGED), *LEFT_OUT, *OWN_FILES, ARCHIVE):
+        for place in (PurePosixPath(name), *PurePosixPath(name).parents):
+            if (tree / place).is_symlink():
+                raise ValueError(f"{place} is a link")
     for name in MERGED:
         _merge(tree, name)
     for name in LEFT_OUT:
         shutil.rmtree(tree / name, ignore_errors=True)
     for name, content in OWN_FILES.items():
+        (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text(content)
     archive = tree_archive(tree)
     (tree / ARCHIVE).write_bytes(archive)

@@ -6,10 +6,7 @@ from pathlib import Path
 
 from vtax.machine.remedy import install
 from vtax.platforms.contract import PlatformUnusable
-from vtax.platforms.userland import fetch_userland
-
-SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs are looked for, as the agent does."""
+from vtax.platforms.userland import SEARCH_PATH, fetch_userland
 
 
 def needed(program: str, files: Mapping[str, bytes]) -> list[str]:
@@ -28,7 +25,7 @@ def needed(program: str, files: Mapping[str, bytes]) -> list[str]:
 
 def missing(program: str, packages: Sequence[str]) -> str | None:
     """What is wrong with a program on this machine, and the next step; None where it can be started."""
-    found = shutil.which(program, path=SEARCH_PATH)
+    found = shutil.which(program, path=":".join(SEARCH_PATH))
     if found is not None and _is_for_everybody(Path(found)):
         return None
     if found is not None:
