@@ -200,7 +200,7 @@ class TestEnd:
         empty = tmp_path / "empty.cpio"
         empty.write_bytes(newc_archive(["dev"], {}))
         tmp_path.chmod(0o755)
-        monkeypatch.setattr(uml, "pack_image", lambda lists: empty)
+        monkeypatch.setattr(uml, "pack_image", lambda *_: empty)
         with pytest.raises(AgentGone, match="its stream ended before it said hello") as gone:
             uml.Kind().start(plan)
         assert "Kernel panic - not syncing" in str(gone.value)

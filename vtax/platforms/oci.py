@@ -65,6 +65,10 @@ def write_bundle(
     for directory in ("proc", "sys", "dev"):
         (root / directory).mkdir(parents=True, exist_ok=True)
     shutil.copy2(agent_binary(), root / "vtax-agent")
+    if programs:
+        # runc gives a new /tmp the mode of the directory that it finds there.
+        (root / "tmp").mkdir(exist_ok=True)
+        (root / "tmp").chmod(0o1777)
     resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
     if memory_bytes is not None:
         resources["memory"] = {"limit": memory_bytes}
