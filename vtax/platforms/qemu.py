@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,21 +14,18 @@ from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.platforms.accelerator import find_accelerator
-from vtax.platforms.console import last_words
-from vtax.platforms.container import tail
+from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import GuestPlan, Probe
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.emulator import Emulator, check_emulator, find_emulator
-from vtax.platforms.hello import await_hello
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
+from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.tap import open_tap, require_tap
+from vtax.platforms.tap import open_taps, require_tap
 from vtax.stages.hooks import NicKind
 
-DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
-"""Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
 DRIVERS = {"virtio-net-pci": "virtio_net", "rtl8139": "8139cp"}
 """The guest kernel's driver of a NIC model, where the two names differ."""
@@ -154,16 +150,12 @@ class Kind:
         probe = self.prepare(config)
         kernel, emulator = fetch_kernel(config.kernel), find_emulator(config.version)
         modules = (*config.modules, *plan.protocols)
-        taps: list[int] = []
-        devices: list[str] = []
-        try:
-            for number, nic in enumerate(plan.nics):
-                name = f"{plan.name}p{number}"
-                taps.append(open_tap(plan.host, name, nic.mtu))
-                nic.port.attach(name, nic.mac)
-                devices += ["-netdev", f"tap,id=n{number},fd={taps[-1]},vhost=off"]
+        console, errors = plan.scratch / f"{plan.name}.console", plan.scratch / f"{plan.name}.log"
+        with open_taps(plan) as taps:
+            devices: list[str] = []
+            for number, (tap, nic) in enumerate(zip(taps, plan.nics, strict=True)):
+                devices += ["-netdev", f"tap,id=n{number},fd={tap},vhost=off"]
                 devices += ["-device", f"{config.nic_model},netdev=n{number},mac={nic.mac},romfile="]
-            console = plan.scratch / f"{plan.name}.console"
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
@@ -172,22 +164,10 @@ class Kind:
                 *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
                 *devices,
             ]
-            errors = plan.scratch / f"{plan.name}.log"
             begun = time.monotonic()
-            with errors.open("wb") as log:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    pass_fds=taps,
-                    process_group=0,
-                )
-        finally:
-            for tap in taps:
-                os.close(tap)
-        agent = Agent(plan.name, process)
-        guest = QemuGuest(agent, 0.0, modules, process.pid, process_start(process.pid), console, errors)
+            agent = launch(plan.name, command, errors, taps)
+        started = process_start(agent.process.pid)
+        guest = QemuGuest(agent, 0.0, modules, agent.process.pid, started, console, errors)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         guest.pin(plan.pinned)
         return guest
@@ -217,15 +197,12 @@ def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, limit_s: f
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
     machine = _command(emulator, kernel, image, "kvm", Path(os.devnull))
     command = [*DIES_WITH_US, *machine, "-smp", "1", "-m", "256"]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
-    )
-    agent = Agent("KVM probe", process)
+    agent = launch("KVM probe", command, Path(os.devnull))
     try:
         agent.wait_hello(limit_s)
     except AgentGone:
         return False
     finally:
-        stop_process(process.pid, process_start(process.pid))
+        stop_process(agent.process.pid, process_start(agent.process.pid))
         agent.close()
     return True
