@@ -157,7 +157,7 @@ class Kind:
             # A tap takes and gives one frame a call: vec=0, no vectors.
             nics = [
                 f"vec{number}:transport=fd,fd={tap},vec=0,mac={nic.mac},mtu={nic.mtu}"
-                for number, (tap, nic) in enumerate(zip(taps, plan.nics, strict=True))
+                for number, ((tap,), nic) in enumerate(zip(taps, plan.nics, strict=True))
             ]
             tree = fetch_uml()
             command = [
@@ -172,7 +172,8 @@ class Kind:
             ]
             environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(_open_registers())}
             begun = time.monotonic()
-            agent = launch(plan.name, command, console, taps, environment, WINDOW_BYTES)
+            descriptors = [descriptor for (descriptor,) in taps]
+            agent = launch(plan.name, command, console, descriptors, environment, WINDOW_BYTES)
         guest = UmlGuest(agent, 0.0, agent.process.pid, console, modules)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
