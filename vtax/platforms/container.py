@@ -43,11 +43,14 @@ class Kind:
         find_runtime(config.runtime)
         check_limits(config.runtime, config.limits)
 
+    def known(self, config: Config) -> Probe:
+        """What the runtime says."""
+        return Probe("none", {"version": told_version(find_runtime(config.runtime), config.runtime)})
+
     def prepare(self, config: Config) -> Probe:
         """Ask the runtime for its version."""
         self.check(config)
-        version = told_version(find_runtime(config.runtime), config.runtime)
-        return Probe("none", {"runtime": config.runtime, "version": version, **config.facts})
+        return Probe("none", {"runtime": config.runtime, **self.known(config).facts, **config.facts})
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""

@@ -149,6 +149,9 @@ class Platform(Protocol):
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
 
+    def known(self, config: Any) -> Probe:
+        """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
+
     def prepare(self, config: Any) -> Probe:
         """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""
 

@@ -65,11 +65,14 @@ class Kind:
         check_tools(TOOLS)
         check_limits(config.limits)
 
+    def known(self, config: Config) -> Probe:
+        """What LXC says."""
+        return Probe("none", {"version": told_version("lxc-start", "lxc")})
+
     def prepare(self, config: Config) -> Probe:
         """Ask LXC for its version."""
         self.check(config)
-        version = told_version("lxc-start", "lxc")
-        return Probe("none", {"runtime": "lxc", "version": version, **config.facts})
+        return Probe("none", {"runtime": "lxc", **self.known(config).facts, **config.facts})
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""

@@ -11,12 +11,12 @@ from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.remedy import load_module
-from vtax.platforms.accelerator import find_accelerator
+from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
 from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
-from vtax.platforms.emulator import Emulator, check_emulator, find_emulator
+from vtax.platforms.emulator import Emulator, check_emulator, find_emulator, known_emulator
 from vtax.platforms.image import build_image
-from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
+from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
 from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
 from vtax.platforms.package import check_tools
 from vtax.platforms.qemu_config import Config
@@ -95,6 +95,16 @@ class Kind:
         BACKENDS[config.backend]()
         check_kernel(config.kernel)
 
+    def known(self, config: Config) -> Probe:
+        """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""
+        version, kernel = known_emulator(config.version), known_kernel(config.kernel)
+        versions = {"QEMU": version, "guest_kernel": kernel}
+        if config.backend == "vhost-user":
+            versions["dpdk"] = dpdk_version()
+        found = remembered_accelerators().get(_boot_key(version, kernel, config.machine))
+        accelerator = found if config.accelerator == "auto" else config.accelerator
+        return Probe(accelerator or "not probed", {name: told for name, told in versions.items() if told})
+
     def prepare(self, config: Config) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
         self.check(config)
@@ -103,9 +113,9 @@ class Kind:
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
         if accelerator == "auto":
-            key = f"{emulator.version} {kernel.version} {config.machine}"
             accelerator = find_accelerator(
-                key, lambda limit_s: _boots_under_kvm(emulator, kernel, image, config.machine, limit_s)
+                _boot_key(emulator.version, kernel.version, config.machine),
+                lambda limit_s: _boots_under_kvm(emulator, kernel, image, config.machine, limit_s),
             )
         facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
         if config.backend == "vhost-user":
@@ -145,6 +155,11 @@ class Kind:
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         guest.pin(plan.pinned)
         return guest
+
+
+def _boot_key(emulator: str | None, kernel: str | None, machine: str) -> str:
+    """What the answer to whether a guest boots under KVM depends on."""
+    return f"{emulator} {kernel}" if machine == "q35" else f"{emulator} {kernel} {machine}"
 
 
 @contextlib.contextmanager

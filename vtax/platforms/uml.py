@@ -122,6 +122,11 @@ class Kind:
                 f"mount -o remount,exec {MEMORY}",
             )
 
+    def known(self, config: Config) -> Probe:
+        """The newest package in the cache."""
+        cached = PACKAGES.cached()
+        return Probe("none", {"version": cached[-1].removeprefix(f"{PACKAGE}=")} if cached else {})
+
     def prepare(self, config: Config) -> Probe:
         """Unpack the kernel and build the guest's image. Native code all through, so no accelerator."""
         self.check(config)
