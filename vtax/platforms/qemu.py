@@ -25,7 +25,7 @@ from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.tap import open_tap, require_tap
+from vtax.platforms.tap import open_nic, require_tap
 from vtax.stages.hooks import NicKind
 
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
@@ -159,8 +159,7 @@ class Kind:
         try:
             for number, nic in enumerate(plan.nics):
                 name = f"{plan.name}p{number}"
-                taps.append(open_tap(plan.host, name, nic.mtu))
-                nic.port.attach(name, nic.mac)
+                taps.append(open_nic(plan.host, name, nic))
                 devices += ["-netdev", f"tap,id=n{number},fd={taps[-1]},vhost=off"]
                 devices += ["-device", f"{config.nic_model},netdev=n{number},mac={nic.mac},romfile="]
             console = plan.scratch / f"{plan.name}.console"

@@ -30,7 +30,7 @@ from vtax.platforms.image import pack_image
 from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, told_by_lists
 from vtax.platforms.qemu import DIES_WITH_US
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.tap import open_tap, require_tap
+from vtax.platforms.tap import open_nic, require_tap
 from vtax.stages.hooks import NicKind
 
 PACKAGE = "user-mode-linux"
@@ -62,6 +62,13 @@ class Config(GuestConfig):
     """Keys of user-mode Linux guests."""
 
     memory_bytes: int = Field(128 << 20, ge=64 << 20, le=8 << 30)
+
+    @property
+    def refused_switches(self) -> dict[str, str]:
+        """The kernel waits for a signal (O_ASYNC) that a frame came, which the device of a macvtap does not send."""
+        return {
+            "macvtap": "user-mode Linux is told of frames by SIGIO, which the device of a macvtap does not send"
+        }
 
 
 @dataclass
@@ -160,8 +167,7 @@ class Kind:
         try:
             for number, nic in enumerate(plan.nics):
                 name = f"{plan.name}p{number}"
-                taps.append(open_tap(plan.host, name, nic.mtu, headers=False))
-                nic.port.attach(name, nic.mac)
+                taps.append(open_nic(plan.host, name, nic, headers=False))
                 # A tap takes and gives one frame a call: vec=0, no vectors.
                 nics.append(f"vec{number}:transport=fd,fd={taps[-1]},vec=0,mac={nic.mac},mtu={nic.mtu}")
             tree = fetch_uml()

@@ -155,7 +155,7 @@ class OnGuestsLink:
             self._needs.guest(
                 number,
                 pair.uut,
-                [nic(pair.settings, pair.near_mac(stream), NEAR_PORT)],
+                [nic(pair.settings, pair.beside_mac(stream), NEAR_PORT)],
                 [pair.beside_interface(stream)],
                 False,
             )
