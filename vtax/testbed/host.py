@@ -126,10 +126,11 @@ class Host:
         self._ingress_threads[name] = thread_ingress(self.namespace, interface, self.cpus[cpus])
 
     def weigh(self, host_weight: int) -> None:
-        """Have the host's ingress threads weigh so much against each guest that is started from now on."""
+        """Have the host's ingress threads and services weigh so much against each guest that is started from now on."""
         named = self._ingress_threads.items()
-        threads = [thread for name, thread in named if name.startswith("ingress ")]
-        self._scheduling.weigh(self.name, host_weight, threads)
+        ingress = [thread for name, thread in named if name.startswith("ingress ")]
+        services = {pid for pid, _ in self._surroundings.threads().values()}
+        self._scheduling.weigh(self.name, host_weight, [*ingress, *services])
 
     def start_guest(
         self,

@@ -58,6 +58,8 @@ class PairTestbed:
         self._wire = False
         self._one_mac = False
         """Whether far ends send to all on the near host by the guest's MAC."""
+        self.far_routes = False
+        """Whether the far host's kernel has to forward, for a guest of its own."""
         agents = settings.cpus["agents"]
         self.uut = Host("uut", record, settings.cpus)
         self.source = Host("source", record, {**settings.cpus, "host": agents, "guests": agents})
@@ -98,6 +100,7 @@ class PairTestbed:
         (stream,) = self.streams
         wire, inter, kind = port_kind == "wire", self.placement == "inter-host", PORTS[port_kind]
         self._wire, self._one_mac = wire, kind.answers_for_guests
+        self.far_routes = inter and kind.answers_for_guests and not wire
         for host in self.hosts:
             host.create()
         self.source.start_agent(METER, "agents")

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +27,7 @@ TOOLS = dict.fromkeys(("ovsdb-server", "ovs-vswitchd"), "openvswitch-switch")
 TOOLS |= dict.fromkeys(("ovsdb-tool", "ovs-vsctl", "ovs-ofctl"), "openvswitch-switch")
 TOOLS |= {"setpriv": "util-linux", "nsenter": "util-linux", "taskset": "util-linux", "ss": "iproute2"}
 """Commands, and the packages that have them."""
+SOCKET = "db.sock"
 PATIENCE_S = 10
 QUIET = ("--no-chdir", "-vconsole:off", "-vsyslog:off", "-vfile:info")
 LOGGED = 5
@@ -41,11 +43,12 @@ class OpenVSwitch:
         self._namespace, self._host = namespace, host
         self._directory = host.record.scratch / f"{namespace.name}.ovs"
         self._directory.mkdir(mode=0o700)
-        self._started: list[tuple[subprocess.Popen[bytes], int]] = []
+        self._programs: dict[str, subprocess.Popen[bytes]] = {}
         database = self._directory / "conf.db"
         try:
             self._told("ovsdb-tool", "create", str(database), str(SCHEMA))
             self._start("ovsdb-server", str(database), f"--remote=p{self._database}")
+            self._await_database()
             self.configure("--retry", "--no-wait", "init")
             only_userspace = ["--disable-system"] if datapath() == "netdev" else []
             self._start("ovs-vswitchd", self._database, *only_userspace)
@@ -55,7 +58,7 @@ class OpenVSwitch:
 
     @property
     def _database(self) -> str:
-        return f"unix:{self._directory / 'db.sock'}"
+        return f"unix:{self._directory / SOCKET}"
 
     def configure(self, *words: str) -> None:
         """Have ovs-vsctl change the configuration, and wait until the switch has done as it says; raises OSError."""
@@ -76,20 +79,26 @@ class OpenVSwitch:
     @property
     def runs(self) -> bool:
         """Whether its programs have not ended."""
-        return all(process.poll() is None for process, _ in self._started)
+        return all(process.poll() is None for process in self._programs.values())
 
     def threads(self) -> dict[int, tuple[int, str]]:
         """Those of both programs."""
-        pids = [process.pid for process, _ in self._started]
+        pids = [process.pid for process in self._programs.values()]
         return {tid: (pid, "ovs") for pid in pids for tid in threads_of(pid)}
 
     def close(self) -> None:
         """End it, the switch before its database, and remove its directory."""
-        while self._started:
-            process, started = self._started.pop()
-            stop_process(process.pid, started)
+        while self._programs:
+            _, process = self._programs.popitem()
+            stop_process(process.pid, process_start(process.pid))
             process.wait()
         shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _await_database(self) -> None:
+        """Wait for its socket: whoever finds none tries again after a second only."""
+        socket, deadline = self._directory / SOCKET, time.monotonic() + PATIENCE_S
+        while self.runs and not socket.exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
 
     def _start(self, program: str, *arguments: str) -> None:
         files = [f"--unixctl={self._directory / program}.ctl", f"--log-file={self._directory / program}.log"]
@@ -99,7 +108,7 @@ class OpenVSwitch:
             *("taskset", "--cpu-list", ",".join(map(str, self._host.cpus))),
             *(program, *arguments, *QUIET, *files),
         ]
-        process = subprocess.Popen(
+        process = self._programs[program] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -107,7 +116,6 @@ class OpenVSwitch:
             process_group=0,
             env=self._environment,
         )
-        self._started.append((process, process_start(process.pid)))
         self._host.record.add_process(process.pid, program)
 
     @property
@@ -125,8 +133,14 @@ class OpenVSwitch:
             env=self._environment,
         )
         if done.returncode != 0:
-            raise OSError(f"{command[0]}: {done.stderr.strip() or done.returncode}{self._last_words()}")
+            said = done.stderr.strip().splitlines() or [f"exited {done.returncode}"]
+            raise OSError("; ".join([*self._ended(), f"{command[0]}: {said[-1]}"]) + self._last_words())
         return done.stdout
+
+    def _ended(self) -> list[str]:
+        """The programs that run no more."""
+        codes = {program: process.poll() for program, process in self._programs.items()}
+        return [f"{program} exited {code}" for program, code in codes.items() if code is not None]
 
     def _last_words(self) -> str:
         """What the programs logged last, on lines of its own."""
