@@ -107,7 +107,7 @@ def test_the_ingress_gets_a_pinned_thread(link: tuple[LinkEnd, LinkEnd]) -> None
 def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) -> None:
     near, far = link
     port = BridgePort(Site(far, "port-in0", [Station(near.mac, "198.18.0.2")]))
-    tap = open_tap(far.namespace, "tap0", 1500)
+    (tap,) = open_tap(far.namespace, "tap0", 1500)
     try:
         port.attach("tap0", "02:00:00:00:00:03")
         members = told(far.namespace, "ip", "-d", "link", "show", "master", "port-in0")

@@ -50,7 +50,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.mark.system
 def test_a_router_stands_in_for_both_sides(site: Site) -> None:
-    tap = open_tap(site.end.namespace, "guestp0", 1500)
+    (tap,) = open_tap(site.end.namespace, "guestp0", 1500)
     try:
         port = PORTS["routed"](site)
         port.attach("guestp0", GUEST.mac)
@@ -72,7 +72,7 @@ def test_a_router_stands_in_for_both_sides(site: Site) -> None:
 @pytest.mark.system
 def test_a_bridge_of_open_vswitch_has_rules_and_no_more(site: Site) -> None:
     PORTS["ovs"].find()
-    tap = open_tap(site.end.namespace, "guestp0", 1500, headers=False)
+    (tap,) = open_tap(site.end.namespace, "guestp0", 1500, headers=False)
     assert site.host is not None
     try:
         port = PORTS["ovs"](site)
@@ -125,7 +125,7 @@ def test_a_switch_that_does_not_start_says_why_and_leaves_nothing(site: Site, co
 
 @pytest.mark.system
 def test_a_macvtap_is_no_switch(site: Site) -> None:
-    tap = open_tap(site.end.namespace, "guestp0", 1500)
+    (tap,) = open_tap(site.end.namespace, "guestp0", 1500)
     try:
         with pytest.raises(OSError, match="guestp0 is a tun, which no switch joins to in0"):
             PORTS["macvtap"](site).attach("guestp0", GUEST.mac)
