@@ -156,6 +156,9 @@ def plan(tmp_path: Path) -> Iterator[GuestPlan]:
     """A plan for a guest with one NIC at no port; `replace` gives it another kind's configuration."""
 
     class NoPort:
+        lower = None
+        offloads = True
+
         def attach(self, interface: str, guest_mac: str) -> None:
             pass
 

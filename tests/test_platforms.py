@@ -343,6 +343,9 @@ def _open_process(pid: int) -> int | None:
 @pytest.mark.system
 def test_a_host_goes_whatever_a_part_of_it_does(plan: GuestPlan) -> None:
     class StuckPort:
+        lower = None
+        offloads = True
+
         def attach(self, interface: str, guest_mac: str) -> None:
             pass
 

@@ -24,6 +24,9 @@ system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 
 class NoPort:
+    lower = None
+    offloads = True
+
     def attach(self, interface: str, guest_mac: str) -> None:
         pass
 

@@ -87,7 +87,7 @@ class Path:
 
     def build(self) -> None:
         """Make the testbed, and the neighbours' part of it."""
-        port_kind = self.preset.platform().port
+        port_kind = self.testbed.settings.port_kind(self.preset.platform().port)
         self.testbed.build(port_kind)
         self.neighbours.build(port_kind)
 

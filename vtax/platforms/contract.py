@@ -33,6 +33,11 @@ class PlatformConfig(BaseModel):
         return None
 
     @property
+    def refused_switches(self) -> dict[str, str]:
+        """Switches (`testbed.switch`) that guests' NICs cannot be at, each with the reason."""
+        return {}
+
+    @property
     def weight_of_host(self) -> int | None:
         """The weight of the host's packet work against each guest's, None where nobody weighs them."""
         return None
@@ -71,6 +76,14 @@ class Probe:
 
 class Attachment(Protocol):
     """The host's side of a port."""
+
+    @property
+    def lower(self) -> str | None:
+        """The interface that guests' NICs are made on top of; None where they are joined to the port."""
+
+    @property
+    def offloads(self) -> bool:
+        """Whether it takes frames that their sender leaves to be cut up or completed behind it."""
 
     def attach(self, interface: str, guest_mac: str) -> None:
         """Join the guest's interface in the host's namespace to the port."""
@@ -138,7 +151,7 @@ class Platform(Protocol):
     """A kind of platform."""
 
     port: str
-    """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
+    """What its NICs need: `wire` where they are the links' ends, or `bridge`, which `testbed.switch` may replace."""
     nic: NicKind
     """What a guest's NIC is on the host, and so which hooks see its frames there: `wire` where it has no other."""
     own_kernel: bool

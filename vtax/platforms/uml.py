@@ -61,6 +61,13 @@ class Config(GuestConfig):
 
     memory_bytes: int = Field(128 << 20, ge=64 << 20, le=8 << 30)
 
+    @property
+    def refused_switches(self) -> dict[str, str]:
+        """The kernel waits for a signal (O_ASYNC) that a frame came, which the device of a macvtap does not send."""
+        return {
+            "macvtap": "user-mode Linux is told of frames by SIGIO, which the device of a macvtap does not send"
+        }
+
 
 @dataclass
 class UmlGuest:
