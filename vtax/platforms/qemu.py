@@ -30,6 +30,7 @@ from vtax.stages.hooks import NicKind
 
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
+KERNEL_PARAMETERS = "console=ttyS0 loglevel=4 panic=-1 tsc=reliable random.trust_cpu=on"
 HELLO_TIMEOUT_S = 30.0
 DRIVERS = {"virtio-net-pci": "virtio_net", "rtl8139": "8139cp"}
 """The guest kernel's driver of a NIC model, where the two names differ."""
@@ -82,14 +83,8 @@ class QemuGuest:
     errors: Path
 
     def threads(self) -> dict[int, tuple[int, str]]:
-        """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
-        return {
-            tid: (
-                self.pid,
-                f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator",
-            )
-            for tid, name in threads_of(self.pid).items()
-        }
+        """Those of the emulator."""
+        return emulator_threads(self.pid)
 
     def pin(self, cpus: Sequence[int]) -> None:
         """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
@@ -135,10 +130,7 @@ class Kind:
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
         if accelerator == "auto":
-            key = f"{emulator.version} {kernel.version}"
-            accelerator = find_accelerator(
-                key, lambda limit_s: _boots_under_kvm(emulator, kernel, image, limit_s)
-            )
+            accelerator = tried_accelerator(emulator, kernel, image)
         facts = {"version": emulator.version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
         return Probe(accelerator, facts | config.facts)
 
@@ -193,6 +185,22 @@ class Kind:
         return guest
 
 
+def emulator_threads(pid: int) -> dict[int, tuple[int, str]]:
+    """Threads of an emulator: vCPUs by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
+    return {
+        tid: (pid, f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator")
+        for tid, name in threads_of(pid).items()
+    }
+
+
+def tried_accelerator(emulator: Emulator, kernel: Kernel, image: Path) -> str:
+    """`kvm` where a guest boots under it, else `emulated`; tried once for each emulator and kernel."""
+    return find_accelerator(
+        f"{emulator.version} {kernel.version}",
+        lambda limit_s: _boots_under_kvm(emulator, kernel, image, limit_s),
+    )
+
+
 def _command(emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path) -> list[str]:
     model = ["-accel", "kvm", "-cpu", "host"] if accelerator == "kvm" else ["-accel", "tcg", "-cpu", "max"]
     return [
@@ -200,7 +208,7 @@ def _command(emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, 
         *("-name", "vtax,debug-threads=on"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", *model),
         *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
-        *("-append", "console=ttyS0 loglevel=4 panic=-1 tsc=reliable random.trust_cpu=on"),
+        *("-append", KERNEL_PARAMETERS),
         *(
             "-serial",
             f"file:{console}",
