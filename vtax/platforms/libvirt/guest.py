@@ -59,12 +59,13 @@ def keep(
 ) -> tuple["subprocess.Popen[bytes]", int]:
     """Start a domain's keeper; the descriptor is where its answer will be."""
     answer, told = os.pipe()
+    seen = str(hypervisor.sees(domain, scratch))
     try:
         with errors.open("wb") as log:
             process = subprocess.Popen(
                 [
                     *DIES_WITH_US,
-                    *hypervisor.command("run", str(domain), str(told), network=network, scratch=scratch),
+                    *hypervisor.command("run", seen, str(told), network=network, scratch=scratch),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -42,6 +42,7 @@ remember_owner = 0
 """
 ENTER = """
 [ -n "$1" ] && mount --bind "$1" "$0/root" || mount -t tmpfs vtax "$0/root" || exit
+mount -t tmpfs vtax /run || exit
 shift
 mkdir -p "$0/root/etc" "$0/root/cache" && mount --bind "$0/capabilities" "$0/root/cache" || exit
 printf %s "$1" >"$0/root/etc/qemu.conf" || exit
@@ -56,7 +57,8 @@ umount -R /sys/fs/cgroup 2>/dev/null
 "$@"
 exit $?
 """
-"""In mounts of its own: a root for libvirt, the account that Debian's wants, no cgroups, which it would leave behind.
+"""In mounts of its own: a root for libvirt, the account that Debian's wants, and neither /run nor cgroups, where it
+would leave files and find services of the machine.
 
 The shell stays as the first process of the namespace, to collect what an emulator leaves.
 """
@@ -94,6 +96,10 @@ class Hypervisor:
             *("sh", "-c", ENTER, str(home), str(scratch or ""), SETTINGS),
             *(find_python(), "-I", str(KEEPER), f"{EMBEDDED}?root={home / 'root'}", *words),
         ]
+
+    def sees(self, path: Path, scratch: Path) -> Path:
+        """Where libvirt finds a file of `scratch`."""
+        return cache_directory() / "libvirt/root" / path.relative_to(scratch) if self.embedded else path
 
     def ask(self, *words: str, domain: str = "") -> dict[str, Any]:
         """What the keeper answers when it is given a `domain`; raises PlatformUnusable for a refusal or silence."""

@@ -130,11 +130,12 @@ class Kind:
         name = f"{plan.record.run}-{plan.name}"
         taps = [f"{plan.name}p{number}" for number in range(len(plan.nics))]
         nics = [WantedNic(nic.mac, tap, nic.mtu) for nic, tap in zip(plan.nics, taps, strict=True)]
-        console = plan.scratch / f"{plan.name}.console"
         files = plan.scratch / f"{plan.name}.libvirt"
         files.mkdir(exist_ok=True)
-        domain = files / "domain.xml"
-        domain.write_text(_domain(config, name, nics, plan.cpus, modules, console, probe.emulated))
+        domain, console = files / "domain.xml", files / "console"
+        domain.write_text(
+            _domain(config, name, nics, plan.cpus, modules, hypervisor.sees(console, files), probe.emulated)
+        )
         errors = plan.scratch / f"{plan.name}.log"
         log = (files / "log/qemu" if hypervisor.embedded else LOGS) / f"{name}.log"
         if not hypervisor.embedded:
@@ -175,9 +176,8 @@ def tried(config: Config, hypervisor: Hypervisor, accelerator: str) -> dict[str,
         WantedNic(f"02:76:74:61:ff:{number:02x}", f"{name[9:]}p{number}", 1500)
         for number in range(len(found(config).nics))
     ]
-    console = Path(os.devnull)
     cpus = sorted(os.sched_getaffinity(0))
-    xml = _domain(config, name, nics, cpus, found(config).drivers, console, accelerator == "emulated")
+    xml = _domain(config, name, nics, cpus, found(config).drivers, None, accelerator == "emulated")
     try:
         return hypervisor.ask("try", domain=xml)
     finally:
@@ -190,7 +190,7 @@ def _domain(
     nics: Sequence[WantedNic],
     cpus: Sequence[int],
     modules: Sequence[str],
-    console: Path,
+    console: Path | None,
     emulated: bool,
 ) -> str:
     kernel = fetch_kernel()

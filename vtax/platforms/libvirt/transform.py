@@ -43,7 +43,8 @@ class Wanted:
     kernel: Path
     image: Path
     parameters: str
-    console: Path
+    console: Path | None
+    """The file that the guest's kernel speaks into; None for nowhere."""
     emulated: bool
 
 
@@ -136,9 +137,10 @@ def _boot(definition: Element, wanted: Wanted) -> Element:
     return boot
 
 
-def _console(path: Path) -> Element:
-    serial = Element("serial", type="file")
-    SubElement(serial, "source", path=str(path))
+def _console(path: Path | None) -> Element:
+    serial = Element("serial", type="null" if path is None else "file")
+    if path is not None:
+        SubElement(serial, "source", path=str(path))
     SubElement(serial, "target", port="0")
     return serial
 
