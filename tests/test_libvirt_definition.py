@@ -76,7 +76,7 @@ def test_a_domain_keeps_its_hardware_and_loses_itself(name: str, emulated: bool)
             "graphics",
             "tpm",
         ),
-        *("seclabel", "alias", "vcpupin", "emulatorpin", "iothreadpin", "numatune", "boot", "resource"),
+        *("label", "alias", "vcpupin", "emulatorpin", "iothreadpin", "numatune", "boot", "resource"),
         *("bandwidth", "filterref", "virtualport", "backend"),
     }
     assert [nic.find("mac").get("address") for nic in domain.iterfind("devices/interface")] == [
@@ -87,6 +87,7 @@ def test_a_domain_keeps_its_hardware_and_loses_itself(name: str, emulated: bool)
     assert domain.findtext("vcpu") == own.findtext("vcpu")
     assert domain.findtext("memory") == own.findtext("memory")
     assert domain.find("os/type").get("machine") == own.find("os/type").get("machine")
+    assert [label.attrib for label in domain.iterfind("seclabel")] == [{"type": "none", "model": "dac"}]
     assert domain.findtext("os/kernel") == "/cache/vmlinux"
     channels = domain.findall("devices/channel/target")
     assert [channel.attrib for channel in channels] == [{"type": "virtio", "name": "vtax"}]
@@ -244,7 +245,13 @@ def test_nothing_but_what_is_known_comes_through(
     except PlatformUnusable:
         return
     run = fromstring(transform(found, wanted(emulated=False)))
-    assert {element.tag for element in run} <= KEPT | {"name", "on_poweroff", "on_reboot", "on_crash"}
+    assert {element.tag for element in run} <= KEPT | {
+        "name",
+        "on_poweroff",
+        "on_reboot",
+        "on_crash",
+        "seclabel",
+    }
     assert {device.tag for device in run.find("devices")} <= KEPT_DEVICES | {"serial", "channel"}
     expected = [nics[min(number, len(nics) - 1)] for number in range(len(NICS))]
     kept = [

@@ -107,8 +107,8 @@ class Kind:
         self.check(config)
         if config.host is None or config.lacking is not None:
             raise PlatformUnusable(str(config.lacking), "needs both named")
-        kernel = look(config.host, [there for _, there in config.pairs])
-        return Probe("none", {"guest_kernel": kernel, "host": config.host, "wires": config.wires})
+        kernel, accelerator = look(config.host, [there for _, there in config.pairs])
+        return Probe(accelerator, {"guest_kernel": kernel, "host": config.host, "wires": config.wires})
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The machine's kernel must speak them, or be able to load them."""

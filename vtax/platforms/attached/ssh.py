@@ -30,7 +30,7 @@ CHECK = """
 fail() { echo "$1" >&2; exit 9; }
 [ "$(id -u)" = 0 ] || fail "lets vtax in without the rights of root; name the user, as in attached:root@HOST"
 [ "$(uname -m)" = x86_64 ] || fail "is a $(uname -m), not an x86_64"
-for tool in ip head sed sha256sum mktemp; do
+for tool in ip head sed grep sha256sum mktemp; do
     command -v "$tool" >/dev/null || fail "has no command $tool; install it there"
 done
 used="; name interfaces that nothing else uses"
@@ -41,7 +41,16 @@ for nic in $nics; do
     [ -z "$(ip -o addr show dev "$nic" scope global)" ] || fail "has addresses on $nic$used"
 done
 """
-LOOK = CHECK + "uname -r\n"
+LOOK = (
+    CHECK
+    + """
+cpu=none
+case $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1) in
+QEMU*) grep -q kvm-clock /sys/devices/system/clocksource/clocksource0/available_clocksource || cpu=emulated ;;
+esac
+echo "$(uname -r) $cpu"
+"""
+)
 SERVE = (
     CHECK
     + """
@@ -91,8 +100,10 @@ def ssh(host: str, script: str, **variables: str) -> list[str]:
     return ["ssh", "-T", *options, "--", host, f"exec sh -c {shlex.quote(f'{given};{script}')}"]
 
 
-def look(host: str, nics: Sequence[str], questions: str = "") -> str:
-    """The kernel's version on a host that has these interfaces; raises PlatformUnusable.
+def look(host: str, nics: Sequence[str], questions: str = "") -> tuple[str, str]:
+    """Kernel version and accelerator of a host that has these interfaces; raises PlatformUnusable.
+
+    A CPU that is QEMU's, without KVM's clock, is `emulated`; of others nobody here knows, and it is `none`.
 
     `questions` are further shell commands, that fail where an answer is not as it must be.
     """
@@ -112,7 +123,8 @@ def look(host: str, nics: Sequence[str], questions: str = "") -> str:
         ) from None
     if done.returncode != 0:
         raise refusal(host, done.stderr)
-    return done.stdout.strip()
+    kernel, _, accelerator = done.stdout.strip().partition(" ")
+    return kernel, accelerator
 
 
 def refusal(host: str, errors: str) -> PlatformUnusable:
