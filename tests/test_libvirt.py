@@ -27,7 +27,7 @@ HUGE_PAGES = "<memoryBacking><hugepages/></memoryBacking>"
 
 def config(domain: str | Path, **keys: str) -> libvirt.Config:
     path = DOMAINS / f"{domain}.xml" if isinstance(domain, str) else domain
-    return libvirt.Config(domain=path, **{"libvirt_uri": EMBEDDED, **keys})
+    return libvirt.Config(domain=str(path), **{"libvirt_uri": EMBEDDED, **keys})
 
 
 class TestCampaign:

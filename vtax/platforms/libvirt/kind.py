@@ -32,12 +32,12 @@ LOGS = Path("/var/log/libvirt/qemu")
 """Where a daemon keeps what emulators say, a file a domain."""
 
 
-def _readable(path: Path) -> Path:
+def _readable(path: str) -> str:
     try:
-        read_definition(path)
+        read_definition(Path(path))
     except ValueError as error:
         raise ValueError(f"{path} {error}") from None
-    return path.resolve()
+    return str(Path(path).resolve())
 
 
 def _usable(uri: str) -> str:
@@ -49,7 +49,7 @@ def _usable(uri: str) -> str:
 class Config(PlatformConfig):
     """Keys of libvirt's guests; everything else is the domain's to say."""
 
-    domain: Annotated[Path, AfterValidator(_readable)] | None = Field(
+    domain: Annotated[str, AfterValidator(_readable)] | None = Field(
         None, description="file of the domain's XML; what follows the colon in libvirt:FILE.xml"
     )
     libvirt_uri: Annotated[str, AfterValidator(_usable)] | None = Field(
@@ -106,7 +106,7 @@ class Kind:
             "libvirt": _version(told["libvirt"]),
             "libvirt_uri": hypervisor.uri,
             "guest_kernel": kernel.version,
-            "domain": config.domain.name,
+            "domain": Path(config.domain).name,
             "domain_sha256": definition.sha256,
             "machine": machine.get("machine") if machine is not None else None,
             "nic_model": ", ".join(taken.models),
@@ -164,7 +164,7 @@ class Kind:
 def found(config: Config) -> Survey:
     """What of the domain can be run; raises PlatformUnusable."""
     assert config.domain is not None  # noqa: S101 - looked at by the callers
-    return survey(read_definition(config.domain), config.without.split())
+    return survey(read_definition(Path(config.domain)), config.without.split())
 
 
 @cache
