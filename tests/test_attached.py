@@ -12,12 +12,14 @@ import pytest
 
 from tests.conftest import interfaces
 from tests.test_campaign import assert_measured, vtax
+from tests.test_libvirt_definition import DOMAINS
 from vtax.cli import main
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.platforms import GuestPlan, PlatformUnusable, attached
 from vtax.platforms.attached.ssh import refusal
 from vtax.platforms.attached.wire import OWN
+from vtax.platforms.libvirt.hypervisor import EMBEDDED
 from vtax.results import Result
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -90,32 +92,44 @@ def machine(commands: Path, tmp_path: Path) -> Iterator[Machine]:
 class TestCampaign:
     pytestmark = system
 
-    def test_it_forwards_frames_and_is_as_it_was(self, machine: Machine, tmp_path: Path) -> None:
+    def test_it_forwards_frames_beside_a_domain_and_is_as_it_was(
+        self, machine: Machine, tmp_path: Path
+    ) -> None:
+        """One campaign for both kinds that users bring. The domain is as of OpenStack, one virtio NIC the pattern."""
+        domain = f"libvirt:{DOMAINS}/openstack.xml"
         scenario = tmp_path / "scenario.yaml"
         scenario.write_text(f"""
 name: test/attached
 title: A test
-question: Do frames come through a machine that already runs?
+question: Do frames come through machines of one's own?
 workload: {{kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}}
 testbed: {{link_mbps: 1000, flow_control: true}}
 platform: {{wires: {machine.wires}}}
 factors:
-  platform: ["attached:machine"]
+  platform: ["attached:machine", "{domain}"]
   intended_mbps: [1]
 repetitions: 1
 figures: [throughput-by-load]
 """)
         before, here = machine.links(), interfaces(OWN)
         out = tmp_path / "out"
-        assert_measured(vtax("run", scenario, "--out", out))
+        assert_measured(vtax("run", scenario, "--libvirt-uri", EMBEDDED, "--out", out))
         assert machine.links() == before
         assert interfaces(OWN) >= here
         result = Result.open(out)
-        (flow,) = result.query(
-            "SELECT max(frames_received) AS frames FROM trials JOIN flows USING (trial_id)"
+        flows = result.query(
+            "SELECT platform, max(frames_received) AS frames FROM trials JOIN flows USING (trial_id) GROUP BY ALL"
         ).to_pylist()
-        assert flow["frames"] > 0
-        assert result.campaign["platforms"]["attached:machine"]["facts"]["guest_kernel"] == os.uname().release
+        assert {flow["platform"]: flow["frames"] > 0 for flow in flows} == {
+            "attached:machine": True,
+            domain: True,
+        }
+        facts = {name: platform["facts"] for name, platform in result.campaign["platforms"].items()}
+        assert facts["attached:machine"]["guest_kernel"] == os.uname().release
+        assert (facts[domain]["nic_model"], facts[domain]["machine"]) == ("virtio", "pc-q35-6.2")
+        assert {"disk", "graphics", "uuid"} <= set(facts[domain]["left_out"])
+        cpu = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
+        assert {"vcpu 0", "emulator"} <= {row["component"] for row in cpu}
 
 
 class TestGuest:

@@ -1,4 +1,4 @@
-"""Guests of libvirt: domains that forward real frames, what refuses one, and that nothing is left of any."""
+"""Guests of libvirt: how one starts and ends, and what refuses it. One forwards frames in test_attached.py."""
 
 import os
 import re
@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import interfaces
-from tests.test_campaign import assert_measured, vtax
 from tests.test_libvirt_definition import DOMAINS
 from vtax.cli import main
 from vtax.platforms import GuestPlan, PlatformUnusable, libvirt
 from vtax.platforms.libvirt import hypervisor as hypervisors
 from vtax.platforms.libvirt.hypervisor import EMBEDDED, Hypervisor, find_hypervisor
-from vtax.results import Result
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -28,40 +26,6 @@ HUGE_PAGES = "<memoryBacking><hugepages/></memoryBacking>"
 def config(domain: str | Path, **keys: str) -> libvirt.Config:
     path = DOMAINS / f"{domain}.xml" if isinstance(domain, str) else domain
     return libvirt.Config(domain=str(path), **{"libvirt_uri": EMBEDDED, **keys})
-
-
-class TestCampaign:
-    pytestmark = system
-
-    def test_a_domain_forwards_frames(self, tmp_path: Path) -> None:
-        """As of OpenStack: q35, one virtio NIC that is the pattern of both."""
-        scenario = tmp_path / "scenario.yaml"
-        name = f"libvirt:{DOMAINS}/openstack.xml"
-        scenario.write_text(f"""
-name: test/libvirt
-title: A test
-question: Do frames come through the user's own domain?
-workload: {{kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}}
-testbed: {{link_mbps: 1000, flow_control: true}}
-factors:
-  platform: [{name}]
-  intended_mbps: [1]
-repetitions: 1
-figures: [throughput-by-load]
-""")
-        out = tmp_path / "out"
-        assert_measured(vtax("run", scenario, "--libvirt-uri", EMBEDDED, "--out", out))
-        result = Result.open(out)
-        (flow,) = result.query(
-            "SELECT platform, max(frames_received) AS frames FROM trials JOIN flows USING (trial_id) GROUP BY ALL"
-        ).to_pylist()
-        assert flow["platform"] == name
-        assert flow["frames"] > 0
-        facts = result.campaign["platforms"][name]["facts"]
-        assert (facts["nic_model"], facts["machine"]) == ("virtio", "pc-q35-6.2")
-        assert {"disk", "graphics", "uuid"} <= set(facts["left_out"])
-        cpu = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
-        assert {"vcpu 0", "emulator"} <= {row["component"] for row in cpu}
 
 
 class TestGuest:
