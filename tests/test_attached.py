@@ -92,6 +92,7 @@ def machine(commands: Path, tmp_path: Path) -> Iterator[Machine]:
 class TestCampaign:
     pytestmark = system
 
+    @pytest.mark.platform
     def test_it_forwards_frames_beside_a_domain_and_is_as_it_was(
         self, machine: Machine, tmp_path: Path
     ) -> None:

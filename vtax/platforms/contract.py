@@ -47,6 +47,11 @@ class PlatformConfig(BaseModel):
         """How many virtual CPUs of a guest have one CPU each; 0 where they float over all of the role's."""
         return 0
 
+    @property
+    def nic(self) -> NicKind | None:
+        """What a guest's NIC is on the host where keys decide that; None for what all of the kind have."""
+        return None
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -158,6 +163,9 @@ class Platform(Protocol):
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
+
+    def known(self, config: Any) -> Probe:
+        """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
 
     def prepare(self, config: Any) -> Probe:
         """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""

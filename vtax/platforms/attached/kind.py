@@ -12,10 +12,10 @@ from pydantic import Field
 from vtax.machine.agent import Agent, AgentGone, agent_binary
 from vtax.platforms.attached.ssh import SERVE, agent_variables, look, refusal, ssh
 from vtax.platforms.attached.wire import check_wire, give_back, lend
-from vtax.platforms.container import tail
+from vtax.platforms.console import tail
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.launch import DIES_WITH_US, launch
 from vtax.platforms.package import check_tools
-from vtax.platforms.qemu import DIES_WITH_US
 from vtax.platforms.raw import PROTOCOLS, require_agent, require_root
 from vtax.stages.hooks import NicKind
 
@@ -102,6 +102,10 @@ class Kind:
         for here, _ in config.pairs:
             check_wire(here)
 
+    def known(self, config: Config) -> Probe:
+        """Nothing, before it is asked."""
+        return Probe("none")
+
     def prepare(self, config: Config) -> Probe:
         """Log in and look whether the machine has what is needed."""
         self.check(config)
@@ -138,15 +142,8 @@ class Kind:
                 nic.port.attach(here, nic.mac)
             nics = " ".join(f"{there}={nic.mac}" for (_, there), nic in joined)
             command = ssh(config.host, SERVE, nics=nics, **agent_variables(agent_binary()))
-            with log.open("wb") as errors:
-                process = subprocess.Popen(
-                    [*DIES_WITH_US, *command],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    process_group=0,
-                )
-            agent = Agent(plan.name, process)
+            agent = launch(plan.name, [*DIES_WITH_US, *command], log)
+            process = agent.process
             undo.callback(agent.close, END_LIMIT_S)
             plan.record.add_process(process.pid, plan.name)
             try:

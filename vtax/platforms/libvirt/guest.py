@@ -2,7 +2,6 @@
 
 import os
 import select
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from pathlib import Path
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.ownership import process_start, stop_process
-from vtax.platforms.console import last_words
-from vtax.platforms.container import tail
+from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import PlatformUnusable
+from vtax.platforms.launch import DIES_WITH_US, launch
 from vtax.platforms.libvirt.hypervisor import ANSWER_LIMIT_S, Hypervisor
-from vtax.platforms.qemu import DIES_WITH_US, emulator_threads
+from vtax.platforms.qemu import emulator_threads
 
 END_LIMIT_S = 5.0
 """How long a daemon may take to end a domain whose connection is gone."""
@@ -55,30 +54,19 @@ class LibvirtGuest:
 
 
 def keep(
-    hypervisor: Hypervisor, domain: Path, errors: Path, network: Namespace, scratch: Path
-) -> tuple["subprocess.Popen[bytes]", int]:
-    """Start a domain's keeper; the descriptor is where its answer will be."""
+    name: str, hypervisor: Hypervisor, domain: Path, errors: Path, network: Namespace, scratch: Path
+) -> tuple[Agent, int]:
+    """Start a domain's keeper, whose agent is that of the guest; the descriptor is where its answer will be."""
     answer, told = os.pipe()
     seen = str(hypervisor.sees(domain, scratch))
     try:
-        with errors.open("wb") as log:
-            process = subprocess.Popen(
-                [
-                    *DIES_WITH_US,
-                    *hypervisor.command("run", seen, str(told), network=network, scratch=scratch),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                pass_fds=[told],
-                process_group=0,
-            )
+        command = hypervisor.command("run", seen, str(told), network=network, scratch=scratch)
+        return launch(name, [*DIES_WITH_US, *command], errors, [told]), answer
     except BaseException:
         os.close(answer)
         raise
     finally:
         os.close(told)
-    return process, answer
 
 
 def await_start(hypervisor: Hypervisor, answer: int, errors: Path) -> None:

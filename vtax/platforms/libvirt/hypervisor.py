@@ -14,6 +14,7 @@ from vtax.inputs import one_line
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
 from vtax.platforms.contract import PlatformUnusable
+from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import cache_directory, check_tools, filling_cache
 from vtax.platforms.uml import OWN_PROCESSES
 
@@ -105,7 +106,7 @@ class Hypervisor:
         """What the keeper answers when it is given a `domain`; raises PlatformUnusable for a refusal or silence."""
         try:
             done = subprocess.run(
-                ["setpriv", "--pdeathsig", "KILL", "--", *self.command(*words)],
+                [*DIES_WITH_US, *self.command(*words)],
                 check=False,
                 capture_output=True,
                 text=True,

@@ -10,17 +10,17 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from vtax.machine.agent import Agent
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
-from vtax.platforms.emulator import INSTALLED, find_emulator
-from vtax.platforms.hello import await_hello
+from vtax.platforms.emulator import INSTALLED, find_emulator, known_emulator
 from vtax.platforms.image import build_image
-from vtax.platforms.kernel import check_kernel, fetch_kernel
+from vtax.platforms.kernel import check_kernel, fetch_kernel, known_kernel
+from vtax.platforms.launch import await_hello
 from vtax.platforms.libvirt.definition import Survey, read_definition, survey
 from vtax.platforms.libvirt.guest import LibvirtGuest, await_start, emulator_of, keep, take_tap
 from vtax.platforms.libvirt.hypervisor import Hypervisor, check_libvirt, find_hypervisor, uri_problem
 from vtax.platforms.libvirt.transform import REPLACED, REPLACED_BY_EMULATION, Wanted, WantedNic, transform
-from vtax.platforms.qemu import KERNEL_PARAMETERS, tried_accelerator
+from vtax.platforms.qemu import known_accelerator, tried_accelerator
+from vtax.platforms.qemu_machine import CONSOLE
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import require_tap
 from vtax.stages.hooks import NicKind
@@ -86,6 +86,13 @@ class Kind:
         if config.domain is not None:
             found(config)
 
+    def known(self, config: Config) -> Probe:
+        """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""
+        version, kernel = known_emulator(INSTALLED), known_kernel()
+        versions = {"QEMU": version, "guest_kernel": kernel}
+        facts = {name: told for name, told in versions.items() if told}
+        return Probe(known_accelerator(version, kernel) or "not probed", facts)
+
     def prepare(self, config: Config) -> Probe:
         """Build the guest's image, ask libvirt who it is, and have it start the domain once, paused."""
         self.check(config)
@@ -142,10 +149,10 @@ class Kind:
             present = ["test", "-e", str(log)]
             plan.record.add_removable("log", str(log), remove=["rm", "-f", str(log)], present=present)
         begun = time.monotonic()
-        process, answer = keep(hypervisor, domain, errors, plan.host, files)
-        guest = LibvirtGuest(Agent(plan.name, process), 0.0, modules, name, console, (errors, log))
+        agent, answer = keep(plan.name, hypervisor, domain, errors, plan.host, files)
+        guest = LibvirtGuest(agent, 0.0, modules, name, console, (errors, log))
         try:
-            plan.record.add_process(process.pid, plan.name)
+            plan.record.add_process(agent.process.pid, plan.name)
             await_start(hypervisor, answer, errors)
             guest.emulator = emulator_of(name)
             plan.record.add_process(guest.emulator[0], f"{plan.name}'s emulator")
@@ -200,7 +207,7 @@ def _domain(
         cpus=cpus,
         kernel=kernel.vmlinux,
         image=build_image(kernel, tuple(modules)),
-        parameters=KERNEL_PARAMETERS,
+        parameters=CONSOLE,
         console=console,
         emulated=emulated,
     )
