@@ -61,6 +61,12 @@ class PlatformSet:
         overrides = self._overrides(cell)
         for key, problem in self.known[cell.platform].problems(overrides):
             raise scenario.error(f"platform.{key}", overrides[key], problem)
+        preset = self.known[cell.platform]
+        if (argument := preset.argument) is not None and argument.key not in overrides:
+            for _, problem in preset.problems({argument.key: preset.config.get(argument.key)}):
+                raise scenario.error("platform", cell.platform, problem)
+        if (lacking := self.config(cell).lacking) is not None:
+            raise scenario.error("platform", cell.platform, lacking)
 
     def _overrides(self, cell: Cell) -> dict[str, Any]:
         """What the scenario changes; a key that this platform's kind has not is meant for another one."""
@@ -97,13 +103,14 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
     available = presets()
     chosen: dict[str, Preset] = {}
     for cell in cells:
-        preset = available.get(cell.platform)
-        if preset is None:
+        try:
+            preset = available[cell.platform]
+        except KeyError:
             near = suggestion(cell.platform, available)
             problem = advised(
                 f'unknown platform "{cell.platform}"', near, f"there are: {', '.join(available)}"
             )
-            raise scenario.error("platform", cell.platform, problem)
+            raise scenario.error("platform", cell.platform, problem) from None
         chosen[preset.name] = preset
     platforms = PlatformSet(chosen)
     for cell in cells:

@@ -43,6 +43,11 @@ class PlatformConfig(BaseModel):
         return None
 
     @property
+    def lacking(self) -> str | None:
+        """What guests cannot be started without and nobody has said, in a sentence; None where nothing is."""
+        return None
+
+    @property
     def pinned_vcpus(self) -> int:
         """How many virtual CPUs of a guest have one CPU each; 0 where they float over all of the role's."""
         return 0
@@ -51,6 +56,16 @@ class PlatformConfig(BaseModel):
     def nic(self) -> NicKind | None:
         """What a guest's NIC is on the host where keys decide that; None for what all of the kind have."""
         return None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What follows the colon in a platform's name, as in libvirt:web.xml; a kind that takes one has an `ARGUMENT`."""
+
+    key: str
+    """The key of the kind's configuration that takes it."""
+    form: str
+    """How it looks, for messages: FILE.xml."""
 
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault

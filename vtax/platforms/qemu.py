@@ -45,15 +45,8 @@ class QemuGuest:
     """Who moves its frames where the emulator does not."""
 
     def threads(self) -> dict[int, tuple[int, str]]:
-        """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), `switch`, the rest as `emulator`."""
-        own = {
-            tid: (
-                self.pid,
-                f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator",
-            )
-            for tid, name in threads_of(self.pid).items()
-        }
-        return own | (self.switch.threads() if self.switch else {})
+        """Those of the emulator, and `switch`."""
+        return emulator_threads(self.pid) | (self.switch.threads() if self.switch else {})
 
     def pin(self, cpus: Sequence[int]) -> None:
         """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
@@ -101,7 +94,7 @@ class Kind:
         versions = {"QEMU": version, "guest_kernel": kernel}
         if config.backend == "vhost-user":
             versions["dpdk"] = dpdk_version()
-        found = remembered_accelerators().get(_boot_key(version, kernel, config.machine))
+        found = known_accelerator(version, kernel, config.machine)
         accelerator = found if config.accelerator == "auto" else config.accelerator
         return Probe(accelerator or "not probed", {name: told for name, told in versions.items() if told})
 
@@ -113,10 +106,7 @@ class Kind:
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
         if accelerator == "auto":
-            accelerator = find_accelerator(
-                _boot_key(emulator.version, kernel.version, config.machine),
-                lambda limit_s: _boots_under_kvm(emulator, kernel, image, config.machine, limit_s),
-            )
+            accelerator = tried_accelerator(emulator, kernel, image, config.machine)
         facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
         if config.backend == "vhost-user":
             facts["dpdk"] = dpdk_version()
@@ -155,6 +145,27 @@ class Kind:
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         guest.pin(plan.pinned)
         return guest
+
+
+def emulator_threads(pid: int) -> dict[int, tuple[int, str]]:
+    """Threads of an emulator: vCPUs by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
+    return {
+        tid: (pid, f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator")
+        for tid, name in threads_of(pid).items()
+    }
+
+
+def tried_accelerator(emulator: Emulator, kernel: Kernel, image: Path, machine: str = "q35") -> str:
+    """`kvm` where a guest boots under it, else `emulated`; tried once for each emulator, kernel and machine."""
+    return find_accelerator(
+        _boot_key(emulator.version, kernel.version, machine),
+        lambda limit_s: _boots_under_kvm(emulator, kernel, image, machine, limit_s),
+    )
+
+
+def known_accelerator(emulator: str | None, kernel: str | None, machine: str = "q35") -> str | None:
+    """What an earlier run has found of these versions; None where none has tried."""
+    return remembered_accelerators().get(_boot_key(emulator, kernel, machine))
 
 
 def _boot_key(emulator: str | None, kernel: str | None, machine: str) -> str:

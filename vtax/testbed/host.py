@@ -183,6 +183,7 @@ class Host:
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
+        guests = {pid for guest in self._guests.values() for pid, _ in guest.threads().values()}
         running = {
             f"{process.pid}.{process.started}": {
                 "name": process.name,
@@ -191,6 +192,7 @@ class Host:
                 "cpu_s": process.cpu_s,
             }
             for process in others(processes(), os.getpid())
+            if process.pid not in guests
         }
         return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": running}
 
