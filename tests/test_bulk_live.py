@@ -58,15 +58,18 @@ def assert_fills_the_link(result: Result, usable: int) -> None:
         assert trial["least"] > 0.1 * trial["mbps"] / trial["guests"], trial
 
 
-@pytest.mark.parametrize("direction", ["sending", "receiving", "forwarding"])
+@pytest.mark.parametrize(
+    ("direction", "guests", "usable"), [("sending", "1,2", 6), ("receiving", "2", 3), ("forwarding", "2", 3)]
+)
 def test_guests_of_the_hosts_kernel_fill_the_link_they_share(
-    direction: str, bulk: Path, tmp_path: Path
+    direction: str, guests: str, usable: int, bulk: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    options = ["--platform", "raw,container", "--set", "transport=tcp,udp", "--set", f"direction={direction}"]
-    main(["run", str(bulk), *options, "--out", str(out)])
+    factors = [f"direction={direction}", f"guests={guests}", "transport=tcp,udp"]
+    options = [word for factor in factors for word in ("--set", factor)]
+    main(["run", str(bulk), "--platform", "raw,container", *options, "--out", str(out)])
     result = Result.open(out)
-    assert_fills_the_link(result, usable=6)
+    assert_fills_the_link(result, usable)
     ledger = result.query(
         "SELECT sum(percent) AS percent FROM cpu WHERE samples IS NOT NULL GROUP BY trial_id"
     ).to_pylist()
@@ -180,16 +183,16 @@ def test_a_guest_that_ends_makes_the_trial_invalid_and_is_named(
 def test_a_guest_that_does_not_start_is_named_and_no_mean_is_over_the_others(
     bulk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = qemu._command
+    words = qemu.machine_words
 
     def of_second_guest_at_fault(
-        emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path
+        emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path, config: qemu.Config
     ) -> list[str]:
         if console.name == "guest1.console":
             image = with_fault(image, "boot", tmp_path)
-        return command(emulator, kernel, image, accelerator, console)
+        return words(emulator, kernel, image, accelerator, console, config)
 
-    monkeypatch.setattr(qemu, "_command", of_second_guest_at_fault)
+    monkeypatch.setattr(qemu, "machine_words", of_second_guest_at_fault)
     monkeypatch.setattr(qemu, "HELLO_TIMEOUT_S", 8.0)
     options = ["--set", "guests=2", "--set", "platform.accelerator=emulated", "--out", str(tmp_path / "out")]
     assert main(["run", str(bulk), "--platform", "qemu-virtio", *options]) == 3

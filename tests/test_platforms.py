@@ -311,7 +311,7 @@ def test_an_emulator_ends_with_its_controller() -> None:
     controller = textwrap.dedent("""
         import os, signal, subprocess
         from vtax.platforms.emulator import BINARY
-        from vtax.platforms.qemu import DIES_WITH_US
+        from vtax.platforms.launch import DIES_WITH_US
         emulator = [BINARY, "-nodefaults", "-display", "none", "-machine", "none", "-S", "-monitor", "stdio"]
         process = subprocess.Popen(
             [*DIES_WITH_US, "taskset", "--cpu-list", "0", *emulator],
@@ -343,6 +343,9 @@ def _open_process(pid: int) -> int | None:
 @pytest.mark.system
 def test_a_host_goes_whatever_a_part_of_it_does(plan: GuestPlan) -> None:
     class StuckPort:
+        lower = None
+        offloads = True
+
         def attach(self, interface: str, guest_mac: str) -> None:
             pass
 

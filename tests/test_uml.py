@@ -24,6 +24,9 @@ system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 
 class NoPort:
+    lower = None
+    offloads = True
+
     def attach(self, interface: str, guest_mac: str) -> None:
         pass
 
@@ -76,6 +79,7 @@ def have_ended(handles: dict[str, list[int]], patience_ms: int = 0) -> bool:
 class TestCampaign:
     pytestmark = system
 
+    @pytest.mark.platform
     def test_guests_forward_every_stream(self, tmp_path: Path) -> None:
         scenario = tmp_path / "scenario.yaml"
         scenario.write_text(

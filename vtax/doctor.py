@@ -14,7 +14,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,9 @@ from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
 from vtax.machine.remedy import AS_ROOT, build_agent, install, load_module
 from vtax.platforms import PlatformUnusable, presets
 from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
+from vtax.testbed.addressing import Station
 from vtax.testbed.link import LinkEnd, make_link, shape, share
-from vtax.testbed.port import BridgePort
+from vtax.testbed.ports import PORTS, BridgePort, Site
 
 FAILURES = (OSError, NetlinkError, AgentError, AgentGone, subprocess.SubprocessError)
 BURST_FRAMES = 600
@@ -50,12 +51,17 @@ class Check:
     usable: bool
     detail: str
     remedy: str | None = None
+    accelerator: str | None = None
+    """Of a platform: `none`, `kvm`, `emulated`, or `not probed` until the first run has found out."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of what a platform consists of here, as far as that is known without fetching it."""
 
 
 def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
     """Look at this machine; what it takes to try out links is written down under `state` and removed."""
     machine = [_agent(), _root(), _cpus(), _cpu_latency(), _btf(), *map(_tool, TOOL_PACKAGES)]
-    return machine + _links(state) + [_platform(name) for name in presets()] + [_kvm()]
+    switches = [_switch(name) for name in PORTS if name != "wire"]
+    return machine + _links(state) + switches + [_platform(name) for name in presets()] + [_kvm()]
 
 
 def _links(state: Path) -> list[Check]:
@@ -138,7 +144,7 @@ def _ingress(bench: Bench) -> str:
 
 
 def _bridge(bench: Bench) -> str:
-    BridgePort(bench.far, "doctor-port", [bench.near.mac]).close()
+    BridgePort(Site(bench.far, "doctor-port", [Station(bench.near.mac, "198.18.0.2")])).close()
     return "static forwarding entries, no learning, no flooding"
 
 
@@ -244,13 +250,26 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
 """Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""
 
 
+def _switch(name: str) -> Check:
+    """Whether guests' NICs can meet the host that way (`testbed.switch`)."""
+    try:
+        facts = PORTS[name].find()
+    except PlatformUnusable as unusable:
+        return _unusable("switches", name, unusable.reason, unusable.remedy)
+    told = [PORTS[name].title, *(f"{fact} {value}" for fact, value in facts.items())]
+    return Check("switches", name, True, ", ".join(told))
+
+
 def _platform(name: str) -> Check:
     preset = presets()[name]
+    platform, config = preset.platform(), preset.resolve({})
     try:
-        preset.platform().check(preset.resolve({}))
+        platform.check(config)
+        known = platform.known(config)
     except PlatformUnusable as unusable:
         return _unusable("platforms", name, unusable.reason, unusable.remedy)
-    return Check("platforms", name, True, preset.title)
+    versions = {fact: str(version) for fact, version in known.facts.items()}
+    return Check("platforms", name, True, preset.title, None, known.accelerator, versions)
 
 
 def _kvm() -> Check:

@@ -36,14 +36,39 @@ class PlatformConfig(BaseModel):
         return None
 
     @property
+    def refused_switches(self) -> dict[str, str]:
+        """Switches (`testbed.switch`) that guests' NICs cannot be at, each with the reason."""
+        return {}
+
+    @property
     def weight_of_host(self) -> int | None:
         """The weight of the host's packet work against each guest's, None where nobody weighs them."""
+        return None
+
+    @property
+    def lacking(self) -> str | None:
+        """What guests cannot be started without and nobody has said, in a sentence; None where nothing is."""
         return None
 
     @property
     def pinned_vcpus(self) -> int:
         """How many virtual CPUs of a guest have one CPU each; 0 where they float over all of the role's."""
         return 0
+
+    @property
+    def nic(self) -> NicKind | None:
+        """What a guest's NIC is on the host where keys decide that; None for what all of the kind have."""
+        return None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What follows the colon in a platform's name, as in libvirt:web.xml; a kind that takes one has an `ARGUMENT`."""
+
+    key: str
+    """The key of the kind's configuration that takes it."""
+    form: str
+    """How it looks, for messages: FILE.xml."""
 
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
@@ -69,6 +94,14 @@ class Probe:
 
 class Attachment(Protocol):
     """The host's side of a port."""
+
+    @property
+    def lower(self) -> str | None:
+        """The interface that guests' NICs are made on top of; None where they are joined to the port."""
+
+    @property
+    def offloads(self) -> bool:
+        """Whether it takes frames that their sender leaves to be cut up or completed behind it."""
 
     def attach(self, interface: str, guest_mac: str) -> None:
         """Join the guest's interface in the host's namespace to the port."""
@@ -136,7 +169,7 @@ class Platform(Protocol):
     """A kind of platform."""
 
     port: str
-    """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
+    """What its NICs need: `wire` where they are the links' ends, or `bridge`, which `testbed.switch` may replace."""
     nic: NicKind
     """What a guest's NIC is on the host, and so which hooks see its frames there: `wire` where it has no other."""
     own_kernel: bool
@@ -146,6 +179,9 @@ class Platform(Protocol):
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
+
+    def known(self, config: Any) -> Probe:
+        """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
 
     def prepare(self, config: Any, packages: Sequence[str] | None = None) -> Probe:
         """Fetch and build what guests need, programs of `packages` included, and find the accelerator.

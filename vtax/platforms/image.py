@@ -17,7 +17,7 @@ from vtax.platforms.kernel import Kernel
 from vtax.platforms.package import cache_directory, filling_cache
 from vtax.platforms.userland import NO_PROGRAMS, Userland
 
-CONTROL_MODULES = ("virtio_pci", "virtio_console")
+CONTROL_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")
 DIRECTORIES = ("dev", "proc", "sys", "tmp", "modules")
 KEEP = 8
 """Images kept in the cache; older ones belong to agents built earlier."""

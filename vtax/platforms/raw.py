@@ -58,10 +58,14 @@ class Kind:
         require_root()
         require_agent()
 
+    def known(self, config: Config) -> Probe:
+        """The host's kernel."""
+        return Probe("none", {"kernel": os.uname().release})
+
     def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Nothing to fetch."""
         self.check(config)
-        return Probe("none", {"kernel": os.uname().release})
+        return self.known(config)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
@@ -91,11 +95,12 @@ def require_root() -> None:
 def require_protocols(protocols: Sequence[str]) -> None:
     """Raise PlatformUnusable unless this kernel has these modules, built in or to be loaded."""
     for module in protocols:
-        if not PROTOCOLS[module].exists() and not _can_load(module):
+        if not PROTOCOLS[module].exists() and not can_load(module):
             raise PlatformUnusable(f"this kernel has no {module}", f"needs a kernel with module {module}")
 
 
-def _can_load(module: str) -> bool:
+def can_load(module: str) -> bool:
+    """Whether this kernel's modules have one of that name, or its own code has."""
     command = ["modprobe", "--dry-run", "--quiet", module]
     try:
         done = subprocess.run(command, check=False, capture_output=True, timeout=10)
