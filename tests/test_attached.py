@@ -16,11 +16,12 @@ from tests.test_libvirt_definition import DOMAINS
 from vtax.cli import main
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
-from vtax.platforms import GuestPlan, PlatformUnusable, attached
+from vtax.platforms import GuestPlan, PlatformConfig, PlatformUnusable, attached, libvirt
 from vtax.platforms.attached.ssh import refusal
 from vtax.platforms.attached.wire import OWN
 from vtax.platforms.libvirt.hypervisor import EMBEDDED
 from vtax.results import Result
+from vtax.testbed.ports import PORTS
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -233,6 +234,16 @@ def test_names_are_checked_before_anything_starts(
     errors = capsys.readouterr().err
     assert problem in errors
     assert len(errors.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "allowed"),
+    [(attached.Config(), {"bridge"}), (libvirt.Config(), {"bridge", "routed", "vf"})],
+)
+def test_switches_that_cannot_have_their_interfaces_are_refused(
+    config: PlatformConfig, allowed: set[str]
+) -> None:
+    assert set(PORTS) - {"wire"} - set(config.refused_switches) == allowed
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,13 @@ class Config(PlatformConfig):
     )
 
     @property
+    def refused_switches(self) -> dict[str, str]:
+        """All that would make more of a lent interface than a member of a bridge."""
+        return dict.fromkeys(
+            ("macvtap", "ovs", "routed", "vf"), "an attached machine's wires end at a bridge"
+        )
+
+    @property
     def lacking(self) -> str | None:
         """The machine, or the interfaces that join it to this one."""
         if self.host is None:
