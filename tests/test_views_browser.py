@@ -18,6 +18,7 @@ from vtax.results import Result
 
 CHROMIUM = "/usr/bin/chromium"
 DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
+RIGHTS = "all => all.map((one) => one.getBoundingClientRect().right)"
 WIDEST = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
 
 Scheme = Literal["light", "dark"]
@@ -195,8 +196,8 @@ def test_on_paper_all_is_open_light_and_within_the_page(browser: Browser, report
         assert page.locator("details:not([open])").count() == 0
         assert not page.locator(".bar").is_visible()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        right = "Math.max(...[...document.querySelectorAll('.plot')].map((plot) => plot.getBoundingClientRect().right))"
-        assert page.evaluate(right) <= 680
+        rights = page.locator(".plot .svg-container, table").evaluate_all(RIGHTS)
+        assert max(rights) <= 680
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator("details[open]").count() == 0
 

@@ -19,8 +19,8 @@ from vtax.views.tax import EMULATED_LABEL
 from vtax.views.trials import embedded
 
 NAME = "report.html"
-OPEN_ROWS = 24
-"""A table with more rows than this starts closed."""
+OPEN_ROWS, MOST_ROWS = 24, 120
+"""A table with more rows than this starts closed; on the first screen, where long ones scroll, with more than that."""
 GROUPS = {
     "reference": "Reference",
     "native": "Against the reference",
@@ -63,6 +63,7 @@ def render(summary: Summary) -> str:
         plotly=plotly_js() if figures else "",
         command=shlex.join(summary.provenance.command),
         open_rows=OPEN_ROWS,
+        most_rows=MOST_ROWS,
         plot_id=_plot_id,
         text=_text,
         columns=columns,
