@@ -1,4 +1,5 @@
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
+# make test-platforms: frames through a guest of each platform, or why there is none here.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
@@ -9,12 +10,12 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 
 # What each command or file comes from; only packages whose probe fails are installed.
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
-RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86
+RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86 dpdk-dev
 TEST_PACKAGES := bpftool chromium cpio tshark
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: demo test fuzz soak validate bench lint build install install-dev agent
+.PHONY: demo test test-platforms fuzz soak validate bench lint build install install-dev agent
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
 demo: install packages-run
@@ -24,6 +25,9 @@ test: install-dev packages-run packages-test lint
 	cd agent && cargo test --release --locked --quiet
 	$(BIN)/python -m pytest -m "not system and not soak" --numprocesses auto --dist loadfile
 	$(BIN)/python -m pytest -m "system and not soak"
+
+test-platforms: install-dev packages-run packages-test
+	$(BIN)/python -m pytest -m platform --durations 0
 
 fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
 fuzz: install-dev packages-run packages-test

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bench.ground import SOURCE_INTERFACE, STREAM, Ground
 from validation.agreement.process import started, within
+from vtax.machine.offloads import CHECKSUMS, PIECES
 from vtax.testbed.addressing import UDP_PORT
-from vtax.testbed.link import CHECKSUMS, PIECES
 from vtax.units import HEADER_BYTES
 
 SEND_S = 1.0

@@ -58,15 +58,18 @@ def assert_fills_the_link(result: Result, usable: int) -> None:
         assert trial["least"] > 0.1 * trial["mbps"] / trial["guests"], trial
 
 
-@pytest.mark.parametrize("direction", ["sending", "receiving", "forwarding"])
+@pytest.mark.parametrize(
+    ("direction", "guests", "usable"), [("sending", "1,2", 6), ("receiving", "2", 3), ("forwarding", "2", 3)]
+)
 def test_guests_of_the_hosts_kernel_fill_the_link_they_share(
-    direction: str, bulk: Path, tmp_path: Path
+    direction: str, guests: str, usable: int, bulk: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    options = ["--platform", "raw,container", "--set", "transport=tcp,udp", "--set", f"direction={direction}"]
-    main(["run", str(bulk), *options, "--out", str(out)])
+    factors = [f"direction={direction}", f"guests={guests}", "transport=tcp,udp"]
+    options = [word for factor in factors for word in ("--set", factor)]
+    main(["run", str(bulk), "--platform", "raw,container", *options, "--out", str(out)])
     result = Result.open(out)
-    assert_fills_the_link(result, usable=6)
+    assert_fills_the_link(result, usable)
     ledger = result.query(
         "SELECT sum(percent) AS percent FROM cpu WHERE samples IS NOT NULL GROUP BY trial_id"
     ).to_pylist()

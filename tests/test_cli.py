@@ -4,6 +4,7 @@ import csv
 import errno
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -126,6 +127,28 @@ def test_the_doctor(capsys: Captured) -> None:
     assert main(["doctor"]) == 0
     table = capsys.readouterr().out
     assert all(check["detail"] in table and (check["remedy"] or "") in table for check in checks)
+    (raw,) = (check for check in checks if check["subject"] == "raw")
+    assert (raw["accelerator"], raw["versions"]) == ("none", {"kernel": os.uname().release})
+    assert f"kernel {os.uname().release}" in table
+
+
+def test_platforms_have_their_accelerator_and_versions_beside_them() -> None:
+    checks = [
+        Check("machine", "agent", True, "built"),
+        Check("platforms", "qemu", True, "title", None, "kvm", {"QEMU": "9.1", "dpdk": "DPDK 22.11"}),
+        Check("platforms", "lxc", False, "absent", "get it"),
+    ]
+    print_checks(checks, stream := io.StringIO())
+    lines = [line.split() for line in stream.getvalue().splitlines()]
+    assert lines == [
+        ["machine", "usable"],
+        ["agent", "yes", "built"],
+        ["platforms", "usable", "accelerator"],
+        ["qemu", "yes", "kvm", "title"],
+        ["QEMU", "9.1,", "DPDK", "22.11"],
+        ["lxc", "no", "absent"],
+        ["get", "it"],
+    ]
 
 
 def test_a_remedy_stands_whole_on_a_line_of_its_own_however_narrow_the_terminal(

@@ -69,14 +69,14 @@ def test_a_hog_on_the_guests_cpu_is_named_before_what_it_shows_as(tmp_path: Path
 
 
 def test_a_neighbour_is_named_by_its_number(tmp_path: Path) -> None:
-    ledger = (("host", "ingress in0", 49.5), ("host", "softirq", 0.5), ("neighbour", "stress", 50.0))
+    ledger = (("host", "ingress in0", 49.5), ("host", "softirq", 0.5), ("neighbour", "other", 50.0))
     idle = replace(BUSY_RAW, platform="container", further=(("neighbours", "idle"),))
     heavy = replace(HOGGED, ledger=ledger, further=(("neighbours", "heavy"),))
     finding = only(diagnosis_of(make_causes(tmp_path / "r", idle, heavy)))
     assert finding.reference == idle.cell
-    assert finding.causes[0].account == ("neighbour", 0, "stress")
+    assert finding.causes[0].account == ("neighbour", 0, "other")
     assert "less than with neighbours = idle" in finding.text
-    assert "the neighbour's stress had 50.0% of a CPU" in finding.text
+    assert "the neighbour's processes had 50.0% of a CPU" in finding.text
 
 
 def test_a_capped_port_is_named_by_its_hop_and_no_cpu_is_blamed(tmp_path: Path) -> None:
@@ -98,6 +98,43 @@ def test_who_takes_only_what_is_left_over_is_not_blamed_for_a_capped_port(tmp_pa
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, beside)))
     assert named(finding.causes) == [(Kind.DROPPED, "UUT egress")]
     assert all(cause.kind is not Kind.TAKEN for cause in finding.shown)
+
+
+def test_less_of_a_flood_is_no_cause_where_it_is_still_more_than_the_reference_carried(
+    tmp_path: Path,
+) -> None:
+    """A neighbour slows the generator too, whose frames a full tap queue drops either way."""
+    waiting = ("tap queue", "no room (dropped_out of guestp0)")
+    idle = MadeCause(
+        platform="uml",
+        offered_mbps=150.0,
+        received_mbps=45.0,
+        host_percent=100.0,
+        threads=(("guest", "kernel", 50.0, 49.0),),
+        ledger=(("guest", "kernel", 50.0), ("host", "ingress in0", 50.0), ("idle", "idle", 100.0)),
+        drops=((waiting[0], 105 / 150, waiting[1]),),
+        intended_mbps=None,
+        marks=("generator-limited",),
+        further=(("neighbours", "idle"),),
+    )
+    light = replace(
+        idle,
+        offered_mbps=90.0,
+        received_mbps=28.0,
+        threads=(("guest", "kernel", 33.0, 66.0),),
+        ledger=(
+            *(("guest", "kernel", 33.0), ("host", "ingress in0", 34.0)),
+            *(("neighbour", "userspace", 33.0), ("idle", "idle", 100.0)),
+        ),
+        drops=((waiting[0], 62 / 90, waiting[1]),),
+        further=(("neighbours", "light"),),
+    )
+    finding = only(diagnosis_of(make_causes(tmp_path / "r", idle, light)))
+    first = finding.causes[0]
+    assert (first.kind, first.account) == (Kind.TAKEN, ("neighbour", 0, "userspace"))
+    assert Kind.LIMITED not in {cause.kind for cause in (*finding.causes, *finding.shown)}
+    (dropped,) = [cause for cause in finding.shown if cause.kind is Kind.DROPPED]
+    assert dropped.more.value == pytest.approx(17.0, rel=0.1)
 
 
 def test_a_queue_that_is_too_short_is_named_against_the_kernels_own(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_apt_is_asked_for_what_the_emulator_needs_beside_it(commands: Path, cach
 
 
 @pytest.mark.system
+@pytest.mark.platform
 @pytest.mark.usefixtures("leaves_nothing")
 def test_versions_are_measured_side_by_side(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -128,6 +128,7 @@ def test_both_have_what_guests_may_be_asked_for(origin: str) -> None:
 
 
 @pytest.mark.system
+@pytest.mark.platform
 @pytest.mark.usefixtures("leaves_nothing")
 def test_kernels_are_measured_side_by_side(scenario: Path, tmp_path: Path) -> None:
     """In guests of the least memory that there is."""

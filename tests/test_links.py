@@ -12,8 +12,9 @@ from pyroute2.ethtool import Ethtool
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
+from vtax.machine.offloads import CHECKSUMS, SEGMENTATION
 from vtax.platforms.tap import open_tap
-from vtax.testbed.link import CHECKSUMS, SEGMENTATION, LinkEnd, complete_frames, make_link, shape
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
 from vtax.testbed.port import BridgePort
 
 pytestmark = pytest.mark.system

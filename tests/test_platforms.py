@@ -311,7 +311,7 @@ def test_an_emulator_ends_with_its_controller() -> None:
     controller = textwrap.dedent("""
         import os, signal, subprocess
         from vtax.platforms.emulator import BINARY
-        from vtax.platforms.qemu import DIES_WITH_US
+        from vtax.platforms.launch import DIES_WITH_US
         emulator = [BINARY, "-nodefaults", "-display", "none", "-machine", "none", "-S", "-monitor", "stdio"]
         process = subprocess.Popen(
             [*DIES_WITH_US, "taskset", "--cpu-list", "0", *emulator],

@@ -10,8 +10,8 @@ import pytest
 
 from tests.disturb import Act, bpf_program, hold_source, within
 from vtax.cli import main
-from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import Namespace
+from vtax.machine.offloads import set_offload
 from vtax.results import Result
 from vtax.testbed.host import Host
 

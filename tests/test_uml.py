@@ -76,6 +76,7 @@ def have_ended(handles: dict[str, list[int]], patience_ms: int = 0) -> bool:
 class TestCampaign:
     pytestmark = system
 
+    @pytest.mark.platform
     def test_guests_forward_every_stream(self, tmp_path: Path) -> None:
         scenario = tmp_path / "scenario.yaml"
         scenario.write_text(

@@ -14,7 +14,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,10 @@ class Check:
     usable: bool
     detail: str
     remedy: str | None = None
+    accelerator: str | None = None
+    """Of a platform: `none`, `kvm`, `emulated`, or `not probed` until the first run has found out."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of what a platform consists of here, as far as that is known without fetching it."""
 
 
 def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
@@ -246,11 +250,14 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
 
 def _platform(name: str) -> Check:
     preset = presets()[name]
+    platform, config = preset.platform(), preset.resolve({})
     try:
-        preset.platform().check(preset.resolve({}))
+        platform.check(config)
+        known = platform.known(config)
     except PlatformUnusable as unusable:
         return _unusable("platforms", name, unusable.reason, unusable.remedy)
-    return Check("platforms", name, True, preset.title)
+    versions = {fact: str(version) for fact, version in known.facts.items()}
+    return Check("platforms", name, True, preset.title, None, known.accelerator, versions)
 
 
 def _kvm() -> Check:

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -51,24 +51,39 @@ def print_platforms(presets: Iterable["Preset"], stream: TextIO) -> None:
 
 
 def print_checks(checks: Sequence["Check"], stream: TextIO) -> None:
-    """One table in sections, a row a check; below what is not usable, its remedy on a line of its own.
+    """One table in sections, a row a check; versions below what they are of, and a remedy on a line of its own.
 
     A remedy is never broken, so that it can be pasted; a terminal wraps it by itself.
     """
     console = _console(stream)
     width = max((cell_len(check.subject) for check in checks), default=0)
     for group, members in groupby(checks, key=lambda check: check.group):
-        console.print(Text(f"{group:<{width + 2}}  usable", "bold"))
-        for check in members:
+        section = list(members)
+        accelerated = max((cell_len(check.accelerator or "") for check in section), default=0)
+        heads = "usable  accelerator" if accelerated else "usable"
+        console.print(Text(f"{group:<{width + 2}}  {heads}", "bold"))
+        for check in section:
             row = Table.grid(padding=(0, 2, 0, 0))
             row.add_column(min_width=width + 2, no_wrap=True)
             row.add_column(min_width=len("usable"))
+            cells = [Text("yes", "green") if check.usable else Text("no", "bold red")]
+            if accelerated:
+                row.add_column(min_width=len("accelerator"))
+                cells.append(Text(check.accelerator or ""))
             row.add_column(overflow="fold")
-            usable = Text("yes", "green") if check.usable else Text("no", "bold red")
-            row.add_row(Text(f"  {check.subject}"), usable, Text(check.detail))
+            detail = Text(check.detail)
+            if check.versions:
+                detail.append(f"\n{_versions(check.versions)}", "dim")
+            row.add_row(Text(f"  {check.subject}"), *cells, detail)
             console.print(row)
             if check.remedy:
                 console.print(Text(f"      {check.remedy}", "cyan"), soft_wrap=True)
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    """Each with what it is of, unless it says so itself."""
+    named = ((name.replace("_", " "), told) for name, told in versions.items())
+    return ", ".join(told if name.lower() in told.lower() else f"{name} {told}" for name, told in named)
 
 
 def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from vtax.campaign.forwarding.path import ForwardingPath
-from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import index_of
+from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.guest import GUEST

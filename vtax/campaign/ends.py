@@ -166,7 +166,7 @@ class EndsPath(Path):
 
     def ways(self) -> list[Way]:
         """The ways that a traced trial follows packets along."""
-        return end_host_ways(self.testbed, self.preset.platform().nic)
+        return end_host_ways(self.testbed, self.nic)
 
     def guest_end(self, guest: GuestSpec, address: str) -> End:
         """An end that is a guest itself, at its first NIC."""

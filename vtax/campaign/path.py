@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
 from vtax.platforms import PlatformConfig, Preset
+from vtax.stages.hooks import NicKind
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.host import Host
 from vtax.testbed.settings import LocalSettings
@@ -89,6 +90,11 @@ class Path:
         port_kind = self.preset.platform().port
         self.testbed.build(port_kind)
         self.neighbours.build(port_kind)
+
+    @property
+    def nic(self) -> NicKind:
+        """What a guest's NIC is on the host."""
+        return self._config.nic or self.preset.platform().nic
 
     @property
     def guests(self) -> list[GuestSpec]:

@@ -8,26 +8,10 @@ import os
 import time
 from pathlib import Path
 
-from pyroute2.ethtool import Ethtool
-
 from vtax.machine.namespace import Namespace
+from vtax.machine.offloads import set_offload
 
 APPEAR_TIMEOUT_S = 2.0
-
-
-def set_offload(namespace: Namespace, interface: str, feature: str, enabled: bool) -> None:
-    """Switch one feature by ethtool's long name (e.g. `rx-gro`), leaving those alone that are as wanted or fixed."""
-
-    def act() -> None:
-        with Ethtool() as ethtool:
-            features = ethtool.get_features(interface)
-            known = features.features
-            if feature not in known or not known[feature].available or known[feature].enable == enabled:
-                return
-            known[feature].enable = enabled
-            ethtool.set_features(interface, features)
-
-    namespace.run(act)
 
 
 def thread_ingress(namespace: Namespace, interface: str, cpus: list[int]) -> int:

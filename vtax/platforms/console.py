@@ -1,4 +1,4 @@
-"""What a guest's kernel said last on its console."""
+"""What a guest said last: its kernel on the console, its programs in a log."""
 
 import re
 from pathlib import Path
@@ -23,3 +23,10 @@ def telling_line(words: str) -> str | None:
     """What a kernel said when it ended or killed, without its time stamp; None where it said nothing of the kind."""
     found = TELLING.findall(words)
     return found[-1].strip() if found else None
+
+
+def tail(log: Path, lines: int = LINES) -> str:
+    """The last lines of a log, empty if there is none."""
+    if not log.exists():
+        return ""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

@@ -42,6 +42,11 @@ class PlatformConfig(BaseModel):
         """How many virtual CPUs of a guest have one CPU each; 0 where they float over all of the role's."""
         return 0
 
+    @property
+    def nic(self) -> NicKind | None:
+        """What a guest's NIC is on the host where keys decide that; None for what all of the kind have."""
+        return None
+
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""
@@ -143,6 +148,9 @@ class Platform(Protocol):
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
+
+    def known(self, config: Any) -> Probe:
+        """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
 
     def prepare(self, config: Any) -> Probe:
         """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""

@@ -43,9 +43,23 @@ def check_emulator(version: str) -> None:
 def find_emulator(version: str) -> Emulator:
     """The emulator of a version, fetched if need be; looked up once a run. Raises PlatformUnusable."""
     command = [_installed()] if version == INSTALLED else _unpacked(fetch_backport(PACKAGES, _newest))
-    told = told_version(command[-1], PACKAGE, before=command[:-1])
     firmware = [] if version == INSTALLED else _firmware(Path(command[-1]).parents[2])
-    return Emulator([*command, *firmware], told.removeprefix("QEMU emulator version "))
+    return Emulator([*command, *firmware], _told(*command))
+
+
+def known_emulator(version: str) -> str | None:
+    """What the emulator says that is there without fetching one; None where none is. Raises PlatformUnusable."""
+    if version == INSTALLED:
+        return _told(_installed())
+    cached = PACKAGES.cached()
+    return _told(*_unpacked(cached[-1])) if cached else None
+
+
+@cache
+def _told(*command: str) -> str:
+    """The version that an emulator tells."""
+    told = told_version(command[-1], PACKAGE, before=command[:-1])
+    return told.removeprefix("QEMU emulator version ")
 
 
 def _installed() -> str:

@@ -15,7 +15,7 @@ from vtax.machine.agent import agent_binary
 from vtax.platforms.kernel import Kernel
 from vtax.platforms.package import cache_directory, filling_cache
 
-CONTROL_MODULES = ("virtio_pci", "virtio_console")
+CONTROL_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")
 DIRECTORIES = ("dev", "proc", "sys", "modules")
 KEEP = 8
 """Images kept in the cache; older ones belong to agents built earlier."""

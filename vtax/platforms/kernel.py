@@ -70,6 +70,13 @@ def fetch_kernel(origin: str = DISTRIBUTION) -> Kernel:
     return Kernel(modules.name, package, root)
 
 
+def known_kernel(origin: str = DISTRIBUTION) -> str | None:
+    """The version of the newest kernel in the cache; None where there is none."""
+    shelf = KERNELS if origin == DISTRIBUTION else BACKPORTED
+    cached = shelf.cached()
+    return next((shelf.root(cached[-1]) / "lib/modules").iterdir()).name if cached else None
+
+
 def _newest(suite: str, options: Sequence[str]) -> list[str]:
     """The newest kernel of a suite; raises LookupError where it has none."""
     newest = told_by_lists(*options, "--target-release", suite, "depends", META_PACKAGE, pattern=NEWEST)

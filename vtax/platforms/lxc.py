@@ -1,25 +1,22 @@
 """LXC containers: the host's kernel behind a second pair of interfaces, without a network of LXC's own."""
 
-import contextlib
-import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
 
 from vtax.machine import cgroups
-from vtax.machine.agent import Agent, AgentGone, agent_binary
+from vtax.machine.agent import agent_binary
 from vtax.machine.namespace import Namespace
-from vtax.platforms.container import ContainerGuest, tail, told_version
+from vtax.platforms.container import told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
 from vtax.platforms.egress_qdisc import GuestConfig
+from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_protocols, require_root
-from vtax.platforms.veth import add_veth, remove_veth
+from vtax.platforms.shared_kernel import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
 
-HELLO_TIMEOUT_S = 10.0
 TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux"}
 """Commands, and the packages that have them."""
 
@@ -68,63 +65,41 @@ class Kind:
         check_tools(TOOLS)
         check_limits(config.limits)
 
+    def known(self, config: Config) -> Probe:
+        """What LXC says."""
+        return Probe("none", {"version": told_version("lxc-start", "lxc")})
+
     def prepare(self, config: Config) -> Probe:
         """Ask LXC for its version."""
         self.check(config)
-        version = told_version("lxc-start", "lxc")
-        return Probe("none", {"runtime": "lxc", "version": version, **config.facts})
+        return Probe("none", {"runtime": "lxc", **self.known(config).facts, **config.facts})
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
         require_protocols(protocols)
 
     def start(self, plan: GuestPlan) -> ContainerGuest:
-        """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it."""
+        """Run the agent in a container that joins a namespace with one veth pair a NIC."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
-        begun = time.monotonic()
-        namespace = Namespace(f"{plan.record.run}-{plan.name}")
-        plan.record.add("namespace", name=namespace.name)
-        namespace.create()
-        with contextlib.ExitStack() as undo:
-            undo.callback(namespace.remove)
-            for number, nic in enumerate(plan.nics):
-                interface = f"{plan.name}p{number}"
-                add_veth(plan.host, interface, namespace, f"eth{number}", nic)
-                undo.callback(remove_veth, plan.host, interface)
-                nic.port.attach(interface, nic.mac)
+
+        def describe(namespace: Namespace) -> Container:
             directory = plan.scratch / plan.name
             write_container(directory, namespace, plan.own_cpus, config.memory_bytes)
-
             left = [namespace.name, str(cgroups.ROOT), str(LOCKS), str(directory).lstrip("/")]
-            remove = ["sh", "-c", REMOVE, *left]
-            plan.record.add_removable(
-                "container", namespace.name, remove=remove, present=["sh", "-c", PRESENT, *left]
+            return Container(
+                "lxc-start",
+                # In the foreground it is the container's monitor and leaves its pipes to the agent; both die with us.
+                run=[
+                    *DIES_WITH_US,
+                    *("lxc-start", "--foreground", f"--name={namespace.name}"),
+                    *(f"--lxcpath={directory}", f"--rcfile={directory / 'config'}"),
+                ],
+                remove=["sh", "-c", REMOVE, *left],
+                present=["sh", "-c", PRESENT, *left],
             )
-            undo.callback(_run, remove)
-            # In the foreground it is the container's monitor and leaves its pipes to the agent; both die with us.
-            command = [
-                *("setpriv", "--pdeathsig", "KILL", "--"),
-                *("lxc-start", "--foreground", f"--name={namespace.name}"),
-                *(f"--lxcpath={directory}", f"--rcfile={directory / 'config'}"),
-            ]
-            log = plan.scratch / f"{plan.name}.log"
-            with log.open("wb") as errors:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    process_group=0,
-                )
-            agent = Agent(plan.name, process)
-            undo.callback(agent.close)
-            plan.record.add_process(process.pid, plan.name)
-            try:
-                agent.wait_hello(HELLO_TIMEOUT_S)
-            except AgentGone as error:
-                raise AgentGone(f"{error}\n{tail(log)}") from None
-            return ContainerGuest(agent, time.monotonic() - begun, undo.pop_all(), log)
+
+        return start_container(plan, describe)
 
 
 def check_limits(controllers: Sequence[str]) -> None:
@@ -179,9 +154,3 @@ def _limits(cpus: Sequence[int], memory_bytes: int | None) -> dict[str, object]:
     if memory_bytes is not None:
         limits[f"{prefix}.{memory}"] = memory_bytes
     return limits
-
-
-def _run(command: list[str]) -> None:
-    """Have a container removed; what cannot be is still in the run's record."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(command, check=False, capture_output=True, timeout=30)

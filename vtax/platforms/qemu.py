@@ -2,71 +2,32 @@
 
 import contextlib
 import os
-import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-from pydantic import Field
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
-from vtax.platforms.accelerator import find_accelerator
-from vtax.platforms.console import last_words
-from vtax.platforms.container import tail
-from vtax.platforms.contract import GuestPlan, Probe
-from vtax.platforms.egress_qdisc import GuestConfig
-from vtax.platforms.emulator import Emulator, check_emulator, find_emulator
-from vtax.platforms.hello import await_hello
+from vtax.machine.remedy import load_module
+from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
+from vtax.platforms.console import last_words, tail
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.emulator import Emulator, check_emulator, find_emulator, known_emulator
 from vtax.platforms.image import build_image
-from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel
+from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
+from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
 from vtax.platforms.package import check_tools
+from vtax.platforms.qemu_config import Config
+from vtax.platforms.qemu_machine import NicEnd, machine_words, nic_words
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.tap import open_tap, require_tap
+from vtax.platforms.tap import open_taps, require_tap
+from vtax.platforms.vhost_user import UserSwitch, check_switch, dpdk_version, start_switch
 from vtax.stages.hooks import NicKind
 
-DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
-"""Puts no process in between: an emulator whose controller is killed before it is written down ends as well."""
 HELLO_TIMEOUT_S = 30.0
-DRIVERS = {"virtio-net-pci": "virtio_net", "rtl8139": "8139cp"}
-"""The guest kernel's driver of a NIC model, where the two names differ."""
-
-
-class Config(GuestConfig):
-    """Keys of QEMU guests."""
-
-    nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(
-        "virtio-net-pci", description="the NIC's name in QEMU"
-    )
-    version: Literal["installed", "backports"] = Field(
-        "installed", description="the installed QEMU, or that of Debian's backports, fetched into the cache"
-    )
-    kernel: Literal["distribution", "backports"] = Field(
-        "distribution", description="the guest's: Debian's, or that of its backports, fetched into the cache"
-    )
-    vcpus: int = Field(1, ge=1, le=16)
-    memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
-    accelerator: Literal["auto", "kvm", "emulated"] = Field(
-        "auto", description="auto boots a guest under KVM to find out"
-    )
-
-    @property
-    def pinned_vcpus(self) -> int:
-        """All of the guest's."""
-        return self.vcpus if self.pinned else 0
-
-    @property
-    def driver(self) -> str:
-        """The module that drives the NICs in the guest."""
-        return DRIVERS.get(self.nic_model, self.nic_model)
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """All modules that the guest's network needs."""
-        return (self.driver, *self.qdisc_modules)
+VHOST = Path("/dev/vhost-net")
 
 
 @dataclass
@@ -80,16 +41,19 @@ class QemuGuest:
     started: int
     console: Path
     errors: Path
+    switch: UserSwitch | None = None
+    """Who moves its frames where the emulator does not."""
 
     def threads(self) -> dict[int, tuple[int, str]]:
-        """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
-        return {
+        """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), `switch`, the rest as `emulator`."""
+        own = {
             tid: (
                 self.pid,
                 f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator",
             )
             for tid, name in threads_of(self.pid).items()
         }
+        return own | (self.switch.threads() if self.switch else {})
 
     def pin(self, cpus: Sequence[int]) -> None:
         """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
@@ -101,12 +65,15 @@ class QemuGuest:
 
     def last_words(self) -> str:
         """The console's last lines, after what the emulator itself complained about."""
-        return "\n".join(filter(None, (tail(self.errors), last_words(self.console))))
+        of_switch = self.switch.last_words() if self.switch else ""
+        return "\n".join(filter(None, (of_switch, tail(self.errors), last_words(self.console))))
 
     def stop(self) -> None:
-        """End the emulator; its taps go with their descriptors."""
+        """End the emulator, and the switch; taps go with their descriptors."""
         stop_process(self.pid, self.started)
         self.agent.close()
+        if self.switch:
+            self.switch.stop()
 
 
 class Kind:
@@ -121,11 +88,22 @@ class Kind:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
         require_root()
         require_agent()
+        config.check_combination()
         config.check_scheduling()
         check_emulator(config.version)
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
-        require_tap()
+        BACKENDS[config.backend]()
         check_kernel(config.kernel)
+
+    def known(self, config: Config) -> Probe:
+        """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""
+        version, kernel = known_emulator(config.version), known_kernel(config.kernel)
+        versions = {"QEMU": version, "guest_kernel": kernel}
+        if config.backend == "vhost-user":
+            versions["dpdk"] = dpdk_version()
+        found = remembered_accelerators().get(_boot_key(version, kernel, config.machine))
+        accelerator = found if config.accelerator == "auto" else config.accelerator
+        return Probe(accelerator or "not probed", {name: told for name, told in versions.items() if told})
 
     def prepare(self, config: Config) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
@@ -135,12 +113,14 @@ class Kind:
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
         if accelerator == "auto":
-            key = f"{emulator.version} {kernel.version}"
             accelerator = find_accelerator(
-                key, lambda limit_s: _boots_under_kvm(emulator, kernel, image, limit_s)
+                _boot_key(emulator.version, kernel.version, config.machine),
+                lambda limit_s: _boots_under_kvm(emulator, kernel, image, config.machine, limit_s),
             )
-        facts = {"version": emulator.version, "guest_kernel": kernel.version, "nic_model": config.nic_model}
-        return Probe(accelerator, facts | config.facts)
+        facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
+        if config.backend == "vhost-user":
+            facts["dpdk"] = dpdk_version()
+        return Probe(accelerator, facts)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
@@ -154,78 +134,74 @@ class Kind:
         probe = self.prepare(config)
         kernel, emulator = fetch_kernel(config.kernel), find_emulator(config.version)
         modules = (*config.modules, *plan.protocols)
-        taps: list[int] = []
-        devices: list[str] = []
-        try:
-            for number, nic in enumerate(plan.nics):
-                name = f"{plan.name}p{number}"
-                taps.append(open_tap(plan.host, name, nic.mtu))
-                nic.port.attach(name, nic.mac)
-                devices += ["-netdev", f"tap,id=n{number},fd={taps[-1]},vhost=off"]
-                devices += ["-device", f"{config.nic_model},netdev=n{number},mac={nic.mac},romfile="]
-            console = plan.scratch / f"{plan.name}.console"
+        console, errors = plan.scratch / f"{plan.name}.console", plan.scratch / f"{plan.name}.log"
+        machine = machine_words(
+            emulator, kernel, build_image(kernel, modules), probe.accelerator, console, config
+        )
+        with _nic_ends(plan, config) as (ends, switch):
+            nics = enumerate(zip(plan.nics, ends, strict=True))
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *_command(emulator, kernel, build_image(kernel, modules), probe.accelerator, console),
-                *("-smp", str(config.vcpus), "-m", str(config.memory_bytes >> 20)),
-                *devices,
+                *machine,
+                *(word for number, (nic, end) in nics for word in nic_words(config, number, nic, end)),
             ]
-            errors = plan.scratch / f"{plan.name}.log"
             begun = time.monotonic()
-            with errors.open("wb") as log:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    pass_fds=taps,
-                    process_group=0,
-                )
-        finally:
-            for tap in taps:
-                os.close(tap)
-        agent = Agent(plan.name, process)
-        guest = QemuGuest(agent, 0.0, modules, process.pid, process_start(process.pid), console, errors)
+            descriptors = [each for end in ends if not isinstance(end, Path) for each in end]
+            agent = launch(plan.name, command, errors, descriptors)
+        started = process_start(agent.process.pid)
+        guest = QemuGuest(agent, 0.0, modules, agent.process.pid, started, console, errors, switch)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         guest.pin(plan.pinned)
         return guest
 
 
-def _command(emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path) -> list[str]:
-    model = ["-accel", "kvm", "-cpu", "host"] if accelerator == "kvm" else ["-accel", "tcg", "-cpu", "max"]
-    return [
-        *emulator.command,
-        *("-name", "vtax,debug-threads=on"),
-        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", *model),
-        *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
-        *("-append", "console=ttyS0 loglevel=4 panic=-1 tsc=reliable random.trust_cpu=on"),
-        *(
-            "-serial",
-            f"file:{console}",
-            "-device",
-            "virtio-serial-pci",
-            "-chardev",
-            "stdio,id=agent,signal=off",
-        ),
-        *("-device", "virtserialport,chardev=agent,name=vtax"),
-    ]
+def _boot_key(emulator: str | None, kernel: str | None, machine: str) -> str:
+    """What the answer to whether a guest boots under KVM depends on."""
+    return f"{emulator} {kernel}" if machine == "q35" else f"{emulator} {kernel} {machine}"
 
 
-def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, limit_s: float) -> bool:
+@contextlib.contextmanager
+def _nic_ends(plan: GuestPlan, config: Config) -> Iterator[tuple[Sequence[NicEnd], UserSwitch | None]]:
+    """What each NIC of a guest is connected with on the host, for whoever starts the emulator meanwhile."""
+    if config.backend != "vhost-user":
+        with open_taps(plan, headers=config.offloads == "all", queues=config.queues) as taps:
+            yield taps, None
+        return
+    switch = start_switch(plan, config.queues)
+    try:
+        yield [switch.socket(number) for number in range(len(plan.nics))], switch
+    except BaseException:
+        switch.stop()
+        raise
+
+
+def _require_vhost() -> None:
+    """Taps that the host's kernel serves."""
+    require_tap()
+    if not VHOST.exists():
+        raise PlatformUnusable(f"no {VHOST}", load_module("vhost_net"))
+
+
+BACKENDS: dict[str, Callable[[], None]] = {
+    "tap": require_tap,
+    "vhost": _require_vhost,
+    "vhost-user": check_switch,
+}
+"""What looks whether a back end can be had."""
+
+
+def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, machine: str, limit_s: float) -> bool:
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
-    machine = _command(emulator, kernel, image, "kvm", Path(os.devnull))
-    command = [*DIES_WITH_US, *machine, "-smp", "1", "-m", "256"]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
-    )
-    agent = Agent("KVM probe", process)
+    config = Config.model_validate({"machine": machine})
+    command = [*DIES_WITH_US, *machine_words(emulator, kernel, image, "kvm", Path(os.devnull), config)]
+    agent = launch("KVM probe", command, Path(os.devnull))
     try:
         agent.wait_hello(limit_s)
     except AgentGone:
         return False
     finally:
-        stop_process(process.pid, process_start(process.pid))
+        stop_process(agent.process.pid, process_start(agent.process.pid))
         agent.close()
     return True

@@ -58,10 +58,14 @@ class Kind:
         require_root()
         require_agent()
 
+    def known(self, config: Config) -> Probe:
+        """The host's kernel."""
+        return Probe("none", {"kernel": os.uname().release})
+
     def prepare(self, config: Config) -> Probe:
         """Nothing to fetch."""
         self.check(config)
-        return Probe("none", {"kernel": os.uname().release})
+        return self.known(config)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""

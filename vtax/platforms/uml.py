@@ -9,7 +9,6 @@ import hashlib
 import os
 import shlex
 import stat
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,12 +24,11 @@ from vtax.machine.remedy import build_agent
 from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
 from vtax.platforms.egress_qdisc import GuestConfig
-from vtax.platforms.hello import await_hello
 from vtax.platforms.image import pack_image
+from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
 from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, told_by_lists
-from vtax.platforms.qemu import DIES_WITH_US
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.tap import open_tap, require_tap
+from vtax.platforms.tap import open_taps, require_tap
 from vtax.stages.hooks import NicKind
 
 PACKAGE = "user-mode-linux"
@@ -124,6 +122,11 @@ class Kind:
                 f"mount -o remount,exec {MEMORY}",
             )
 
+    def known(self, config: Config) -> Probe:
+        """The newest package in the cache."""
+        cached = PACKAGES.cached()
+        return Probe("none", {"version": cached[-1].removeprefix(f"{PACKAGE}=")} if cached else {})
+
     def prepare(self, config: Config) -> Probe:
         """Unpack the kernel and build the guest's image. Native code all through, so no accelerator."""
         self.check(config)
@@ -155,17 +158,13 @@ class Kind:
         os.chown(directory, NOBODY, NOBODY)
         console = plan.scratch / f"{plan.name}.console"
         modules = [*config.qdisc_modules, *plan.protocols]
-        taps: list[int] = []
-        nics: list[str] = []
-        try:
-            for number, nic in enumerate(plan.nics):
-                name = f"{plan.name}p{number}"
-                taps.append(open_tap(plan.host, name, nic.mtu, headers=False))
-                nic.port.attach(name, nic.mac)
-                # A tap takes and gives one frame a call: vec=0, no vectors.
-                nics.append(f"vec{number}:transport=fd,fd={taps[-1]},vec=0,mac={nic.mac},mtu={nic.mtu}")
+        with open_taps(plan, headers=False) as taps:
+            # A tap takes and gives one frame a call: vec=0, no vectors.
+            nics = [
+                f"vec{number}:transport=fd,fd={tap},vec=0,mac={nic.mac},mtu={nic.mtu}"
+                for number, ((tap,), nic) in enumerate(zip(taps, plan.nics, strict=True))
+            ]
             tree = fetch_uml()
-            image = _image(tree, modules)
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
@@ -173,25 +172,14 @@ class Kind:
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,
-                *_command(tree / BINARY, image, config, directory),
+                *_command(tree / BINARY, _image(tree, modules), config, directory),
                 *nics,
             ]
+            environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(_open_registers())}
             begun = time.monotonic()
-            with console.open("wb") as log:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    pass_fds=taps,
-                    process_group=0,
-                    env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(_open_registers())},
-                )
-        finally:
-            for tap in taps:
-                os.close(tap)
-        agent = Agent(plan.name, process, WINDOW_BYTES)
-        guest = UmlGuest(agent, 0.0, process.pid, console, modules)
+            descriptors = [descriptor for (descriptor,) in taps]
+            agent = launch(plan.name, command, console, descriptors, environment, WINDOW_BYTES)
+        guest = UmlGuest(agent, 0.0, agent.process.pid, console, modules)
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         return guest
 

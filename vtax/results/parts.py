@@ -56,12 +56,12 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
     """Read a part of any version of the format. DamagedPartError where it is missing or damaged."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            found = file.read(use_threads=False)
-        names = set(found.schema.names)
+            names = set(file.schema_arrow.names)
+            told = names & set(schema.names) - _empty(file.metadata)
+            found = file.read(columns=sorted(told), use_threads=False)
+            number = file.metadata.num_rows
         columns = [
-            _column(found[field.name], field.type)
-            if field.name in names
-            else _nulls(found.num_rows, field.type)
+            _column(found[field.name], field.type) if field.name in told else _nulls(number, field.type)
             for field in schema
         ]
         rows = pa.Table.from_arrays(columns, schema=schema)
@@ -69,14 +69,27 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
         raise DamagedPartError("missing") from None
     except (OSError, pa.ArrowException, KeyError) as error:
         raise DamagedPartError(f"damaged ({error})") from error
-    if "trial_id" not in found.schema.names:
+    if "trial_id" not in names:
         raise DamagedPartError("damaged (it has no trial_id)")
     known = set(schema.names)
     return Part(rows, frozenset(known - names), frozenset(names - known))
 
 
+def _empty(metadata: pq.FileMetaData) -> set[str]:
+    """Columns without a value: of every table those of other kinds of workload."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(metadata.num_columns)]
+    empty: set[str] = set()
+    other: set[str] = set()
+    for column in columns:
+        told = column.statistics
+        is_empty = told is not None and told.has_null_count and told.null_count == column.num_values
+        (empty if is_empty else other).add(column.path_in_schema)
+    return empty - other
+
+
 def _column(found: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    """What was read, as the type that is wanted; most columns are of other kinds of workload, and null."""
+    """What was read, as the type that is wanted."""
     if found.null_count == len(found):
         return _nulls(len(found), wanted)
     return found if found.type == wanted else found.cast(wanted)

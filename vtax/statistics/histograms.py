@@ -132,10 +132,12 @@ def _counts(
     sizes = ends - begins + 1
     if sizes.max() > LONGEST_COUNT:
         return None
-    zigzag = np.zeros(len(ends), np.int64)
-    for place in range(int(sizes.max())):
-        longer = sizes > place
-        zigzag[longer] |= (data[begins[longer] + place].astype(np.int64) & 0x7F) << (7 * place)
+    zigzag = (data[begins] & 0x7F).astype(np.int64)
+    longer, place = np.flatnonzero(sizes > 1), 1
+    while longer.size:
+        zigzag[longer] |= (data[begins[longer] + place] & 0x7F).astype(np.int64) << (7 * place)
+        place += 1
+        longer = longer[sizes[longer] > place]
     numbers = (zigzag >> 1) ^ -(zigzag & 1)
     items = np.searchsorted(ends, edges)
     before = np.concatenate([[0], np.where(numbers < 0, -numbers, 1).cumsum()])

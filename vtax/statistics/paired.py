@@ -62,7 +62,10 @@ def paired_ratio(
 
 def _pairs(measured: ByBlock, reference: ByBlock) -> NDArray[np.float64]:
     """Values of the blocks that both have, in their order: (blocks, 2)."""
+    sides = measured, reference
+    if list(measured) == list(reference):  # as nearly always, and then there is nothing to look up
+        return np.stack([np.fromiter(side.values(), float, len(side)) for side in sides], axis=1)[
+            np.argsort(np.fromiter(measured, np.int64, len(measured)), kind="stable")
+        ]
     both = sorted(measured.keys() & reference.keys())
-    return np.array([[side[block] for side in (measured, reference)] for block in both], dtype=float).reshape(
-        -1, 2
-    )
+    return np.array([[side[block] for side in sides] for block in both], dtype=float).reshape(-1, 2)

@@ -146,17 +146,23 @@ def _table(loads: Mapping[Load, ByBlock]) -> tuple[list[Load], list[int], Values
     if not names:
         return None
     blocks = sorted(_blocks(loads))
-    values = np.array([[loads[name].get(block, math.nan) for name in names] for block in blocks])
+    values = np.full((len(blocks), len(names)), math.nan)
+    for column, name in enumerate(names):
+        by_block = loads[name]
+        at = np.searchsorted(blocks, np.fromiter(by_block, np.int64, len(by_block)))
+        values[at, column] = np.fromiter(by_block.values(), float, len(by_block))
     return names, blocks, values
 
 
 def _blocks(loads: Mapping[Load, ByBlock]) -> set[int]:
-    return {block for by_block in loads.values() for block in by_block}
+    return set().union(*loads.values())
 
 
-def _within(loads: Mapping[Load, ByBlock], blocks: set[int]) -> dict[Load, dict[int, float]]:
+def _within(loads: Mapping[Load, ByBlock], blocks: set[int]) -> dict[Load, ByBlock]:
     return {
-        load: {block: value for block, value in by_block.items() if block in blocks}
+        load: by_block
+        if by_block.keys() <= blocks
+        else {block: value for block, value in by_block.items() if block in blocks}
         for load, by_block in loads.items()
     }
 

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vtax.machine.ingress import set_offload
 from vtax.machine.namespace import Namespace, index_of
+from vtax.machine.offloads import SEGMENTATION, send_whole, set_offload
 from vtax.units import OVERHEAD_BYTES
 
 BURST_BYTES = 64 * 1024
@@ -32,20 +32,6 @@ SHAPER = "1:"
 
 ONE_QUEUE = {"num_tx_queues": 1, "num_rx_queues": 1}
 """A wire is one queue: frames keep their order, and one program at a time sees them."""
-SEGMENTATION = (
-    "tx-tcp-segmentation",
-    "tx-tcp6-segmentation",
-    "tx-tcp-ecn-segmentation",
-    "tx-tcp-mangleid-segmentation",
-    "tx-udp-segmentation",
-    "tx-generic-segmentation",
-)
-"""All of TCP's have to be off: a veth that can do any of them delivers in the sender's context (veth_xmit)."""
-CHECKSUMS = "tx-checksum-ip-generic"
-"""Left on, a veth hands frames on without their checksum, for whoever receives them to complete."""
-PIECES = "tx-scatter-gather"
-"""Left on, a train is cut into frames of several pieces, which takes a tenth longer."""
-
 TAGS = "tx-vlan-hw-insert"
 
 
@@ -82,8 +68,7 @@ def set_address(end: LinkEnd) -> None:
 
 def complete_frames(end: LinkEnd) -> None:
     """Have every frame leave `end` in one piece and with its checksum, as a wire would bring it."""
-    for feature in (CHECKSUMS, PIECES):
-        set_offload(end.namespace, end.interface, feature, False)
+    send_whole(end.namespace, end.interface)
 
 
 def tag_inside(end: LinkEnd) -> None:

@@ -134,7 +134,7 @@ class ForwardingPath(Path):
 
     def ways(self) -> list[Way]:
         """The ways that a traced trial follows frames along."""
-        return router_ways(self.testbed, self.preset.platform().nic)
+        return router_ways(self.testbed, self.nic)
 
     def close(self) -> None:
         """Take everything down."""

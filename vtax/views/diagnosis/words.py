@@ -50,7 +50,7 @@ def account_words(account: Account) -> str:
             f"the ingress thread of {thread}" if thread != component else component
         )
     owner = f"the {domain}" if not number else f"{domain} {number}"
-    return f"{owner}'s {component}"
+    return f"{owner}'s {'processes' if component == 'other' else component}"
 
 
 def _lost(effect: Effect, pair: Pair) -> str:

@@ -1,10 +1,16 @@
-"""A guest has started when its agent says hello; one that does not is taken down again."""
+"""A guest's process, its agent behind stdin and stdout: started, heard, or taken down again."""
 
+import subprocess
 import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.platforms.contract import GuestPlan
+
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+"""Puts no process in between: a guest whose controller is killed before it is written down ends as well."""
 
 
 class Started(Protocol):
@@ -18,6 +24,28 @@ class Started(Protocol):
 
     def stop(self) -> None:
         """Take it down."""
+
+
+def launch(
+    name: str,
+    command: Sequence[str],
+    log: Path,
+    descriptors: Sequence[int] = (),
+    environment: Mapping[str, str] | None = None,
+    window_bytes: int | None = None,
+) -> Agent:
+    """Start a process that leads to an agent and has copies of `descriptors`; what it complains of goes to `log`."""
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            pass_fds=descriptors,
+            process_group=0,
+            env=environment,
+        )
+    return Agent(name, process, window_bytes)
 
 
 def await_hello(guest: Started, plan: GuestPlan, begun_s: float, limit_s: float) -> None:

@@ -1,0 +1,92 @@
+"""A QEMU guest in the words of its command line: the machine, its console and control port, its NICs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vtax.machine.tsc import tsc_khz
+from vtax.platforms.contract import GuestNic
+from vtax.platforms.emulator import Emulator
+from vtax.platforms.kernel import Kernel
+from vtax.platforms.qemu_config import VIRTIO, Config
+
+CONSOLE = "console=ttyS0 loglevel=4 panic=-1 tsc=reliable no_timer_check random.trust_cpu=on"
+"""A kernel's own check of its timer fails where the host is busy."""
+CPUS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "emulated": ("-accel", "tcg", "-cpu", "max")}
+BUS = {"q35": "pci", "microvm": "device"}
+"""The last part of a virtio device's name."""
+NicEnd = Sequence[int] | Path
+"""What a NIC is connected with: descriptors of a tap, one a queue, or the socket of a vhost-user switch."""
+OFFLOADS = (
+    *("csum", "guest_csum", "gso", "mrg_rxbuf"),
+    *(f"{side}_{kind}" for side in ("host", "guest") for kind in ("tso4", "tso6", "ecn", "ufo")),
+)
+"""What virtio-net offers its driver (Virtual I/O Device 1.2, section 5.1.3), as QEMU's properties."""
+
+
+def machine_words(
+    emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path, config: Config
+) -> list[str]:
+    """All but the NICs; the agent's port is at stdin and stdout."""
+    bus = BUS[config.machine]
+    megabytes = config.memory_bytes >> 20
+    shared = config.backend == "vhost-user"
+    memory = f"memory-backend-memfd,id=memory,size={megabytes}M,share=on"
+    return [
+        *emulator.command,
+        *("-name", "vtax,debug-threads=on"),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-machine", config.machine + (",memory-backend=memory" if shared else "")),
+        *CPUS[accelerator],
+        *("-smp", str(config.vcpus), "-m", str(megabytes)),
+        *(("-object", memory) if shared else ()),
+        *(
+            "-kernel",
+            str(kernel.vmlinux),
+            "-initrd",
+            str(image),
+            "-append",
+            _kernel_words(accelerator, config),
+        ),
+        *("-serial", f"file:{console}"),
+        *("-device", f"virtio-serial-{bus}", "-chardev", "stdio,id=agent,signal=off"),
+        *("-device", "virtserialport,chardev=agent,name=vtax"),
+    ]
+
+
+def _kernel_words(accelerator: str, config: Config) -> str:
+    """The kernel's command line; an emulated microvm has nothing else by which it knows how fast its counter runs."""
+    khz = tsc_khz() if accelerator == "emulated" and config.machine == "microvm" else None
+    return CONSOLE if khz is None else f"{CONSOLE} tsc_early_khz={khz}"
+
+
+def nic_words(config: Config, number: int, nic: GuestNic, end: NicEnd) -> list[str]:
+    """A NIC and its back end."""
+    if isinstance(end, Path):
+        wired = ["-chardev", f"socket,id=c{number},path={end}"]
+        netdev = f"vhost-user,id=n{number},chardev=c{number},queues={config.queues}"
+    else:
+        wired = []
+        vhost = "on" if config.backend == "vhost" else "off"
+        netdev = f"tap,id=n{number},fds={':'.join(map(str, end))},vhost={vhost}"
+    return [*wired, "-netdev", netdev, "-device", _device(config, number, nic)]
+
+
+def _device(config: Config, number: int, nic: GuestNic) -> str:
+    of_nic = f"netdev=n{number},mac={nic.mac}"
+    if config.nic_model != VIRTIO:
+        return f"{config.nic_model},{of_nic},romfile="
+    words = [
+        f"virtio-net-{BUS[config.machine]}",
+        of_nic,
+        f"rx_queue_size={config.rx_queue_size}",
+        f"tx_queue_size={config.tx_queue_size}",
+    ]
+    if config.machine == "q35":
+        words.append("romfile=")
+    if config.queues > 1:
+        words.append("mq=on")
+        # An interrupt for each queue, one for the control queue, and one for changes (PCI's alone).
+        words += [f"vectors={2 * config.queues + 2}"] if config.machine == "q35" else []
+    if config.offloads == "none":
+        words += [f"{offload}=off" for offload in OFFLOADS]
+    return ",".join(words)

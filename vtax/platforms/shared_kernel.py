@@ -1,0 +1,98 @@
+"""Guests that share the host's kernel: an agent in a namespace of its own, behind a second pair of interfaces."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vtax.machine.agent import Agent, AgentGone
+from vtax.machine.namespace import Namespace
+from vtax.platforms.console import tail
+from vtax.platforms.contract import GuestPlan
+from vtax.platforms.launch import await_hello, launch
+from vtax.platforms.veth import add_veth, remove_veth
+
+HELLO_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Container:
+    """What a runtime starts in a namespace: the commands that run it, remove it, and exit 0 as long as it is there."""
+
+    runtime: str
+    """Of a runtime that fails, the words before its exit status."""
+    run: Sequence[str]
+    remove: Sequence[str]
+    present: Sequence[str]
+
+
+@dataclass
+class ContainerGuest:
+    """A container whose only process is the agent."""
+
+    agent: Agent
+    hello_s: float
+    undo: contextlib.ExitStack
+    """What takes down all that starting it has made, newest first."""
+    log: Path
+    modules: list[str] = field(default_factory=list)
+
+    def threads(self) -> dict[int, tuple[int, str]]:
+        """None: the host's kernel forwards, on the threads of its ingress."""
+        return {}
+
+    def last_words(self) -> str:
+        """What runtime and agent wrote to standard error."""
+        return tail(self.log)
+
+    def stop(self) -> None:
+        """End the agent, remove the container and its namespace (and with it the veth pairs)."""
+        self.undo.close()
+
+
+def start_container(plan: GuestPlan, describe: Callable[[Namespace], Container]) -> ContainerGuest:
+    """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it.
+
+    `describe` writes down what the runtime reads, and says what it is called with. Raises AgentGone.
+    """
+    begun = time.monotonic()
+    with contextlib.ExitStack() as undo:
+        namespace = open_namespace(plan, undo)
+        container = describe(namespace)
+        plan.record.add_removable(
+            "container", namespace.name, remove=container.remove, present=container.present
+        )
+        undo.callback(_remove, container.remove)
+        log = plan.scratch / f"{plan.name}.log"
+        agent = launch(plan.name, container.run, log)
+        undo.callback(agent.close)
+        guest = ContainerGuest(agent, 0.0, undo.pop_all(), log)
+    try:
+        await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
+    except AgentGone:
+        if (status := agent.process.returncode) > 0:
+            raise AgentGone(f"{container.runtime} exited {status}: {tail(log)}") from None
+        raise
+    return guest
+
+
+def open_namespace(plan: GuestPlan, undo: contextlib.ExitStack) -> Namespace:
+    """A namespace with the plan's NICs: `eth0` and so on, each the far end of an interface at its port."""
+    namespace = Namespace(f"{plan.record.run}-{plan.name}")
+    plan.record.add("namespace", name=namespace.name)
+    namespace.create()
+    undo.callback(namespace.remove)
+    for number, nic in enumerate(plan.nics):
+        interface = f"{plan.name}p{number}"
+        add_veth(plan.host, interface, namespace, f"eth{number}", nic)
+        undo.callback(remove_veth, plan.host, interface)
+        nic.port.attach(interface, nic.mac)
+    return namespace
+
+
+def _remove(command: Sequence[str]) -> None:
+    """Have a container removed; what cannot be is still in the run's record."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(command, check=False, capture_output=True, timeout=30)
