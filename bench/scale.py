@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bench import large_mesh, large_result
+from bench import large_mesh, large_result, report_page
 from bench.figure import Figure, Section
 
 LONGEST_S, LARGEST_GB = 30.0, 2.0
@@ -12,6 +12,7 @@ TEXT = f"""
 Two results of a million trials (a thousand cells, {large_result.SAMPLES} samples of delay a trial) and one of
 {len(large_mesh.PLATFORMS)} x {large_mesh.SHAPE[0]} x {large_mesh.SHAPE[1]:,} rounds of relays, all of them made: each
 command once, in a process of its own, reading and the interpreter's start included. Memory is the process's largest.
+A report's page is opened in Chromium, and drawn when the last of its figures is.
 """
 
 
@@ -29,6 +30,7 @@ def run(directory: Path) -> Section:
     figures += _figures(
         "report, 2,500,000 rounds", large_result.measure("report", mesh), LONGEST_MESH_S, LARGEST_MESH_GB
     )
+    figures += report_page.figures(directory)
     return Section("Scale", TEXT, tuple(figures))
 
 

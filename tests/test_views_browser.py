@@ -1,10 +1,15 @@
-"""The report in Chromium without network: all figures drawn, nothing asked for, no complaint."""
+"""The report in Chromium without network: drawn, quiet, and to be used by mouse, keyboard, on paper and on a phone."""
 
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.handmade_bulk import bulk_campaign, make_bulk
 from tests.synthetic import make_result
@@ -12,8 +17,35 @@ from vtax import views
 from vtax.results import Result
 
 CHROMIUM = "/usr/bin/chromium"
+DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
+RIGHTS = "all => all.map((one) => one.getBoundingClientRect().right)"
+WIDEST = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
+
+Scheme = Literal["light", "dark"]
 
 pytestmark = pytest.mark.system
+
+
+@dataclass
+class Opened:
+    """A report in a page of its own, with what the browser complained of and asked for."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opening(browser: Browser, report: Path, width: int = 1280, scheme: Scheme = "light") -> Iterator[Opened]:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    opened = Opened(context.new_page())
+    opened.page.on("console", lambda message: opened.complaints.append(message.text))
+    opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.page.on("request", lambda request: opened.requests.append(request.url))
+    opened.page.goto(report.as_uri())
+    opened.page.wait_for_function(DRAWN)
+    yield opened
+    context.close()
 
 
 @pytest.fixture(scope="module", params=["forwarding", "bulk"])
@@ -21,7 +53,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     directory = tmp_path_factory.mktemp("browser") / request.param
     if request.param == "bulk":
         return views.write_report(make_bulk(directory, bulk_campaign()))
-    make_result(directory, loads=(100.0, 1000.0, None))
+    make_result(directory, platforms=("raw", "container", "qemu-virtio"), loads=(100.0, 1000.0, None))
     return views.write_report(Result.open(directory))
 
 
@@ -33,34 +65,147 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.mark.parametrize("width", [390, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_report_draws_itself_alone(browser: Browser, report: Path, width: int, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
-    page = context.new_page()
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(report.as_uri())
-    page.wait_for_function("document.querySelectorAll('.plot .main-svg').length > 0")
-
-    panels = page.locator(".plot").count()
-    assert panels > 4
-    assert page.locator(".plot:has(.plot-container)").count() == panels
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert not complaints
-    assert [url for url in requests if not url.startswith("data:")] == [report.as_uri()]
-    context.close()
+@pytest.fixture(scope="module")
+def shared(browser: Browser, report: Path) -> Iterator[Opened]:
+    with opening(browser, report) as opened:
+        yield opened
 
 
-def test_each_figure_opens_its_table_by_keyboard(browser: Browser, report: Path) -> None:
-    page = browser.new_context(offline=True).new_page()
-    page.goto(report.as_uri())
-    figure = page.locator("figure").first
-    assert not figure.locator("table").is_visible()
-    figure.locator("summary").focus()
+@pytest.fixture
+def opened(shared: Opened) -> Opened:
+    shared.page.evaluate("scrollTo(0, 0)")
+    return shared
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
+def test_the_report_draws_itself_alone(browser: Browser, report: Path, width: int, scheme: Scheme) -> None:
+    with opening(browser, report, width, scheme) as opened:
+        page = opened.page
+        assert page.locator(".plot .main-svg").count() >= page.locator(".plot").count() > 4
+        assert page.evaluate(WIDEST) <= width
+        assert not opened.complaints
+        assert [url for url in opened.requests if not url.startswith("data:")] == [report.as_uri()]
+
+
+def test_the_first_screen_holds_question_answer_tax_and_caveats(opened: Opened) -> None:
+    page = opened.page
+    for what in ("h1", "#answer .answers li", "#tax table", "#care dt"):
+        box = page.locator(what).first.bounding_box()
+        assert box is not None
+        assert box["y"] < 900, what
+    titles = page.locator("h1, h2").all_inner_texts()
+    assert titles[1:4] == ["What it costs", "The tax", "Not to be trusted"]
+    assert titles[4] == "Figures"
+    assert titles[-2:] == ["Environment", "To repeat it"]
+
+
+def test_the_contents_lead_everywhere_by_keyboard(opened: Opened) -> None:
+    page = opened.page
+    page.locator(".skip").focus()
+    page.keyboard.press("Tab")
+    links = page.locator("nav[aria-label=Contents] a")
+    assert page.evaluate("document.activeElement.textContent") == links.first.inner_text()
+    for link in links.all():
+        assert page.locator(str(link.get_attribute("href"))).count() == 1
+    links.last.focus()
     page.keyboard.press("Enter")
-    assert figure.locator("table").is_visible()
-    page.context.close()
+    page.wait_for_function("document.querySelector('#repeat').getBoundingClientRect().top < innerHeight")
+
+
+def test_each_figure_opens_its_table_by_keyboard(opened: Opened) -> None:
+    figure = opened.page.locator("figure").first
+    table = figure.locator("details table")
+    assert not table.is_visible()
+    figure.locator("summary").focus()
+    opened.page.keyboard.press("Enter")
+    assert table.is_visible()
+
+
+def test_a_row_shows_its_trials_on_a_click(opened: Opened) -> None:
+    page = opened.page
+    row = page.locator("#tax tr[data-trials]").first
+    row.locator("button").click()
+    dialog = page.locator("dialog[open]")
+    name = row.locator("th").inner_text().strip()
+    assert dialog.locator("h2").inner_text().startswith(f"{name}, ")
+    trials = dialog.locator("tbody tr")
+    facts = re.match(r"(\d+) trials: (\d+) valid", dialog.locator(".facts").inner_text())
+    assert facts is not None
+    assert trials.count() == int(facts[1]) == dialog.locator("circle").count() > 1
+    assert dialog.locator("tr.valid").count() == int(facts[2])
+    assert dialog.locator(".bin").count() > 0
+    metric = dialog.locator("select")
+    first = dialog.locator("[role=status]").inner_text()
+    metric.select_option(index=metric.locator("option").count() - 1)
+    assert dialog.locator("[role=status]").inner_text() != first
+    page.keyboard.press("Escape")
+    assert dialog.count() == 0
+
+
+def test_a_point_shows_its_trials_on_a_click_and_by_keyboard(opened: Opened) -> None:
+    page = opened.page
+    plot = page.locator("#figures .plot").first
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    said = page.locator("#said").inner_text()
+    page.keyboard.press("Enter")
+    dialog = page.locator("dialog[open]")
+    dialog.wait_for()
+    named = dialog.locator("h2").inner_text().split(",")[0]
+    assert named in said
+    page.keyboard.press("Escape")
+    point = plot.locator(".points path, .point path").first.bounding_box()
+    assert point is not None
+    page.mouse.move(point["x"] + point["width"] / 2, point["y"] + min(4, point["height"] / 2))
+    page.wait_for_function("document.querySelector('.plot.leads') !== null")
+    page.mouse.down()
+    page.mouse.up()
+    dialog.wait_for()
+    page.keyboard.press("Escape")
+    assert not opened.complaints
+
+
+def test_a_platform_is_hidden_in_figures_and_tables(opened: Opened) -> None:
+    page = opened.page
+    rows = page.locator("main > section tr[data-platform=container]")
+    traces = "document.querySelector('.plot').data.filter((t) => t.name === 'container' && t.visible !== false).length"
+    assert rows.count() > 0
+    assert page.evaluate(traces) == 1
+    page.get_by_role("checkbox", name="container").uncheck()
+    assert all(row.get_attribute("hidden") is not None for row in rows.all())
+    assert page.evaluate(traces) == 0
+    page.get_by_role("checkbox", name="container").check()
+    assert page.evaluate(traces) == 1
+
+
+def test_the_theme_turns(opened: Opened) -> None:
+    page = opened.page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(ground) != light
+    page.get_by_role("button", name="Light").click()
+    assert page.evaluate(ground) == light
+
+
+def test_on_paper_all_is_open_light_and_within_the_page(browser: Browser, report: Path) -> None:
+    with opening(browser, report, 680, "dark") as opened:
+        page = opened.page
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details:not([open])").count() == 0
+        assert not page.locator(".bar").is_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        rights = page.locator(".plot .svg-container, table").evaluate_all(RIGHTS)
+        assert max(rights) <= 680
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details[open]").count() == 0
+
+
+def test_tables_have_captions_and_scopes_and_parts_have_names(opened: Opened) -> None:
+    page = opened.page
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.locator("main > section:not([aria-labelledby]), .plot:not([aria-label])").count() == 0
+    levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map((one) => Number(one.tagName[1]))")
+    assert all(after <= before + 1 for before, after in pairwise(levels))

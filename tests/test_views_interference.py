@@ -115,6 +115,7 @@ def test_requests_beside_bulk_guests_stand_against_none_of_them() -> None:
             )
         )
         return Responses(
+            key="",
             platform="container",
             setting=setting,
             message_bytes=64,

@@ -213,7 +213,9 @@ def test_the_report_names_no_other_resource(synthetic: Result) -> None:
     page = visible(views.write_report(synthetic).read_text(encoding="utf-8"))
     assert "http:" not in page
     assert "https:" not in page
-    assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["data:,"]
+    links = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert [link for link in links if not link.startswith("#")] == ["data:,"]
+    assert all(f'id="{link[1:]}"' in page for link in links if link.startswith("#"))
     assert "@import" not in page
     assert "url(" not in page
 
@@ -228,7 +230,7 @@ def test_names_from_a_result_are_escaped(tmp_path: Path) -> None:
     page = views.write_report(result).read_text(encoding="utf-8")
     assert "<img" not in visible(page)
     assert "49" not in re.findall(r"<h1>(.*?)</h1>", page)[0]
-    assert page.count("</script>") == 3
+    assert page.count("</script>") == 4
     plots = page.split('id="plots">')[1].split("</script>")[0]
     assert "<" not in plots
     names = [trace.get("name", "") for plot in json.loads(plots).values() for trace in plot["data"]]

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -25,12 +25,10 @@ from vtax.commands.claims import claims
 from vtax.commands.compare import compare
 from vtax.commands.export import export
 from vtax.commands.history import history
+from vtax.commands.report import report, write_report
 from vtax.commands.schema import schema
 from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
-
-if TYPE_CHECKING:
-    from vtax.results import Result
 
 BROKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -152,7 +150,7 @@ def run(
     )
     result = Result.open(outcome.directory)
     if json:
-        written = _write_report(result)
+        written = write_report(result)
         document = {
             "directory": str(outcome.directory),
             "report": str(written) if written else None,
@@ -162,7 +160,7 @@ def run(
         print_json(document, sys.stdout)
     else:
         views.show(result, table_console())
-        if written := _write_report(result):
+        if written := write_report(result):
             print(f"report: {written}")
     _say_unusable(outcome.unusable)
     return outcome.exit_status if written else BROKE
@@ -248,16 +246,6 @@ def diagnose(result: ResultPath, json: Json = False) -> None:
 
 
 @app.command()
-def report(result: ResultPath) -> int:
-    """Write the report of a result again, and print its path."""
-    from vtax.results import Result
-
-    if written := _write_report(Result.open(result)):
-        print(written)
-    return 0 if written else BROKE
-
-
-@app.command()
 def sql(
     result: ResultPath,
     query: Annotated[
@@ -278,24 +266,8 @@ def sql(
     write_rows(rows, row_format, sys.stdout)
 
 
-for command in (compare, claims, history, export, schema):
+for command in (report, compare, claims, history, export, schema):
     app.command()(command)
-
-
-def _write_report(result: "Result") -> Path | None:
-    """Write the report; where the disk refuses, say so and that nothing else is lost by it."""
-    from vtax import views
-
-    try:
-        return views.write_report(result)
-    except OSError as error:
-        where = result.directory / "report.html"
-        _fail(
-            f"{where}: {error.strerror}; all trials are kept, and vtax show {result.directory} shows them. Once it can "
-            f"be written there: vtax report {result.directory}",
-            BROKE,
-        )
-    return None
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -44,13 +44,13 @@ def as_json(what: Result | Summary) -> dict[str, Any]:
     return summary_document(_summary(what))
 
 
-def write_report(what: Result | Summary) -> Path:
-    """Write `report.html` into the result's directory, replacing an older one in one step; its path.
+def write_report(what: Result | Summary, directory: Path | None = None) -> Path:
+    """Write `report.html` into a directory, by default the result's, replacing an older one in one step; its path.
 
     Raises:
         InputError: the scenario asks for an unknown figure.
     """
-    return write_page(_summary(what))
+    return write_page(_summary(what), directory)
 
 
 def diagnosis_of(result: Result) -> Diagnosis:

@@ -67,6 +67,7 @@ DOMAINS = {
 class CpuUse:
     """CPU of one component at one load, percent of one CPU."""
 
+    key: str
     platform: str
     setting: Setting
     intended_mbps: float | None
@@ -94,6 +95,7 @@ def _use(result: Result, cells: Iterable[Cell], query: str, owners: dict[str, st
     order = {domain: position for position, domain in enumerate(owners)}
     return [
         CpuUse(
+            key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,

@@ -55,6 +55,7 @@ class DelayPercentile:
     did not. The quantile is taken over both, and `delay_ns` is None where it lies among the lost.
     """
 
+    key: str
     platform: str
     setting: Setting
     intended_mbps: float | None
@@ -144,6 +145,7 @@ def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
             interval = delay.quantiles_ns[label]
             rows.append(
                 DelayPercentile(
+                    key=cell.key,
                     platform=cell.platform,
                     setting=cell.setting,
                     intended_mbps=cell.intended_mbps,

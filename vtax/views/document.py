@@ -27,7 +27,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
     """
     document: dict[str, Any] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name not in ("cells", "claims", "directory", "runs"):
+        if field.name not in ("cells", "claims", "directory", "runs", "trials"):
             document[field.name] = _json(getattr(summary, field.name))
     return {**document, "claims": claim_rows(summary.claims)}
 

@@ -56,6 +56,7 @@ class Echoes:
     None where no usable trial has a value.
     """
 
+    key: str
     platform: str
     setting: EchoSetting
     guests: int
@@ -102,6 +103,7 @@ def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
             estimates[name] = mean_estimate(values, row.left_out) if values else None
         found.append(
             Echoes(
+                key=row.key,
                 platform=row.platform,
                 setting=EchoSetting(
                     levels["others"], levels["payload_bytes"], levels["interval_ms"], row.further

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from vtax.views import numbers
 from vtax.views.echoes import Echoes, PublishedRoundTrip
-from vtax.views.layout import Column, Number, Table, count, left_out, mean_number, sections
+from vtax.views.layout import (
+    Column,
+    Number,
+    Table,
+    count,
+    left_out,
+    mean_number,
+    published_sections,
+    sections,
+)
 from vtax.views.paper import with_sources
 from vtax.views.summary import Summary
 from vtax.views.tables import LEFT_OUT, N, heading
@@ -32,7 +41,7 @@ def echoes_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(rows, lambda row: heading(summary, row), _measured),
-            *sections(summary.published_round_trips, _published_heading, _published),
+            *published_sections(summary.published_round_trips, _published_heading, _published),
         ),
     )
 

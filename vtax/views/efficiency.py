@@ -21,6 +21,7 @@ class Efficiency:
     `problem` says why there is no efficiency.
     """
 
+    key: str
     platform: str
     setting: BulkSetting
     guests: int
@@ -38,6 +39,7 @@ class Scaling:
     in percentage points, 100 = one CPU. `left_out` is the share of trials left out over both sides.
     """
 
+    key: str
     platform: str
     setting: BulkSetting
     guests: int
@@ -60,6 +62,7 @@ def efficiencies(cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> li
         missing = f"{reference} has no usable trial with one guest" + (" in its blocks" if other else "")
         rows.append(
             Efficiency(
+                key=cell.key,
                 platform=cell.platform,
                 setting=cell.setting,
                 guests=cell.guests,
@@ -77,6 +80,7 @@ def scalings(cells: Sequence[BulkCell]) -> list[Scaling]:
     single = _single(cells)
     return [
         Scaling(
+            key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,

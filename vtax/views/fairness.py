@@ -15,6 +15,7 @@ from vtax.views.guest_cpu import percent_of_guests
 class Fairness:
     """Jain's index over the guests, 1 / N to 1, of goodput and of CPU time: the mean of the repetitions' indices."""
 
+    key: str
     platform: str
     setting: BulkSetting
     guests: int
@@ -26,6 +27,7 @@ def fairness(cells: Iterable[BulkCell]) -> list[Fairness]:
     """A row a cell of several guests with usable trials, in the order of `cells`."""
     return [
         Fairness(
+            key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,

@@ -19,11 +19,15 @@ from vtax.views.summary import Summary
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot. Panels with the same `row` stand together where the width allows."""
+    """One plot. Panels with the same `row` stand together where the width allows.
+
+    `platform` is the one that all of it is of, empty where it shows several.
+    """
 
     title: str
     plot: Any
     row: str = ""
+    platform: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Key:
 class Figure:
     """A figure as a reader sees it: `caption` says how to read it, `table` holds the numbers behind it.
 
-    Its legend has a swatch for each of `platforms` and `keys`.
+    Its legend has a swatch for each of `platforms` and `keys`. `printed` is what a paper prints of the same quantity,
+    where that is not in `table`.
     """
 
     name: str
@@ -48,6 +53,12 @@ class Figure:
     platforms: tuple[str, ...]
     table: Table
     keys: tuple[Key, ...] = ()
+    printed: Table | None = None
+
+    @property
+    def published(self) -> Table:
+        """What a paper prints of it, on other hardware; empty where there is nothing."""
+        return self.printed or self.table.published
 
     def rows(self) -> list[tuple[str, list[tuple[int, Panel]]]]:
         """Panels with their index, those of one `row` together."""
@@ -113,6 +124,7 @@ def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
         "height": 300,
         "font": {"family": "system-ui, sans-serif", "size": 12},
         "hovermode": "closest",
+        "hoverlabel": {"bgcolor": "#22272e", "bordercolor": "#22272e", "font": {"color": "#ffffff"}},
         "xaxis": {"title": {"text": x_title, "standoff": 8}, **_AXIS, **layout.pop("xaxis", {})},
         "yaxis": {"title": {"text": y_title, "standoff": 8}, **_AXIS, **layout.pop("yaxis", {})},
     }

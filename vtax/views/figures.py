@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from vtax.views import (
@@ -48,6 +49,10 @@ class Measured(Protocol):
     @property
     def setting(self) -> Setting:
         """The row's setting."""
+
+    @property
+    def key(self) -> str:
+        """The key of its cell."""
 
 
 Row = TypeVar("Row", bound=Measured)
@@ -232,7 +237,12 @@ def _traces(
         draw(
             platform,
             style,
-            [point for row in rows if row.platform == platform for point in points(row)],
+            [
+                replace(point, key=row.key)
+                for row in rows
+                if row.platform == platform
+                for point in points(row)
+            ],
             quantity,
         )
         for platform, style in styles(summary.platforms).items()

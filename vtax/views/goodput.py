@@ -21,6 +21,7 @@ class Goodput:
     `far_end_busy` tells that in some trial the CPU of the far ends had no time left.
     """
 
+    key: str
     platform: str
     setting: BulkSetting
     guests: int
@@ -62,6 +63,7 @@ def _goodput(cell: BulkCell, link_mbps: float | None) -> Goodput | None:
     if aggregate is None or share is None:
         return None
     return Goodput(
+        key=cell.key,
         platform=cell.platform,
         setting=cell.setting,
         guests=cell.guests,

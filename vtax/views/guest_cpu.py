@@ -21,6 +21,7 @@ class GuestCpu:
     without its idle time, by domain and, of guests, their number; `busy_percent` is its sum.
     """
 
+    key: str
     platform: str
     setting: BulkSetting
     guests: int
@@ -36,6 +37,7 @@ def guest_cpu(cells: Iterable[BulkCell]) -> list[GuestCpu]:
     """A row a cell whose trials tell of CPU time, in the order of `cells`."""
     rows = [
         GuestCpu(
+            key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,

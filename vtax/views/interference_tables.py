@@ -15,6 +15,7 @@ from vtax.views.layout import (
     count,
     left_out,
     mean_number,
+    published_sections,
     sections,
 )
 from vtax.views.neighbours import NeighbourLoad, PublishedStress, PublishedTraffic
@@ -45,7 +46,7 @@ def interference_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(summary.interference, lambda row: _heading(summary, row), _ratio),
-            *sections(summary.published_stress, _stress_heading, _stress),
+            *published_sections(summary.published_stress, _stress_heading, _stress),
         ),
     )
 
@@ -103,7 +104,7 @@ def neighbours_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(summary.neighbours, lambda row: _load_heading(summary, row), _load),
-            *sections(summary.published_traffic, _traffic_heading, _traffic),
+            *published_sections(summary.published_traffic, _traffic_heading, _traffic),
         ),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from vtax.views import numbers
@@ -37,10 +37,20 @@ class Column:
 
 @dataclass(frozen=True)
 class Section:
-    """Rows under one heading, mostly a setting."""
+    """Rows under one heading, mostly a setting.
+
+    `keys` are those of the cells that rows show, in their order; empty where none shows any. `published` rows are a
+    paper's, of other hardware.
+    """
 
     title: str
     rows: tuple[tuple[Cell, ...], ...]
+    keys: tuple[str, ...] = ()
+    published: bool = False
+
+    def key(self, row: int) -> str:
+        """That of a row."""
+        return self.keys[row] if self.keys else ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,31 @@ class Table:
         return tuple(
             any(interval_of(row[index]) for section in self.sections for row in section.rows)
             for index in range(len(self.columns))
+        )
+
+    @property
+    def published(self) -> Table:
+        """What a paper prints of it alone, in the columns that it fills."""
+        sections = [section for section in self.sections if section.published]
+        filled = [
+            place
+            for place in range(len(self.columns))
+            if any(text_of(row[place]) for section in sections for row in section.rows)
+        ]
+        return Table(
+            f"{self.name}-published",
+            f"{self.title}, published",
+            "",
+            tuple(self.columns[place] for place in filled),
+            tuple(
+                Section(
+                    section.title,
+                    tuple(tuple(row[place] for place in filled) for row in section.rows),
+                    (),
+                    True,
+                )
+                for section in sections
+            ),
         )
 
     @property
@@ -102,11 +137,30 @@ def left_out(share: float) -> Number:
     return Number(numbers.share(share))
 
 
+def key_of(row: object) -> str:
+    """The key of the cell that a row shows; empty where it shows none."""
+    key = getattr(row, "key", "")
+    return key if isinstance(key, str) else ""
+
+
 def sections(
-    rows: Iterable[Row], title: Callable[[Row], str], cells: Callable[[Row], Sequence[Cell]]
+    rows: Iterable[Row],
+    title: Callable[[Row], str],
+    cells: Callable[[Row], Sequence[Cell]],
+    key: Callable[[Row], str] = key_of,
 ) -> tuple[Section, ...]:
     """Rows grouped by the heading `title` gives them, headings in their first appearance's order."""
-    grouped: dict[str, list[tuple[Cell, ...]]] = {}
+    grouped: dict[str, list[tuple[tuple[Cell, ...], str]]] = {}
     for row in rows:
-        grouped.setdefault(title(row), []).append(tuple(cells(row)))
-    return tuple(Section(heading, tuple(lines)) for heading, lines in grouped.items())
+        grouped.setdefault(title(row), []).append((tuple(cells(row)), key(row)))
+    return tuple(
+        Section(heading, tuple(line for line, _ in lines), tuple(name for _, name in lines))
+        for heading, lines in grouped.items()
+    )
+
+
+def published_sections(
+    rows: Iterable[Row], title: Callable[[Row], str], cells: Callable[[Row], Sequence[Cell]]
+) -> tuple[Section, ...]:
+    """The same of rows that a paper prints."""
+    return tuple(replace(section, published=True) for section in sections(rows, title, cells))

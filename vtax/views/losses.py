@@ -32,6 +32,7 @@ FROM blocks GROUP BY ALL HAVING max(share) > 0 ORDER BY hop
 class Loss:
     """Share of the frames sent that a hop lost at one load; `reason` tells what saw them dropped."""
 
+    key: str
     platform: str
     setting: Setting
     intended_mbps: float | None
@@ -49,6 +50,7 @@ def losses(result: Result, cells: Iterable[Cell]) -> list[Loss]:
         found.setdefault(key, []).append((row["hop"], row["shares"], row["reason"]))
     return [
         Loss(
+            key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,

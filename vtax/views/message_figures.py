@@ -50,4 +50,4 @@ def _plot(summary: Summary, rows: list[MessageGoodput], reach: float) -> Any:
 def _point(row: MessageGoodput) -> Point:
     assert row.message_bytes is not None  # noqa: S101 - others are left out
     where = f"with {row.message_bytes}-byte messages"
-    return Point(row.message_bytes, row.goodput_mbps, where, deviation=row.deviation_mbps)
+    return Point(row.message_bytes, row.goodput_mbps, where, deviation=row.deviation_mbps, key=row.key)

@@ -15,6 +15,7 @@ from vtax.views.layout import (
     count,
     left_out,
     mean_number,
+    published_sections,
     ranged_number,
     sections,
 )
@@ -127,7 +128,7 @@ def _published(summary: Summary) -> tuple[Section, ...]:
             nothing,
         )
 
-    return sections(
+    return published_sections(
         summary.published_goodput,
         lambda row: (
             f"{row.transport} {row.placement}, {row.buffers} buffers, published ({row.section}): {row.hardware}"

@@ -26,6 +26,7 @@ class MessageGoodput:
     raw or the first emulated platform, in the same blocks. Buffers are those in force, with the kernels' bookkeeping.
     """
 
+    key: str
     platform: str
     setting: BulkSetting
     message_bytes: int | None
@@ -88,6 +89,7 @@ def _row(
         return None
     repetitions = list(cell.by_block(aggregate_mbps).values())
     return MessageGoodput(
+        key=cell.key,
         platform=cell.platform,
         setting=cell.setting.without_message,
         message_bytes=cell.setting.message_bytes,

@@ -68,8 +68,8 @@ METRICS = {
 ALL = tuple(dict.fromkeys(metric for metrics in METRICS.values() for metric in metrics))
 
 # A quantile of several streams is their geometric mean; one that some stream does not have is none of the trial.
-_BLOCKS = f"""
-WITH {USABLE}, flow AS (
+OF_TRIAL = """
+flow AS (
     SELECT trial_id, sum(received_mbps) AS received_mbps, sum(goodput_mbps) AS goodput_mbps,
            coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS loss_ratio,
            avg(latency_mean_ns) AS mean_ns, avg(transactions / duration_s) AS per_s,
@@ -79,7 +79,12 @@ WITH {USABLE}, flow AS (
 ), host AS (
     SELECT trial_id, sum(percent) AS host_percent FROM cpu
     WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
-), blocks AS (
+)
+"""
+"""Every metric's column of each trial, in two tables."""
+
+_BLOCKS = f"""
+WITH {USABLE}, {OF_TRIAL}, blocks AS (
     SELECT cell, platform, uut_context, block, {{means}}
     FROM usable JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) GROUP BY ALL
 )

@@ -22,10 +22,17 @@ def printed_rows(scenario: Mapping[str, Any], file: str) -> list[dict[str, str]]
     """
     paper = (scenario.get("source") or {}).get("paper")
     path = next((path for path in sorted(DATA.glob(f"*/{file}")) if path.parent.name == paper), None)
-    if path is None:
-        return []
-    with path.open(newline="", encoding="utf-8") as text:
-        return list(csv.DictReader(text))
+    return _rows(path) if path else []
+
+
+def citation(scenario: Mapping[str, Any]) -> str:
+    """The published experiment that the scenario repeats, with its section; empty where it repeats none."""
+    source = scenario.get("source") or {}
+    paper = str(source.get("paper") or "")
+    rows = [row for path in sorted(DATA.glob("*/*.csv")) if path.parent.name == paper for row in _rows(path)]
+    cited = next((row["source"] for row in rows if row.get("source")), paper)
+    section = f", section {source['section']}" if source.get("section") else ""
+    return f"{cited}{section}" if paper else ""
 
 
 def with_sources(note: str, rows: Iterable[_Sourced]) -> str:
@@ -34,3 +41,8 @@ def with_sources(note: str, rows: Iterable[_Sourced]) -> str:
     if not sources:
         return note
     return f"{note} What is published is of other hardware: no ratio is formed with it. {sources}.".lstrip()
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as text:
+        return list(csv.DictReader(text))

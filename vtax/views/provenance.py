@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vtax.results import Result
+from vtax.views.paper import citation
 
 SHARED_CORE = "shared-core"
 FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "requests", "relay"
@@ -38,16 +39,17 @@ class Platform:
 class Provenance:
     """What a reader needs to repeat a campaign, and to know how far it came.
 
-    `platforms` stand in the scenario's order, those of one group together: native first, emulated last. `kind` is that
-    of the workload. `labels` are those of the hosts, such as `shared-core`. `environments` has a row a host and
-    distinct environment, with the number of trials that ran in it. `precision` and `search` are the scenario's, empty
-    without; with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them
-    are usable; `recorded_trials` counts every attempt.
+    `platforms` stand in the scenario's order, those of one group together: native first, emulated last. `repeats` is
+    the published experiment that the scenario repeats, `kind` is that of the workload. `labels` are those of the hosts,
+    such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials that ran
+    in it. `precision` and `search` are the scenario's, empty without; with either the trials decide how many are made,
+    and `planned_trials` is None. `measured_trials` of them are usable; `recorded_trials` counts every attempt.
     """
 
     name: str
     title: str
     question: str
+    repeats: str
     status: str
     vtax_version: str
     created_at: str
@@ -114,6 +116,7 @@ def read_provenance(result: Result) -> Provenance:
         name=str(scenario.get("name") or campaign.get("name") or result.directory.name),
         title=str(scenario.get("title") or ""),
         question=str(scenario.get("question") or ""),
+        repeats=citation(scenario),
         status=str(campaign.get("status") or "unknown"),
         vtax_version=str(campaign.get("vtax_version") or "unknown"),
         created_at=str(campaign.get("created_at") or "unknown"),

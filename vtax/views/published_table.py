@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from vtax.views import numbers
 from vtax.views.estimate import Estimate
-from vtax.views.layout import Cell, Column, Number, Section, Table, count, left_out, ranged_number
+from vtax.views.layout import (
+    Cell,
+    Column,
+    Number,
+    Section,
+    Table,
+    count,
+    left_out,
+    published_sections,
+    ranged_number,
+)
 from vtax.views.paper import with_sources
 from vtax.views.published import Published
 from vtax.views.sharing import Sharing
@@ -49,6 +59,26 @@ def published_table(summary: Summary) -> Table:
             Column("where"),
         ),
         sections=tuple(found),
+    )
+
+
+def printed_table(summary: Summary, quantity: str) -> Table:
+    """What the paper prints of one quantity, to stand beside its figure."""
+    rows = [row for row in summary.sharing.published if row.quantity == quantity]
+    return Table(
+        name=f"published-{quantity.replace(' ', '-').lower()}",
+        title=f"{quantity.capitalize()}, published",
+        note="",
+        columns=(Column("setup"), GUESTS, Column("value", numeric=True)),
+        sections=published_sections(
+            rows,
+            lambda row: f"{row.direction} {row.transport.upper()}, {row.hardware} ({row.section})",
+            lambda row: (
+                row.setup,
+                row.guests,
+                Number(row.text if row.unit == "ratio" else f"{row.text} {row.unit}"),
+            ),
+        ),
     )
 
 

@@ -48,4 +48,4 @@ def _plot(summary: Summary, rows: list[Responses]) -> Any:
 def _point(row: Responses) -> Point:
     assert row.mean_ns is not None  # noqa: S101 - others are left out
     where = f"with {row.message_bytes}-byte requests"
-    return Point(row.message_bytes, row.mean_ns, where, deviation=row.deviation_ns)
+    return Point(row.message_bytes, row.mean_ns, where, deviation=row.deviation_ns, key=row.key)

@@ -86,6 +86,7 @@ class Responses:
     take a failed one for later than every other. `retransmissions` are a trial's.
     """
 
+    key: str
     platform: str
     setting: ResponseSetting
     message_bytes: int
@@ -119,6 +120,7 @@ class Responses:
 class AddedTime:
     """What a platform's mean response time is longer than its reference's: raw's, or the first emulated platform's."""
 
+    key: str
     platform: str
     reference: str
     setting: ResponseSetting
@@ -166,7 +168,7 @@ def added_times(responses: Sequence[Responses], platforms: Sequence[Platform]) -
         if difference is not None:
             left_out = (row.invalid + other.invalid) / (row.recorded + other.recorded)
             added = estimate(difference, left_out)
-            rows.append(AddedTime(row.platform, reference, row.setting, row.message_bytes, added))
+            rows.append(AddedTime(row.key, row.platform, reference, row.setting, row.message_bytes, added))
     return rows
 
 
@@ -184,6 +186,7 @@ def _responses(row: Recorded, blocks: Sequence[dict[str, Any]]) -> Responses:
 
     means = {block["block"]: block["mean_ns"] for block in blocks if block["mean_ns"] is not None}
     return Responses(
+        key=row.key,
         platform=row.platform,
         setting=ResponseSetting(
             row.levels["transport"],

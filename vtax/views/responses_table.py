@@ -16,6 +16,7 @@ from vtax.views.layout import (
     count,
     left_out,
     mean_number,
+    published_sections,
     ranged_number,
     sections,
 )
@@ -171,7 +172,7 @@ def _published(summary: Summary, quantity: str, rest: Sequence[Cell]) -> tuple[S
         time = " ".join(filter(None, (row.relation, numbers.microseconds(float(row.value_ms) * 1e6))))
         return (row.setup, row.messages, Number(time), *rest)
 
-    return sections(
+    return published_sections(
         _printed(summary, quantity),
         lambda row: f"{row.placement}, {row.transport}, published ({row.section}): {row.hardware}",
         cells,

@@ -46,14 +46,14 @@ def rounds_surface(summary: Summary) -> Figure:
 def rounds_histogram(summary: Summary) -> Figure:
     """How often which time was taken, platforms beneath each other over the same times (matthews2009 Fig. 3)."""
     rows = [row for row in _fewest_hops(summary) if not np.isnan(row.ns).all()]
-    done = {_title(row, rows): (row.platform, row.ns[~np.isnan(row.ns)] / 1000) for row in rows}
+    done = {_title(row, rows): (row.platform, row.key, row.ns[~np.isnan(row.ns)] / 1000) for row in rows}
     panels = []
     if done:
-        least = min(float(times.min()) for _, times in done.values())
-        most = max(float(times.max()) for _, times in done.values())
+        least = min(float(times.min()) for _, _, times in done.values())
+        most = max(float(times.max()) for _, _, times in done.values())
         edges = np.geomspace(max(least, 0.001), max(most, 0.002) * 1.001, HISTOGRAM_BINS + 1)
         style = styles(summary.platforms)
-        for title, (platform, times) in done.items():
+        for title, (platform, key, times) in done.items():
             counts, _ = np.histogram(np.maximum(times, edges[0]), edges)
             bars = _graph.Bar(
                 x=np.sqrt(edges[1:] * edges[:-1]).round(4).tolist(),
@@ -61,18 +61,21 @@ def rounds_histogram(summary: Summary) -> Figure:
                 width=np.diff(edges).round(4).tolist(),
                 marker={"color": style[platform].color},
                 hovertemplate="%{x:.1f} µs: %{y} rounds<extra></extra>",
+                meta={"key": key},
             )
             axes: dict[str, Any] = {
                 "xaxis": {"type": "log", "range": np.log10([edges[0], edges[-1]]).tolist()},
                 "yaxis": {"type": "log", "dtick": 1},
             }
-            panels.append(Panel(title, plot([bars], "round, µs", "rounds", height=220, **axes), row=title))
+            panels.append(
+                Panel(title, plot([bars], "round, µs", "rounds", height=220, **axes), title, platform)
+            )
     return Figure(
         name="rounds-histogram",
         title="How often which time was taken",
         caption=f"{_what(rows)} All runs together. Both axes are logarithmic, the times are the same in all panels.",
         panels=tuple(panels),
-        platforms=tuple(dict.fromkeys(platform for platform, _ in done.values())),
+        platforms=tuple(dict.fromkeys(platform for platform, _, _ in done.values())),
         table=rounds_table(summary),
     )
 
@@ -95,12 +98,13 @@ def null_ladder(summary: Summary) -> Figure:
                 y=[_microseconds(value) for value in _of(rows, name)],
                 mode="lines+markers",
                 line={"color": color},
+                customdata=[row.key for row in rows],
                 hovertemplate=f"{name} %{{y:.2f}} µs<extra></extra>",
             )
             for name, color in shown.items()
         ]
         axes: dict[str, Any] = {"xaxis": {"type": "category"}, "yaxis": {"type": "log", "dtick": 1}}
-        panels.append(Panel(platform.name, plot(traces, "timed", "time, µs", **axes)))
+        panels.append(Panel(platform.name, plot(traces, "timed", "time, µs", **axes), "", platform.name))
     return Figure(
         name="null-ladder",
         title="The ladder of null tests",
@@ -135,7 +139,7 @@ def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
         title=title,
         caption=f"{_what(rows)} {each} Slow iterations of every run are lines across; what moves from run to run is "
         "slanted. Colours end at the 99.9% quantile of the cells.",
-        panels=tuple(Panel(title, draw(row), row=title) for title, row in titled.items()),
+        panels=tuple(Panel(title, draw(row), title, row.platform) for title, row in titled.items()),
         platforms=tuple(dict.fromkeys(row.platform for row in rows)),
         table=rounds_table(summary),
     )
@@ -152,6 +156,7 @@ def _grid(row: Runs) -> dict[str, Any]:
         "colorscale": COLORS,
         "colorbar": {"title": {"text": "µs"}},
         "hovertemplate": "run %{x}, from iteration %{y}: %{z:.2f} µs<extra></extra>",
+        "meta": {"key": row.key},
     }
 
 
@@ -164,7 +169,8 @@ def _surface(row: Runs) -> Any:
     low, high = _colors(row)
     drawn = plot([_graph.Surface(**_grid(row), cmin=low, cmax=high)], "run", "iteration", height=480)
     titles = {"xaxis": "run", "yaxis": "iteration", "zaxis": "round, µs"}
-    drawn.update_layout(scene={axis: {"title": {"text": title}} for axis, title in titles.items()})
+    ink = {"color": "#808080"}  # of the drawing itself, which no style sheet reaches
+    drawn.update_layout(scene={axis: {"title": {"text": title}, **ink} for axis, title in titles.items()})
     return drawn
 
 

@@ -13,6 +13,7 @@ from vtax.views.estimate import Estimate
 class RoundTrip:
     """TCP's smoothed round trip at the end of the trial, by the guest's number: under load, queues included."""
 
+    key: str
     platform: str
     setting: BulkSetting
     guests: int
@@ -23,6 +24,7 @@ def round_trips(cells: Iterable[BulkCell]) -> list[RoundTrip]:
     """A row a cell whose transport tells its round trip, in the order of `cells`."""
     rows = [
         RoundTrip(
+            key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,

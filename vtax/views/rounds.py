@@ -97,6 +97,7 @@ class Rounds:
     runs, the geometric mean of all, and `dispersion_p` the chance of one so far from 1 where they are the same.
     """
 
+    key: str
     platform: str
     setting: RoundSetting
     recorded: int
@@ -148,6 +149,7 @@ class PublishedRounds:
 class Runs:
     """The usable runs of a cell in their order: `ns` of shape (runs, iterations), NaN where a round failed."""
 
+    key: str
     platform: str
     setting: RoundSetting
     ns: NDArray[np.float64]
@@ -169,7 +171,7 @@ def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded
         own = [row for row in rows if row["cell"] == cell.key]
         setting = RoundSetting(**cell.levels, further=cell.further)
         ns = _matrix(samples, [row["trial_id"] for row in own])
-        found.append((cell, Runs(cell.platform, setting, ns, [row["wall_s"] for row in own])))
+        found.append((cell, Runs(cell.key, cell.platform, setting, ns, [row["wall_s"] for row in own])))
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda each: (each[1].setting, rank[each[1].platform]))
 
@@ -216,6 +218,7 @@ def _statistics(cell: Recorded, runs: Runs, reference: str | None, other: Runs |
     # A run's wall time has its failed rounds as well: what was timed of it is what its rounds took that came back.
     timed = [float(run.sum()) / 1e9 / wall for run, wall in zip(per_run, runs.wall_s, strict=True) if wall]
     return Rounds(
+        key=cell.key,
         platform=runs.platform,
         setting=runs.setting,
         recorded=cell.recorded,

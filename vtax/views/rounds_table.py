@@ -14,6 +14,7 @@ from vtax.views.layout import (
     Table,
     left_out,
     mean_number,
+    published_sections,
     ranged_number,
     sections,
 )
@@ -167,7 +168,7 @@ def _published(summary: Summary, times: int) -> tuple[Section, ...]:
             *[Number("")] * 3,
         )
 
-    return sections(
+    return published_sections(
         summary.published_rounds,
         lambda row: f"1 hop, published ({row.section}): {row.hardware}",
         cells,

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from vtax.views import numbers
 from vtax.views.cells import load_label
-from vtax.views.layout import UNKNOWN, Column, Number, Table, count, left_out, mean_number, sections
+from vtax.views.layout import (
+    UNKNOWN,
+    Column,
+    Number,
+    Table,
+    count,
+    left_out,
+    mean_number,
+    published_sections,
+    sections,
+)
 from vtax.views.paper import with_sources
 from vtax.views.routers import PublishedRate, RouterRate
 from vtax.views.summary import Summary
@@ -33,7 +43,7 @@ def routers_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(rates, lambda rate: _heading(summary, rate), _measured),
-            *sections(summary.published_routers, _published_heading, _published),
+            *published_sections(summary.published_routers, _published_heading, _published),
         ),
     )
 

@@ -13,6 +13,7 @@ from vtax.views.goodput import Goodput
 from vtax.views.guest_cpu import GuestCpu
 from vtax.views.link_share import FORMULA
 from vtax.views.palette import Style, domain_color, styles
+from vtax.views.published_table import printed_table
 from vtax.views.sharing_tables import OfGuests, account_label, ordered
 from vtax.views.summary import Summary
 from vtax.views.tables import heading
@@ -67,6 +68,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=sharing_tables.goodput_table(summary),
+        printed=printed_table(summary, "aggregate goodput"),
     )
 
 
@@ -87,7 +89,7 @@ def cpu_by_guests(summary: Summary) -> Figure:
                 bargap=0.4,
                 **_axes(sorted({row.guests for row in own}), 1.1 * most),
             )
-            panels.append(Panel(f"{title}, {platform}", drawn, row=title))
+            panels.append(Panel(f"{title}, {platform}", drawn, row=title, platform=platform))
     domains = {domain for row in rows for domain, _ in row.by_account}
     return Figure(
         name="cpu-by-guests",
@@ -100,6 +102,7 @@ def cpu_by_guests(summary: Summary) -> Figure:
         keys=tuple(
             Key(label, domain_color(domain)) for domain, label in DOMAINS.items() if domain in domains
         ),
+        printed=printed_table(summary, "CPU"),
     )
 
 
@@ -120,7 +123,7 @@ def _stacked(rows: Sequence[GuestCpu], hatch: str) -> list[Trace]:
 
 
 def _point(row: OfGuests, estimate: Any, part: str = "", hollow: bool = False) -> Point:
-    return Point(str(row.guests), estimate, f"with {guests_phrase(row.guests)}", hollow, part)
+    return Point(str(row.guests), estimate, f"with {guests_phrase(row.guests)}", hollow, part, key=row.key)
 
 
 def _grouped(summary: Summary, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:

@@ -41,6 +41,10 @@ class OfGuests(Protocol):
     def guests(self) -> int:
         """How many."""
 
+    @property
+    def key(self) -> str:
+        """The key of its cell."""
+
 
 Row = TypeVar("Row", bound=OfGuests)
 

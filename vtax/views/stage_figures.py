@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vtax.views import numbers
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.palette import guests_color, stage_color
 from vtax.views.stage_tables import HOSTS, stages_table
@@ -27,7 +26,7 @@ def stage_distributions(summary: Summary) -> Figure:
     for (platform, title, where), here in _grouped(summary, rows):
         lines = [_cumulative(row) for row in here]
         drawn = plot(lines, "delay, µs", "share of packets", xaxis=DELAY_AXIS, yaxis=SHARE_AXIS)
-        panels.append(Panel(f"{platform}, {where}", drawn, row=f"{title}, {platform}"))
+        panels.append(Panel(f"{platform}, {where}", drawn, row=f"{title}, {platform}", platform=platform))
     names = list(dict.fromkeys(row.stage for row in rows))
     return Figure(
         name="stage-distributions",
@@ -51,7 +50,7 @@ def stages_by_guests(summary: Summary) -> Figure:
         for where, here in _by_place(own):
             lines = [_complementary(row) for row in sorted(here, key=lambda row: row.setting.guests)]
             drawn = plot(lines, "delay, µs", "share beyond", xaxis=DELAY_AXIS, yaxis=SHARE_AXIS)
-            panels.append(Panel(f"{platform}, {where}", drawn, row=platform))
+            panels.append(Panel(f"{platform}, {where}", drawn, row=platform, platform=platform))
     guests = sorted({row.setting.guests for row in rows})
     return Figure(
         name="stages-by-guests",
@@ -103,11 +102,8 @@ def _curve(
     dashed: bool = False,
 ) -> Trace:
     points = [(max(delay_ns, 1.0) / 1000, change(share)) for delay_ns, share in row.curve]
-    texts = [
-        f"{numbers.share(share)} of {row.packets} packets took {how} {numbers.microseconds(1000 * delay)} µs"
-        for delay, share in points
-    ]
-    return curve(label, color, points, texts, dashed=dashed)
+    hover = f"%{{y:.0%}} of {row.packets} packets took {how} %{{x:,.3~r}} µs"
+    return curve(label, color, points, hover, key=row.key, dashed=dashed)
 
 
 def _guests(number: int) -> str:

@@ -14,6 +14,7 @@ from vtax.views.layout import (
     count,
     left_out,
     mean_number,
+    published_sections,
     ranged_number,
     sections,
 )
@@ -50,7 +51,7 @@ def stages_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(summary.stages, lambda row: f"{heading(summary, row)}, {row.platform}", _stage),
-            *sections(
+            *published_sections(
                 summary.published_stages,
                 lambda row: f"published: {row.setup}, {row.hardware}",
                 lambda row: (
@@ -81,7 +82,7 @@ def packets_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(rows, lambda row: f"{heading(summary, row)}, {row.platform}: {row.way}", _moment),
-            *sections(
+            *published_sections(
                 summary.published_packets,
                 lambda row: f"published: VMware ESXi 6.0, {row.direction} (Table I)",
                 _published,

@@ -117,6 +117,7 @@ class StageDelay:
     packets that took no longer.
     """
 
+    key: str
     platform: str
     setting: TracedSetting
     host: str | None
@@ -221,6 +222,7 @@ def _delay(cell: TracedCell, place: Place, blocks: Sequence[dict[str, Any]]) -> 
     timed = [each for each in repetitions if each.samples]
     quantiles = {name: quantile_interval(timed, q) if timed else None for name, q in QUANTILES.items()}
     return StageDelay(
+        key=cell.key,
         platform=cell.platform,
         setting=cell.setting,
         host=host,

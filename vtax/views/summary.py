@@ -81,6 +81,7 @@ from vtax.views.stages import (
 )
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
+from vtax.views.trials import Trials, read_trials
 from vtax.views.verdicts import (
     CellVerdict,
     VerdictCount,
@@ -137,6 +138,7 @@ class Summary:
     verdict_totals: dict[str, int]
     verdicts: list[VerdictCount]
     cell_verdicts: list[CellVerdict]
+    trials: Trials
     sentences: list[Sentence]
     claims: list[Judged]
     diagnosis: Diagnosis
@@ -257,6 +259,7 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
         verdict_totals=verdict_totals(result),
         verdicts=verdicts,
         cell_verdicts=by_cell,
+        trials=read_trials(result, provenance.kind, by_cell),
         sentences=told,
         claims=claims_of(result, provenance) if with_claims else [],
         diagnosis=diagnose(result, provenance),

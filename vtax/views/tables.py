@@ -9,7 +9,7 @@ from vtax.views import numbers
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Limit, Setting, load_label
 from vtax.views.cpu import DOMAINS, OWNERS, CpuUse
 from vtax.views.delay import QUANTILES, DelayPercentile
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out, sections
+from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
 from vtax.views.provenance import FORWARDING, RELAY, REQUESTS
@@ -92,9 +92,7 @@ def maximum_table(summary: Summary) -> Table:
             ]
         return lines
 
-    grouped: dict[str, list[tuple[Cell, ...]]] = {}
-    for maximum in _by_setting(summary.maxima):
-        grouped.setdefault(heading(summary, maximum), []).extend(tuple(line) for line in rows(maximum))
+    lines = [(maximum, line) for maximum in _by_setting(summary.maxima) for line in rows(maximum)]
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
@@ -107,7 +105,9 @@ def maximum_table(summary: Summary) -> Table:
             N,
             LEFT_OUT,
         ),
-        sections=tuple(Section(title, tuple(lines)) for title, lines in grouped.items()),
+        sections=sections(
+            lines, lambda row: heading(summary, row[0]), lambda row: row[1], lambda row: row[0].key
+        ),
     )
 
 
@@ -175,6 +175,7 @@ def stream_table(summary: Summary) -> Table:
                 count(row[2]),
                 left_out(row[2].left_out),
             ),
+            lambda row: row[0].key,
         ),
     )
 
@@ -212,7 +213,10 @@ def delay_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            by_cell.values(), lambda quantiles: heading(summary, next(iter(quantiles.values()))), row
+            by_cell.values(),
+            lambda quantiles: heading(summary, next(iter(quantiles.values()))),
+            row,
+            lambda quantiles: next(iter(quantiles.values())).key,
         ),
     )
 

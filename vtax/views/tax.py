@@ -52,6 +52,11 @@ class MaximumChange:
     problem: str | None
 
     @property
+    def key(self) -> str:
+        """The cell's that was picked for the maximum."""
+        return self.maximum.key
+
+    @property
     def gain_bound(self) -> Bound:
         """How to read a positive change: what bounds a cost from below bounds a gain from above."""
         turned = {Bound.AT_LEAST: Bound.AT_MOST, Bound.AT_MOST: Bound.AT_LEAST}
@@ -73,6 +78,7 @@ class LoadCost:
     load as intended and delivered it; otherwise delay and CPU are those of an overload.
     """
 
+    key: str
     platform: str
     reference: str
     setting: Setting
@@ -187,6 +193,7 @@ def load_costs(
         left_out = _left_out(cell, other)
         costs.append(
             LoadCost(
+                key=cell.key,
                 platform=cell.platform,
                 reference=reference,
                 setting=cell.setting,

@@ -22,6 +22,7 @@ class Throughput:
     platform carried it all the same, so that it might carry more there.
     """
 
+    key: str
     platform: str
     setting: Setting
     intended_mbps: float | None
@@ -64,6 +65,11 @@ class Maximum:
     by_load_mbps: Mapping[str, Mapping[int, float]]
     caps_mbps: Mapping[str, float]
 
+    @property
+    def key(self) -> str:
+        """The picked cell's."""
+        return self.cell.key
+
     def ladder(self, confidence: float) -> Ladder[str]:
         """The maximum where what was measured decided how often: its interval holds at any such moment."""
         return _ladder(self.by_load_mbps, self.caps_mbps, confidence)
@@ -77,6 +83,7 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
             continue
         rows.append(
             Throughput(
+                key=cell.key,
                 platform=cell.platform,
                 setting=cell.setting,
                 intended_mbps=cell.intended_mbps,

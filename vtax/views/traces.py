@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vtax.views import numbers
+from vtax.views import metrics, numbers
 from vtax.views.estimate import Estimate
 from vtax.views.palette import Style
 
@@ -22,7 +22,7 @@ _PALE = "rgba(255,255,255,0.55)"
 class Point:
     """An estimate at a place on the x axis; the hover text calls it `where`, and what it is of, `part`.
 
-    Bars are its interval, or one standard `deviation` of what it is the mean of.
+    Bars are its interval, or one standard `deviation` of what it is the mean of. `key` is that of its cell.
     """
 
     x: float | str
@@ -31,27 +31,32 @@ class Point:
     hollow: bool = False
     part: str = ""
     deviation: float | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a measured value is drawn (times `scale`) and how the hover text says it."""
+    """How a measured value is drawn (times `scale`) and how the hover text says it.
+
+    `metric` is the name of what each trial behind it has of it.
+    """
 
     form: numbers.Format
     unit: str
     scale: float = 1.0
+    metric: str = ""
 
 
-MBPS_GOODPUT = Quantity(numbers.mbps, "Mbit/s of goodput")
-PERCENT_OF_A_CPU = Quantity(numbers.percent, "% of a CPU")
-MBPS_RECEIVED = Quantity(numbers.mbps, "Mbit/s received")
-PERCENT_LOST = Quantity(numbers.ratio_as_percent, "% lost", 100)
-RESPONSE_TIME = Quantity(numbers.microseconds, "µs in the mean", 1e-3)
+MBPS_GOODPUT = Quantity(numbers.mbps, "Mbit/s of goodput", metric=metrics.GOODPUT.name)
+PERCENT_OF_A_CPU = Quantity(numbers.percent, "% of a CPU", metric=metrics.CPU.name)
+MBPS_RECEIVED = Quantity(numbers.mbps, "Mbit/s received", metric=metrics.THROUGHPUT.name)
+PERCENT_LOST = Quantity(numbers.ratio_as_percent, "% lost", 100, metrics.LOSS.name)
+RESPONSE_TIME = Quantity(numbers.microseconds, "µs in the mean", 1e-3, metrics.RESPONSE_TIME.name)
 
 
 def delay_quantity(label: str) -> Quantity:
     """A delay quantile, drawn in µs."""
-    return Quantity(numbers.microseconds, f"µs, {label}", 1e-3)
+    return Quantity(numbers.microseconds, f"µs, {label}", 1e-3, f"latency_{label}")
 
 
 def diagonal(reach: float) -> Trace:
@@ -120,18 +125,19 @@ def curve(
     label: str,
     color: str,
     points: Sequence[tuple[float, float]],
-    texts: Sequence[str],
+    hover: str,
     *,
+    key: str,
     dashed: bool = False,
 ) -> Trace:
-    """A distribution as steps, with a hover text at each of its points."""
+    """A distribution as steps; `hover` is what its points say, with `%{x}` and `%{y}`. All are of one cell."""
     return {
         "name": html.escape(label),
         "type": "scatter",
-        "x": [x for x, _ in points],
-        "y": [y for _, y in points],
-        "text": [f"<b>{html.escape(label)}</b><br>{html.escape(text)}" for text in texts],
-        "hovertemplate": "%{text}<extra></extra>",
+        "x": [float(f"{x:.5g}") for x, _ in points],
+        "y": [round(y, 5) for _, y in points],
+        "hovertemplate": f"<b>{html.escape(label)}</b><br>{hover}<extra></extra>",
+        "meta": {"key": key},
         "mode": "lines",
         "line": {"color": color, "width": 1.8, "shape": "hv", "dash": "dash" if dashed else "solid"},
     }
@@ -195,6 +201,8 @@ def _common(platform: str, points: Sequence[Point], quantity: Quantity) -> Trace
         "y": [point.estimate.value * quantity.scale for point in points],
         "text": [_hover(platform, point, quantity) for point in points],
         "hovertemplate": "%{text}<extra></extra>",
+        "customdata": [point.key for point in points],
+        "meta": {"metric": quantity.metric},
     }
 
 

@@ -39,6 +39,7 @@ class CellVerdict:
     `message_bytes`, rounds of relays by `hops`, all others by `guests`.
     """
 
+    key: str
     platform: str
     setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
     intended_mbps: float | None
@@ -137,6 +138,7 @@ def _verdict(
 ) -> CellVerdict:
     """A cell's, with what cells of its kind differ by."""
     return CellVerdict(
+        key=cell.key,
         platform=cell.platform,
         setting=cell.setting,
         intended_mbps=intended_mbps,

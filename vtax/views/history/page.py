@@ -34,6 +34,8 @@ def history_page(history: History) -> str:
         plots=script_json(plots),
         plotly=plotly_js() if plots else "",
         open_rows=OPEN_ROWS,
+        most_rows=OPEN_ROWS,
+        behind={},
         plot_id=plot_id,
         columns=columns,
     )

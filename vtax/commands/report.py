@@ -1,0 +1,80 @@
+"""`vtax report`: the page of a result, or its figures as files for a paper."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vtax.commands import ResultPath
+from vtax.inputs import InputError
+
+if TYPE_CHECKING:
+    from vtax.results import Result
+
+BROKE = 1
+FIGURES = "figures"
+"""Where figures are written below a result, unless a directory is named."""
+
+
+class ReportFormat(StrEnum):
+    """What is written."""
+
+    HTML = "html"
+    PDF = "pdf"
+    SVG = "svg"
+    PNG = "png"
+
+
+def report(
+    result: ResultPath,
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Where to; by default into the result.")
+    ] = None,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="The page, or each figure as a file for a paper.")
+    ] = ReportFormat.HTML,
+) -> int:
+    """Write the report of a result again, or its figures as files, and print their paths."""
+    from vtax.results import Result
+
+    opened = Result.open(result)
+    if directory is not None and directory.exists() and not directory.is_dir():
+        raise InputError(f"{directory}: is a file; name a directory to write into")
+    if form is ReportFormat.HTML:
+        written = write_report(opened, directory)
+        print(*filter(None, [written]))
+        return 0 if written else BROKE
+    return _write_figures(opened, form, directory or opened.directory / FIGURES)
+
+
+def write_report(result: "Result", directory: Path | None = None) -> Path | None:
+    """Write the report; where the disk refuses, say so and that nothing else is lost by it."""
+    from vtax import views
+
+    try:
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+        return views.write_report(result, directory)
+    except OSError as error:
+        where = (directory or result.directory) / "report.html"
+        print(
+            f"{where}: {error.strerror}; all trials are kept, and vtax show {result.directory} shows them. Once it can "
+            f"be written there: vtax report {result.directory}",
+            file=sys.stderr,
+        )
+    return None
+
+
+def _write_figures(result: "Result", form: ReportFormat, directory: Path) -> int:
+    from vtax.views import summarise
+    from vtax.views.export.figures import write_figures
+
+    try:
+        written = write_figures(summarise(result), form.value, directory)
+    except OSError as error:
+        print(f"{error.filename or directory}: {error.strerror}; no figure is written", file=sys.stderr)
+        return BROKE
+    print(*written, sep="\n")
+    return 0
