@@ -163,7 +163,8 @@ def _probe(platforms: PlatformSet, cell: Cell) -> Probe | PlatformUnusable:
     variant = cell.platform, config
     if variant not in platforms.variants:
         try:
-            found: Probe | PlatformUnusable = platforms.known[cell.platform].platform().prepare(config)
+            platform = platforms.known[cell.platform].platform()
+            found: Probe | PlatformUnusable = platform.prepare(config, cell.workload.program_packages)
         except PlatformUnusable as unusable:
             found = unusable
         except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:

@@ -7,7 +7,7 @@ else in vtax knows which kinds there are.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +15,9 @@ from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.stages.hooks import NicKind
+
+ProgramsOf = Literal["host", "packages"]
+"""Whose programs a guest has: the host's own, or those of packages that are unpacked for it (userland.py)."""
 
 
 class PlatformConfig(BaseModel):
@@ -129,8 +132,8 @@ class GuestPlan:
     """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
     admission: Sequence[str] = ()
     """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
-    programs: bool = False
-    """Whether programs of the host's file system are to be started in it."""
+    packages: Sequence[str] | None = None
+    """Where programs are to be started in it, the Debian packages that have them; None where none are."""
 
     @property
     def own_cpus(self) -> Sequence[int]:
@@ -171,8 +174,8 @@ class Platform(Protocol):
     """What a guest's NIC is on the host, and so which hooks see its frames there: `wire` where it has no other."""
     own_kernel: bool
     """Whether guests have a kernel of their own, and so count CPUs from 0."""
-    has_programs: bool
-    """Whether programs of the host's file system can be started in guests."""
+    programs_of: ProgramsOf | None
+    """Whose programs can be started in guests; None where none can."""
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
@@ -180,8 +183,11 @@ class Platform(Protocol):
     def known(self, config: Any) -> Probe:
         """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
 
-    def prepare(self, config: Any) -> Probe:
-        """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""
+    def prepare(self, config: Any, packages: Sequence[str] | None = None) -> Probe:
+        """Fetch and build what guests need, programs of `packages` included, and find the accelerator.
+
+        Raises PlatformUnusable.
+        """
 
     def check_protocols(self, config: Any, protocols: Sequence[str]) -> None:
         """Look whether the kernel that forwards has what these modules bring; raises PlatformUnusable."""

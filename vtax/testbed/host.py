@@ -7,7 +7,7 @@ with no other difference to its callers.
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -140,11 +140,11 @@ class Host:
         nics: list[dict[str, Any]],
         protocols: list[str],
         cpus: list[int] | None = None,
-        programs: bool = False,
+        packages: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        It runs on `cpus`, or the guests', and has the host's `programs` or not.
+        It runs on `cpus`, or the guests'. Programs of `packages` are to be started in it, where that is not None.
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
@@ -159,7 +159,7 @@ class Host:
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
             admission=self._scheduling.admit(name),
-            programs=programs,
+            packages=packages,
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest

@@ -101,7 +101,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "wire"
     own_kernel = True
-    has_programs = False
+    programs_of = None
 
     def check(self, config: Config) -> None:
         """The system's ssh must be there, and the interfaces free."""
@@ -115,7 +115,7 @@ class Kind:
         """Nothing, before it is asked."""
         return Probe("none")
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Log in and look whether the machine has what is needed."""
         self.check(config)
         if config.host is None or config.lacking is not None:

@@ -82,7 +82,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "tap"
     own_kernel = True
-    has_programs = False
+    programs_of = None
 
     def check(self, config: Config) -> None:
         """Libvirt, an emulator, taps and the tools that unpack a kernel must be there, and the domain fit."""
@@ -101,7 +101,7 @@ class Kind:
         facts = {name: told for name, told in versions.items() if told}
         return Probe(known_accelerator(version, kernel) or "not probed", facts)
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Build the guest's image, ask libvirt who it is, and have it start the domain once, paused."""
         self.check(config)
         if config.domain is None:
