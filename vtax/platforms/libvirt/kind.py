@@ -75,6 +75,14 @@ class Config(PlatformConfig):
         """The domain."""
         return "no domain is named; allowed: libvirt:FILE.xml" if self.domain is None else None
 
+    @property
+    def refused_switches(self) -> dict[str, str]:
+        """The domain's NICs are taps that libvirt opens, with the offloads that the domain says."""
+        return {
+            "macvtap": "libvirt's interfaces are taps, which a switch has to join",
+            "ovs": "the domain's NICs keep their offloads, which Open vSwitch in user space does not take",
+        }
+
 
 class Kind:
     """Platform kind `libvirt`."""
