@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from vtax.results.journal import NAME as JOURNAL
 from vtax.results.parts import part_path
 from vtax.results.schema import schemas
 
-TRIALS, CELLS = 1_000_000, 1_000
+TRIALS = 1_000_000
 SAMPLES = 100
 """Of delay, a trial."""
 PLATFORMS = ("raw", "container", "lxc", "uml")
@@ -36,16 +36,17 @@ LOADS_MBPS = tuple(range(10, 260))
 COMMANDS = ("show", "compare", "report")
 
 
-def make(directory: Path, trials: int, seed: int = 1) -> None:
-    """Write the result: blocks of a thousand cells, a trial each."""
-    factors = {"platform": list(PLATFORMS), "intended_mbps": list(LOADS_MBPS)}
+def make(directory: Path, trials: int, seed: int = 1, loads_mbps: Sequence[int] = LOADS_MBPS) -> None:
+    """Write the result: blocks of all cells, by default a thousand, a trial each."""
+    cells = len(PLATFORMS) * len(loads_mbps)
+    factors = {"platform": list(PLATFORMS), "intended_mbps": list(loads_mbps)}
     campaign: dict[str, Any] = {
         "name": "large",
         "scenario": {
             "name": "large",
             "title": "A large result",
             "factors": factors,
-            "repetitions": trials // CELLS,
+            "repetitions": trials // cells,
             "figures": ["throughput-by-load"],
         },
         "status": "complete",
@@ -55,12 +56,12 @@ def make(directory: Path, trials: int, seed: int = 1) -> None:
     rng = np.random.default_rng(seed)
     counts = json.dumps({"trials": 1, "flows": 1, "cpu": 1, "latency": 1, "environment": 1})
     with sqlite3.connect(directory / JOURNAL) as journal:
-        for block in range(trials // CELLS):
-            for name, columns in _block(block, counts, rng):
+        for block in range(trials // cells):
+            for name, columns in _block(block, counts, rng, loads_mbps):
                 write_rows(part_path(directory, name, block), campaign, columns)
             journal.executemany(
                 "INSERT INTO trials (trial_id, block, rows) VALUES (?, ?, ?)",
-                [(block * CELLS + cell, block, counts) for cell in range(CELLS)],
+                [(block * cells + cell, block, counts) for cell in range(cells)],
             )
 
 
@@ -77,42 +78,45 @@ def write_rows(path: Path, campaign: dict[str, Any], columns: dict[str, Any]) ->
     pq.write_table(rows, path, compression="zstd", write_page_checksum=True)
 
 
-def _block(block: int, counts: str, rng: np.random.Generator) -> Iterator[tuple[str, dict[str, Any]]]:
-    grid = [(platform, load) for platform in PLATFORMS for load in LOADS_MBPS]
+def _block(
+    block: int, counts: str, rng: np.random.Generator, loads_mbps: Sequence[int]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    grid = [(platform, load) for platform in PLATFORMS for load in loads_mbps]
+    cells = len(grid)
     loads = np.array([float(load) for _, load in grid])
-    received = loads * rng.normal(0.98, 0.005, CELLS).clip(0, 1)
-    key = {"trial_id": np.arange(block * CELLS, (block + 1) * CELLS)}
+    received = loads * rng.normal(0.98, 0.005, cells).clip(0, 1)
+    key = {"trial_id": np.arange(block * cells, (block + 1) * cells)}
     yield (
         "trials",
         {
             **key,
             "cell": [f"platform={platform} intended_mbps={load}" for platform, load in grid],
-            "block": np.full(CELLS, block),
-            "repetition": np.full(CELLS, block),
+            "block": np.full(cells, block),
+            "repetition": np.full(cells, block),
             "platform": [platform for platform, _ in grid],
-            "streams": np.ones(CELLS, int),
-            "frame_bytes": np.full(CELLS, 1500),
+            "streams": np.ones(cells, int),
+            "frame_bytes": np.full(cells, 1500),
             "intended_mbps": loads,
-            "emulated": np.zeros(CELLS, bool),
-            "uut_context": ["own"] * CELLS,
-            "duration_s": np.ones(CELLS),
-            "verdict": ["valid"] * CELLS,
-            "marks": [[]] * CELLS,
-            "reasons": [[]] * CELLS,
-            "started_at": [datetime(2026, 1, 1, tzinfo=UTC)] * CELLS,
-            "row_counts": [counts] * CELLS,
+            "emulated": np.zeros(cells, bool),
+            "uut_context": ["own"] * cells,
+            "duration_s": np.ones(cells),
+            "verdict": ["valid"] * cells,
+            "marks": [[]] * cells,
+            "reasons": [[]] * cells,
+            "started_at": [datetime(2026, 1, 1, tzinfo=UTC)] * cells,
+            "row_counts": [counts] * cells,
         },
     )
-    sent = np.full(CELLS, 10_000)
-    delays_ns = rng.lognormal(9, 0.3, (CELLS, SAMPLES)).astype(np.int64)
+    sent = np.full(cells, 10_000)
+    delays_ns = rng.lognormal(9, 0.3, (cells, SAMPLES)).astype(np.int64)
     lost = (sent * (1 - received / loads)).round().astype(int)
     yield (
         "flows",
         {
             **key,
-            "role": ["victim"] * CELLS,
-            "guest": np.zeros(CELLS, int),
-            "stream": np.zeros(CELLS, int),
+            "role": ["victim"] * cells,
+            "guest": np.zeros(cells, int),
+            "stream": np.zeros(cells, int),
             "intended_mbps": loads,
             "offered_mbps": loads,
             "received_mbps": received,
@@ -120,19 +124,19 @@ def _block(block: int, counts: str, rng: np.random.Generator) -> Iterator[tuple[
             "frames_received": sent - lost,
             "frames_lost": lost,
             "loss_ratio": lost / sent,
-            "latency_count": np.full(CELLS, SAMPLES),
+            "latency_count": np.full(cells, SAMPLES),
             "latency_p50_ns": np.median(delays_ns, axis=1),
-            "duration_s": np.ones(CELLS),
+            "duration_s": np.ones(cells),
         },
     )
-    busy = rng.normal(20, 1, CELLS)
+    busy = rng.normal(20, 1, cells)
     yield (
         "cpu",
         {
             **key,
-            "host": ["local"] * CELLS,
-            "domain": ["host"] * CELLS,
-            "component": ["total"] * CELLS,
+            "host": ["local"] * cells,
+            "domain": ["host"] * cells,
+            "component": ["total"] * cells,
             "percent": busy,
         },
     )
@@ -140,16 +144,16 @@ def _block(block: int, counts: str, rng: np.random.Generator) -> Iterator[tuple[
         "latency",
         {
             **key,
-            "stream": np.zeros(CELLS, int),
-            "kind": ["one-way"] * CELLS,
-            "corrected": np.zeros(CELLS, bool),
-            "lost": np.zeros(CELLS, int),
+            "stream": np.zeros(cells, int),
+            "kind": ["one-way"] * cells,
+            "corrected": np.zeros(cells, bool),
+            "lost": np.zeros(cells, int),
             "histogram": encode_all(delays_ns),
         },
     )
     yield (
         "environment",
-        {**key, "host": ["local"] * CELLS, "kernel": ["6.1"] * CELLS, "hash": ["0" * 12] * CELLS},
+        {**key, "host": ["local"] * cells, "kernel": ["6.1"] * cells, "hash": ["0" * 12] * cells},
     )
     for empty in ("series", "hops", "searches"):
         yield empty, {}
