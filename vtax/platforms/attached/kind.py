@@ -68,15 +68,6 @@ class Config(PlatformConfig):
         """Interfaces here and there."""
         return [(wire.partition("=")[0], wire.partition("=")[2]) for wire in self.wires.split()]
 
-    @property
-    def refused_switches(self) -> dict[str, str]:
-        """Its NICs are somebody else's, at interfaces that are only lent."""
-        return {
-            "macvtap": "its NICs are at interfaces of this machine, which a switch has to join",
-            "ovs": "its NICs keep their offloads, which Open vSwitch in user space does not take",
-            "routed": "a router's interfaces have other MACs, and those towards it are only lent",
-        }
-
 
 @dataclass
 class AttachedGuest:

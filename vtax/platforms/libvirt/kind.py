@@ -63,14 +63,6 @@ class Config(PlatformConfig):
     )
 
     @property
-    def refused_switches(self) -> dict[str, str]:
-        """Those that a tap of libvirt's with the domain's own offloads cannot be at."""
-        return {
-            "macvtap": "libvirt makes the taps of its domains itself",
-            "ovs": "Open vSwitch takes complete frames alone, and a domain's offloads are its own",
-        }
-
-    @property
     def lacking(self) -> str | None:
         """The domain."""
         return "no domain is named; allowed: libvirt:FILE.xml" if self.domain is None else None
