@@ -10,8 +10,8 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 
 # What each command or file comes from; only packages whose probe fails are installed.
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
-RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86 dpdk-dev
-TEST_PACKAGES := bpftool chromium cpio tshark
+RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86 dpdk-dev libvirt-daemon python3-libvirt openssh-client
+TEST_PACKAGES := bpftool chromium cpio tshark openssh-server openvswitch-switch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 

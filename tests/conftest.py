@@ -39,9 +39,9 @@ def footprint() -> dict[str, set[str]]:
         "scratch": _names("/run/vtax") - {"lock"},
         "LXC's locks": {str(path) for path in lxc.LOCKS.glob("**/vtax*")},
         "processes": {
-            command
+            _command(process)
             for process in Path("/proc").glob("[0-9]*")
-            if "vtax-agent" in (command := _command(process)) or "/run/vtax/" in command
+            if any(ours in _command(process) for ours in ("vtax-agent", "/run/vtax/", "guest=vtax-"))
         },
         "cgroups": {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()},
         "mounts": {
@@ -156,6 +156,9 @@ def plan(tmp_path: Path) -> Iterator[GuestPlan]:
     """A plan for a guest with one NIC at no port; `replace` gives it another kind's configuration."""
 
     class NoPort:
+        lower = None
+        offloads = True
+
         def attach(self, interface: str, guest_mac: str) -> None:
             pass
 

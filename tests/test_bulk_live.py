@@ -183,16 +183,16 @@ def test_a_guest_that_ends_makes_the_trial_invalid_and_is_named(
 def test_a_guest_that_does_not_start_is_named_and_no_mean_is_over_the_others(
     bulk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = qemu._command
+    words = qemu.machine_words
 
     def of_second_guest_at_fault(
-        emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path
+        emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path, config: qemu.Config
     ) -> list[str]:
         if console.name == "guest1.console":
             image = with_fault(image, "boot", tmp_path)
-        return command(emulator, kernel, image, accelerator, console)
+        return words(emulator, kernel, image, accelerator, console, config)
 
-    monkeypatch.setattr(qemu, "_command", of_second_guest_at_fault)
+    monkeypatch.setattr(qemu, "machine_words", of_second_guest_at_fault)
     monkeypatch.setattr(qemu, "HELLO_TIMEOUT_S", 8.0)
     options = ["--set", "guests=2", "--set", "platform.accelerator=emulated", "--out", str(tmp_path / "out")]
     assert main(["run", str(bulk), "--platform", "qemu-virtio", *options]) == 3

@@ -33,6 +33,7 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
     assert list(dict.fromkeys(check.group for check in checks)) == [
         "machine",
         "links",
+        "switches",
         "platforms",
     ]
     links = of_group(checks, "links")
@@ -44,6 +45,9 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
         assert check.detail
         assert check.usable or check.remedy or "needs " in check.detail
         assert "\n" not in f"{check.detail}{check.remedy}"
+    switches = of_group(checks, "switches")
+    assert list(switches) == ["bridge", "routed", "ovs", "macvtap", "vf"]
+    assert "links of the built-in testbed are veth pairs" in switches["vf"].detail
     assert "xdp-native in less than" in links["native XDP"].detail
     assert links["drop reasons"].usable == Path("/sys/kernel/btf/vmlinux").exists()
     assert os.listdir(tmp_path) == ["lock"]  # noqa: PTH208

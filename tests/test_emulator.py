@@ -85,7 +85,9 @@ def test_apt_is_asked_for_what_the_emulator_needs_beside_it(commands: Path, cach
     inst = f"Inst seabios (1.16 suite)\\nInst {PACKAGE} [1:7.2] (1:9.2.0-1 suite [amd64])"
     refuses = 'echo "E: no $*" >&2; exit 100'
     command(commands, "apt-get", f"{KNOWN} *update) ;; *simulate*) printf '{inst}';; *) {refuses};; esac")
-    with pytest.raises(PlatformUnusable, match=rf"downloading {PACKAGE}=1:9.2.0-1 failed: E: no .*lists"):
+    with pytest.raises(
+        PlatformUnusable, match=rf"downloading {PACKAGE}=1:9.2.0-1 and 1 beside it failed: E: no .*lists"
+    ):
         find_emulator("backports")
     assert (cache / "apt/sources.list").read_text().endswith("-backports main\n")
     assert PACKAGES.cached() == []

@@ -5,6 +5,7 @@ import lzma
 import shutil
 import struct
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vtax.platforms.contract import PlatformUnusable
-from vtax.platforms.image import newc_archive, pack_image
+from vtax.platforms.cpio import newc_archive
+from vtax.platforms.image import pack_image
 from vtax.platforms.kernel import extract_vmlinux
 
 ELF = b"\x7fELF" + bytes(range(256)) * 64
@@ -52,7 +54,7 @@ def test_the_agent_finds_modules_uncompressed(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "needed.ko").write_bytes(b"plain")
     (tmp_path / "driver.ko.xz").write_bytes(lzma.compress(b"compressed"))
     image = pack_image({"driver": [tmp_path / "needed.ko", tmp_path / "driver.ko.xz"]})
-    entries = dict(_entries(image.read_bytes()))
+    entries = dict(archived(image.read_bytes()))
     assert entries["modules/driver.list"] == b"/modules/needed.ko\n/modules/driver.ko\n"
     assert (entries["modules/needed.ko"], entries["modules/driver.ko"]) == (b"plain", b"compressed")
 
@@ -66,7 +68,7 @@ def test_the_agent_finds_modules_uncompressed(tmp_path: Path, monkeypatch: pytes
 def test_archives_hold_every_file_at_aligned_offsets(files: dict[str, tuple[int, bytes]]) -> None:
     archive = newc_archive(["modules"], files)
     assert len(archive) % 4 == 0
-    entries = dict(_entries(archive))
+    entries = dict(archived(archive))
     assert entries.pop("modules") == b""
     assert entries == {name: data for name, (_, data) in files.items()}
 
@@ -83,7 +85,8 @@ def test_the_kernels_own_unpacker_agrees(tmp_path: Path) -> None:
     assert (tmp_path / "modules/a.ko").read_bytes() == b"\x00\x01"
 
 
-def _entries(archive: bytes):  # type: ignore[no-untyped-def]
+def archived(archive: bytes) -> Iterator[tuple[str, bytes]]:
+    """The names in an archive, and what is behind each."""
     at = 0
     while True:
         fields = [int(archive[at + 6 + 8 * index : at + 14 + 8 * index], 16) for index in range(13)]

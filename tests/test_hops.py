@@ -23,7 +23,7 @@ TAP_WAY = (
 
 def interface(name: str, received: int = 0, sent: int = 0, **counted: Any) -> dict[str, Any]:
     """An interface's counters; those that are not named are 0."""
-    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "held_back": 0}
+    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "dropped_port": 0, "held_back": 0}
     return {"name": name, "kind": "tun", "received": received, "sent": sent, **dropped, **counted}
 
 

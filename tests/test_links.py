@@ -14,8 +14,9 @@ from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import CHECKSUMS, SEGMENTATION
 from vtax.platforms.tap import open_tap
+from vtax.testbed.addressing import Station
 from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
-from vtax.testbed.port import BridgePort
+from vtax.testbed.ports import BridgePort, Site
 
 pytestmark = pytest.mark.system
 
@@ -105,8 +106,8 @@ def test_the_ingress_gets_a_pinned_thread(link: tuple[LinkEnd, LinkEnd]) -> None
 
 def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) -> None:
     near, far = link
-    port = BridgePort(far, "port-in0", [near.mac])
-    tap = open_tap(far.namespace, "tap0", 1500)
+    port = BridgePort(Site(far, "port-in0", [Station(near.mac, "198.18.0.2")]))
+    (tap,) = open_tap(far.namespace, "tap0", 1500)
     try:
         port.attach("tap0", "02:00:00:00:00:03")
         members = told(far.namespace, "ip", "-d", "link", "show", "master", "port-in0")

@@ -150,7 +150,7 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
     ids=lambda error: type(error).__name__,
 )
 def test_what_fails_its_probe_is_set_aside(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_self: object, _config: object) -> None:
+    def fail(_self: object, _config: object, _packages: object) -> None:
         raise error
 
     monkeypatch.setattr(container.Kind, "prepare", fail)
@@ -343,6 +343,9 @@ def _open_process(pid: int) -> int | None:
 @pytest.mark.system
 def test_a_host_goes_whatever_a_part_of_it_does(plan: GuestPlan) -> None:
     class StuckPort:
+        lower = None
+        offloads = True
+
         def attach(self, interface: str, guest_mac: str) -> None:
             pass
 

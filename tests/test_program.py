@@ -1,6 +1,7 @@
 """Programs of one's own: what a scenario may ask, whose leave that takes, and what is made of a run."""
 
 import base64
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,8 @@ from tests.scenarios import CPUS, refusal_of, write_scenario
 from vtax import campaign
 from vtax.campaign.ends import End
 from vtax.campaign.kind import kind_of
+from vtax.campaign.program import available
+from vtax.campaign.program.available import needed
 from vtax.campaign.program.judge import judge
 from vtax.campaign.program.path import PIECE_BYTES, give_files
 from vtax.campaign.program.rows import headline, record
@@ -20,6 +23,8 @@ from vtax.campaign.standing import resumed_scenario
 from vtax.campaign.verdict import Verdict
 from vtax.cli import main
 from vtax.inputs import InputError
+from vtax.platforms import PlatformUnusable, uml
+from vtax.platforms.userland import Userland
 from vtax.results import FILES, ResultWriter
 from vtax.scenario import Cell, Program, TestbedSettings, list_scenarios, load_scenario
 
@@ -78,23 +83,85 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert said in refusal_of(written(tmp_path, old, new))
 
 
+def test_two_guests_are_only_where_there_are_guests(scenario: str) -> None:
+    asked = load_scenario(scenario).override(None, ["placement=intra-host"])
+    with pytest.raises(InputError, match="raw is the host itself and has no two guests"):
+        kind_of(asked, CPUS).check(asked, asked.cells())
+
+
+def test_a_platform_without_programs_is_refused(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uml.Kind, "programs_of", None)
+    asked = load_scenario(scenario).override(["uml"], [])
+    with pytest.raises(InputError, match="no programs can be started in guests of uml; allowed: container, "):
+        kind_of(asked, CPUS).check(asked, asked.cells())
+
+
 @pytest.mark.parametrize(
-    ("sets", "said"),
+    ("program", "content", "needs"),
     [
-        (["platform=qemu-virtio"], "qemu-virtio has a file system of its own, without the host's programs"),
-        (
-            ["platform=uml"],
-            "uml has a file system of its own, without the host's programs; allowed: container",
-        ),
-        (["placement=intra-host"], "raw is the host itself and has no two guests"),
+        ("sh", b"", ["sh"]),
+        ("./own", b"\x7fELF", []),
+        ("./own", b"no script", []),
+        ("./own", b"#!/bin/sh -e\nexit\n", ["/bin/sh"]),
+        ("./own", b"#!/usr/bin/env python3\n", ["/usr/bin/env", "python3"]),
+        ("./own", b"#! /usr/bin/env -S A=1 perl -w", ["/usr/bin/env", "perl"]),
+        ("./own", b"#!/usr/bin/env", ["/usr/bin/env"]),
+        ("./own", b"#!\n", []),
     ],
 )
-def test_programs_are_where_the_host_s_are(scenario: str, sets: list[str], said: str) -> None:
-    platforms = [text.partition("=")[2] for text in sets if text.startswith("platform")]
-    others = [text for text in sets if not text.startswith("platform")]
-    asked = load_scenario(scenario).override(platforms or None, others)
-    with pytest.raises(InputError, match=said):
+def test_a_script_needs_who_reads_it(program: str, content: bytes, needs: list[str]) -> None:
+    assert needed(program, {"own": content}) == needs
+
+
+def made_userland(root: Path, *programs: str) -> Userland:
+    for program in programs:
+        path = root / program
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(0o755)
+    return Userland(root)
+
+
+def test_a_guest_s_programs_are_those_of_its_packages(
+    tmp_path: Path, scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = load_scenario(scenario).override(["uml"], [])
+    kind = kind_of(asked, CPUS)
+    empty, whole = made_userland(tmp_path / "empty"), made_userland(tmp_path / "whole", "bin/sh")
+    monkeypatch.setattr(available, "fetch_userland", lambda packages: {("dash",): empty}[tuple(packages)])
+    with pytest.raises(
+        InputError, match='"sh" is not in the guest\'s image; name its Debian package under packages'
+    ):
+        kind.check(asked, asked.cells())
+    monkeypatch.setattr(available, "fetch_userland", lambda _packages: whole)
+    kind.check(asked, asked.cells())
+    (tmp_path / "client.sh").write_text("#!/usr/bin/env vtax-no-such-shell\n")
+    again = load_scenario(scenario).override(["uml"], [])
+    with pytest.raises(InputError, match='"/usr/bin/env" is not in the guest\'s image'):
+        kind_of(again, CPUS).check(again, again.cells())
+
+
+def test_a_client_on_a_bare_host_is_that_host_s(
+    tmp_path: Path, scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server_only = made_userland(tmp_path / "guest", "bin/sh")
+    monkeypatch.setattr(available, "fetch_userland", lambda _packages: server_only)
+    (tmp_path / "client.sh").write_text("#!/usr/bin/env vtax-no-such-shell\n")
+    asked = load_scenario(scenario).override(["uml"], ["placement=guest-to-peer"])
+    with pytest.raises(InputError, match=r'no program "vtax-no-such-shell" found; .*install'):
         kind_of(asked, CPUS).check(asked, asked.cells())
+
+
+def test_packages_that_cannot_be_had_are_the_platform_s_matter(
+    scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is left out with the reason, and the others are measured."""
+
+    def unreachable(_packages: Sequence[str]) -> Userland:
+        raise PlatformUnusable("no programs for guests can be had", "apt-get update")
+
+    monkeypatch.setattr(available, "fetch_userland", unreachable)
+    asked = load_scenario(scenario).override(["raw", "uml"], [])
+    kind_of(asked, CPUS).check(asked, asked.cells())
 
 
 @pytest.mark.parametrize(

@@ -85,11 +85,30 @@ def test_programs_are_timed_wherever_the_client_is(tmp_path: Path) -> None:
 
 
 def test_programs_run_in_containers_too(tmp_path: Path) -> None:
+    """In later ones as well, which find the directories of earlier ones."""
     if shutil.which("runc") is None:
         pytest.skip("no runc command found")
-    result = measured(tmp_path, "--platform", "container", "--set", "placement=inside,intra-host")
+    options = ("--platform", "container", "--set", "placement=inside,intra-host", "--repetitions", "2")
+    rows = measured(tmp_path, *options).query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
+    came = {(row["block"], row["placement"], row["transactions"]) for row in rows}
+    assert came == {(block, placement, 200) for block in (0, 1) for placement in ("inside", "intra-host")}
+
+
+def test_guests_with_a_file_system_of_their_own_serve_pages(tmp_path: Path) -> None:
+    """Debian's lighttpd, asked by a script: none of it has to be installed here, and no guest has what is."""
+    out = tmp_path / "out"
+    small = ("--set", "workload.iterations=20", "--set", "workload.runs=1", "--set", "placement=inside")
+    chosen = ("--platform", "lxc,uml,qemu-virtio", "--repetitions", "1", "--allow-programs")
+    main(["run", "matthews2009/http", *chosen, *small, "--out", str(out)])
+    result = Result.open(out)
     rows = result.query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()
-    assert {(row["placement"], row["transactions"]) for row in rows} == {("inside", 200), ("intra-host", 200)}
+    assert {row["platform"] for row in rows} == {"lxc", "uml", "qemu-virtio"}
+    for row in rows:
+        assert (row["server"], row["transactions"], row["failed"]) == ("lighttpd", 20, 0)
+        assert row["verdict"] != "invalid" or any(words in row["reasons"][0] for words in DISTURBED), row
+    facts = [platform["facts"] for platform in result.campaign["platforms"].values()]
+    assert len({each["package lighttpd"] for each in facts}) == 1
+    assert not any("package python3-venv" in each for each in facts), "it is installed here alone"
 
 
 def test_a_server_that_dies_ends_the_run_and_is_told_of(tmp_path: Path) -> None:

@@ -108,6 +108,15 @@ def test_a_tap_has_a_descriptor_a_queue(plan: GuestPlan) -> None:
 
 
 @pytest.mark.system
+def test_a_port_that_takes_no_interface_is_refused(plan: GuestPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    (nic,) = plan.nics
+    monkeypatch.setattr(type(nic.port), "lower", "in0")
+    with pytest.raises(PlatformUnusable, match=r"no place for testpmd's .* needs testbed\.switch=bridge"):
+        start_switch(plan, 1)
+    assert interfaces(plan.host) == {"lo"}
+
+
+@pytest.mark.system
 def test_a_switch_that_fails_leaves_nothing_and_says_why(plan: GuestPlan, commands: Path) -> None:
     command(commands, "dpdk-testpmd", "echo 'EAL: Cannot allocate memory'; exit 1")
     with pytest.raises(AgentGone, match=r"dpdk-testpmd exited 1: EAL: Cannot allocate memory"):

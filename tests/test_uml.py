@@ -17,13 +17,16 @@ from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, process_start
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, uml
-from vtax.platforms.image import newc_archive
+from vtax.platforms.cpio import newc_archive
 from vtax.results import Result
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 
 class NoPort:
+    lower = None
+    offloads = True
+
     def attach(self, interface: str, guest_mac: str) -> None:
         pass
 
@@ -201,7 +204,7 @@ class TestEnd:
         empty = tmp_path / "empty.cpio"
         empty.write_bytes(newc_archive(["dev"], {}))
         tmp_path.chmod(0o755)
-        monkeypatch.setattr(uml, "pack_image", lambda lists: empty)
+        monkeypatch.setattr(uml, "pack_image", lambda *_: empty)
         with pytest.raises(AgentGone, match="its stream ended before it said hello") as gone:
             uml.Kind().start(plan)
         assert "Kernel panic - not syncing" in str(gone.value)

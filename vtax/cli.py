@@ -112,6 +112,9 @@ def run(
     resume: Annotated[
         Path | None, typer.Option(metavar="RESULT", help="Go on with a campaign that did not end.")
     ] = None,
+    libvirt_uri: Annotated[
+        str | None, typer.Option(metavar="URI", help="Libvirt for libvirt:FILE.xml, as in qemu:///system.")
+    ] = None,
     allow_programs: Annotated[
         bool, typer.Option("--allow-programs", help="Start the programs that the scenario names.")
     ] = False,
@@ -123,7 +126,14 @@ def run(
     from vtax.scenario import load_scenario
     from vtax.terminal import progress_on, table_console
 
-    changed = {"--platform": platform, "--set": sets, "--repetitions": repetitions, "--duration": duration}
+    if libvirt_uri is not None:
+        sets = [*(sets or []), f"platform.libvirt_uri={libvirt_uri}"]
+    changed = {
+        "--platform": platform,
+        "--set or --libvirt-uri": sets,
+        "--repetitions": repetitions,
+        "--duration": duration,
+    }
     kept = [name for name, value in {**changed, "--seed": seed, "--out": out}.items() if value is not None]
     if resume is not None and kept:
         raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")

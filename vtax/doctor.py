@@ -29,8 +29,9 @@ from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
 from vtax.machine.remedy import AS_ROOT, build_agent, install, load_module
 from vtax.platforms import PlatformUnusable, presets
 from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
+from vtax.testbed.addressing import Station
 from vtax.testbed.link import LinkEnd, make_link, shape, share
-from vtax.testbed.port import BridgePort
+from vtax.testbed.ports import PORTS, BridgePort, Site
 
 FAILURES = (OSError, NetlinkError, AgentError, AgentGone, subprocess.SubprocessError)
 BURST_FRAMES = 600
@@ -59,7 +60,8 @@ class Check:
 def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
     """Look at this machine; what it takes to try out links is written down under `state` and removed."""
     machine = [_agent(), _root(), _cpus(), _cpu_latency(), _btf(), *map(_tool, TOOL_PACKAGES)]
-    return machine + _links(state) + [_platform(name) for name in presets()] + [_kvm()]
+    switches = [_switch(name) for name in PORTS if name != "wire"]
+    return machine + _links(state) + switches + [_platform(name) for name in presets()] + [_kvm()]
 
 
 def _links(state: Path) -> list[Check]:
@@ -142,7 +144,7 @@ def _ingress(bench: Bench) -> str:
 
 
 def _bridge(bench: Bench) -> str:
-    BridgePort(bench.far, "doctor-port", [bench.near.mac]).close()
+    BridgePort(Site(bench.far, "doctor-port", [Station(bench.near.mac, "198.18.0.2")])).close()
     return "static forwarding entries, no learning, no flooding"
 
 
@@ -246,6 +248,16 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
     ("drop reasons", _drop_reasons, "needs Linux 5.17 or later with CONFIG_DEBUG_INFO_BTF, not locked down"),
 )
 """Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""
+
+
+def _switch(name: str) -> Check:
+    """Whether guests' NICs can meet the host that way (`testbed.switch`)."""
+    try:
+        facts = PORTS[name].find()
+    except PlatformUnusable as unusable:
+        return _unusable("switches", name, unusable.reason, unusable.remedy)
+    told = [PORTS[name].title, *(f"{fact} {value}" for fact, value in facts.items())]
+    return Check("switches", name, True, ", ".join(told))
 
 
 def _platform(name: str) -> Check:

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from vtax.machine.agent import agent_binary
-from vtax.platforms.image import newc_archive
+from vtax.platforms.cpio import newc_archive
 
 SOURCE = Path(__file__).parent / "init.c"
 

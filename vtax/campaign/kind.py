@@ -73,4 +73,5 @@ def settings_of(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
         cell.workload.encapsulation,
         testbed.is_shared,
         testbed.cap_mbps,
+        testbed.switch,
     )

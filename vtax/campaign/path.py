@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
@@ -52,8 +52,8 @@ class Testbed(Protocol):
 class Path:
     """Built by `open`, measured by trials, taken down by `close`; `open` again after a guest has died."""
 
-    has_programs: ClassVar[bool] = False
-    """Whether programs of the host are started in guests."""
+    packages: Sequence[str] | None = None
+    """As of GuestPlan."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Path:
 
     def build(self) -> None:
         """Make the testbed, and the neighbours' part of it."""
-        port_kind = self.preset.platform().port
+        port_kind = self.testbed.settings.port_kind(self.preset.platform().port)
         self.testbed.build(port_kind)
         self.neighbours.build(port_kind)
 
@@ -120,7 +120,7 @@ class Path:
                 guest.nics,
                 self._protocols,
                 guest.cpus,
-                self.has_programs,
+                self.packages,
             )
             hellos.append(started["hello_s"])
             configuration = guest.configuration(started["modules"])

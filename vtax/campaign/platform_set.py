@@ -9,6 +9,7 @@ from vtax.inputs import advised, suggestion
 from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.local import require_far_protocols
+from vtax.testbed.ports import PORTS
 
 
 @dataclass
@@ -21,6 +22,8 @@ class PlatformSet:
     variants: dict[tuple[str, PlatformConfig], Probe | PlatformUnusable] = field(default_factory=dict)
     """Of each set of keys that a cell has."""
     skipped: dict[str, PlatformUnusable] = field(default_factory=dict)
+    switches: dict[str, dict[str, Any] | PlatformUnusable] = field(default_factory=dict)
+    """What looking for each switch that guests' NICs meet the host at showed: facts, or why there is none."""
     refused: dict[str, PlatformUnusable] = field(default_factory=dict)
     """Cells by their keys whose frames the platform's kernel cannot forward, or whose keys cannot be had here."""
 
@@ -58,11 +61,26 @@ class PlatformSet:
         overrides = self._overrides(cell)
         for key, problem in self.known[cell.platform].problems(overrides):
             raise scenario.error(f"platform.{key}", overrides[key], problem)
+        preset = self.known[cell.platform]
+        if (argument := preset.argument) is not None and argument.key not in overrides:
+            for _, problem in preset.problems({argument.key: preset.config.get(argument.key)}):
+                raise scenario.error("platform", cell.platform, problem)
+        if (lacking := self.config(cell).lacking) is not None:
+            raise scenario.error("platform", cell.platform, lacking)
 
     def _overrides(self, cell: Cell) -> dict[str, Any]:
         """What the scenario changes; a key that this platform's kind has not is meant for another one."""
         keys = self.known[cell.platform].keys
         return {key: value for key, value in cell.platform_overrides.items() if key in keys}
+
+    @property
+    def _switch_facts(self) -> dict[str, Any]:
+        return {
+            f"{name}_{fact}": value
+            for name, found in self.switches.items()
+            if isinstance(found, dict)
+            for fact, value in found.items()
+        }
 
     def as_json(self) -> dict[str, Any]:
         """For campaign.json."""
@@ -74,7 +92,7 @@ class PlatformSet:
                 "kind": preset.kind,
                 "accelerator": probe.accelerator if probe else None,
                 "emulated": probe.emulated if probe else None,
-                "facts": self.facts(name),
+                "facts": self.facts(name) | ({} if preset.platform().port == "wire" else self._switch_facts),
                 "skipped": {"reason": skipped.reason, "remedy": skipped.remedy} if skipped else None,
             }
         return document
@@ -85,13 +103,14 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
     available = presets()
     chosen: dict[str, Preset] = {}
     for cell in cells:
-        preset = available.get(cell.platform)
-        if preset is None:
+        try:
+            preset = available[cell.platform]
+        except KeyError:
             near = suggestion(cell.platform, available)
             problem = advised(
                 f'unknown platform "{cell.platform}"', near, f"there are: {', '.join(available)}"
             )
-            raise scenario.error("platform", cell.platform, problem)
+            raise scenario.error("platform", cell.platform, problem) from None
         chosen[preset.name] = preset
     platforms = PlatformSet(chosen)
     for cell in cells:
@@ -116,10 +135,26 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
             continue
         try:
             kind = platforms.known[cell.platform].platform()
+            if kind.port != "wire":
+                _find_switch(platforms, cell)
             kind.check_protocols(platforms.config(cell), cell.workload.protocols)
             require_far_protocols(cell.workload.far_protocols)
         except PlatformUnusable as lacking:
             platforms.refused[cell.key] = lacking
+
+
+def _find_switch(platforms: PlatformSet, cell: Cell) -> None:
+    """Look for a cell's switch, once, and whether its platform can be at it; raises PlatformUnusable."""
+    name = cell.testbed.switch
+    if name not in platforms.switches:
+        try:
+            platforms.switches[name] = PORTS[name].find()
+        except PlatformUnusable as unusable:
+            platforms.switches[name] = unusable
+    if isinstance(found := platforms.switches[name], PlatformUnusable):
+        raise found
+    if (why := platforms.config(cell).refused_switches.get(name)) is not None:
+        raise PlatformUnusable(why, f"needs another switch than {name}")
 
 
 def _probe(platforms: PlatformSet, cell: Cell) -> Probe | PlatformUnusable:
@@ -128,7 +163,8 @@ def _probe(platforms: PlatformSet, cell: Cell) -> Probe | PlatformUnusable:
     variant = cell.platform, config
     if variant not in platforms.variants:
         try:
-            found: Probe | PlatformUnusable = platforms.known[cell.platform].platform().prepare(config)
+            platform = platforms.known[cell.platform].platform()
+            found: Probe | PlatformUnusable = platform.prepare(config, cell.workload.program_packages)
         except PlatformUnusable as unusable:
             found = unusable
         except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:

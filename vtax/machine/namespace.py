@@ -132,6 +132,13 @@ def _mount_own_sysfs() -> None:
     _check(_libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None), "mounting sysfs")
 
 
+def mount_scratch() -> Path:
+    """An empty directory that may hold devices, for a thread that has a sysfs of its own: it goes with the thread."""
+    path = Path("/mnt")
+    _check(_libc.mount(b"none", bytes(path), b"tmpfs", 0, None), f"mounting over {path}")
+    return path
+
+
 def _silence() -> None:
     for scope in ("all", "default"):
         switch = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")

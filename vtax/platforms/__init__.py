@@ -1,6 +1,7 @@
 """The layers being taxed: one file a kind, and under data/platforms a preset for each name a user may ask for."""
 
 from vtax.platforms.contract import (
+    Argument,
     Guest,
     GuestNic,
     GuestPlan,
@@ -12,6 +13,7 @@ from vtax.platforms.contract import (
 from vtax.platforms.preset import Preset, load_kind, presets
 
 __all__ = [
+    "Argument",
     "Guest",
     "GuestNic",
     "GuestPlan",

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
@@ -33,7 +33,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "veth"
     own_kernel = False
-    has_programs = True
+    programs_of: ProgramsOf = "host"
 
     def check(self, config: Config) -> None:
         """The runtime must be installed, and able to apply what is asked of it."""
@@ -47,7 +47,7 @@ class Kind:
         """What the runtime says."""
         return Probe("none", {"version": told_version(find_runtime(config.runtime), config.runtime)})
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Ask the runtime for its version."""
         self.check(config)
         return Probe("none", {"runtime": config.runtime, **self.known(config).facts, **config.facts})
@@ -66,7 +66,8 @@ class Kind:
 
         def describe(namespace: Namespace) -> Container:
             bundle = plan.scratch / plan.name
-            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes, programs=plan.programs)
+            programs = plan.packages is not None
+            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes, programs=programs)
             return Container(
                 f"{config.runtime} run",
                 run=[*plan.admission, *runtime, "run", "--bundle", str(bundle), namespace.name],

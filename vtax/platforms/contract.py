@@ -7,7 +7,7 @@ else in vtax knows which kinds there are.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +15,9 @@ from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.stages.hooks import NicKind
+
+ProgramsOf = Literal["host", "packages"]
+"""Whose programs a guest has: the host's own, or those of packages that are unpacked for it (userland.py)."""
 
 
 class PlatformConfig(BaseModel):
@@ -33,8 +36,18 @@ class PlatformConfig(BaseModel):
         return None
 
     @property
+    def refused_switches(self) -> dict[str, str]:
+        """Switches (`testbed.switch`) that guests' NICs cannot be at, each with the reason."""
+        return {}
+
+    @property
     def weight_of_host(self) -> int | None:
         """The weight of the host's packet work against each guest's, None where nobody weighs them."""
+        return None
+
+    @property
+    def lacking(self) -> str | None:
+        """What guests cannot be started without and nobody has said, in a sentence; None where nothing is."""
         return None
 
     @property
@@ -46,6 +59,16 @@ class PlatformConfig(BaseModel):
     def nic(self) -> NicKind | None:
         """What a guest's NIC is on the host where keys decide that; None for what all of the kind have."""
         return None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What follows the colon in a platform's name, as in libvirt:web.xml; a kind that takes one has an `ARGUMENT`."""
+
+    key: str
+    """The key of the kind's configuration that takes it."""
+    form: str
+    """How it looks, for messages: FILE.xml."""
 
 
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
@@ -71,6 +94,14 @@ class Probe:
 
 class Attachment(Protocol):
     """The host's side of a port."""
+
+    @property
+    def lower(self) -> str | None:
+        """The interface that guests' NICs are made on top of; None where they are joined to the port."""
+
+    @property
+    def offloads(self) -> bool:
+        """Whether it takes frames that their sender leaves to be cut up or completed behind it."""
 
     def attach(self, interface: str, guest_mac: str) -> None:
         """Join the guest's interface in the host's namespace to the port."""
@@ -101,8 +132,8 @@ class GuestPlan:
     """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
     admission: Sequence[str] = ()
     """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
-    programs: bool = False
-    """Whether programs of the host's file system are to be started in it."""
+    packages: Sequence[str] | None = None
+    """Where programs are to be started in it, the Debian packages that have them; None where none are."""
 
     @property
     def own_cpus(self) -> Sequence[int]:
@@ -138,13 +169,13 @@ class Platform(Protocol):
     """A kind of platform."""
 
     port: str
-    """The port its NICs need on a testbed whose scenario names none (a key of testbed.port.PORTS)."""
+    """What its NICs need: `wire` where they are the links' ends, or `bridge`, which `testbed.switch` may replace."""
     nic: NicKind
     """What a guest's NIC is on the host, and so which hooks see its frames there: `wire` where it has no other."""
     own_kernel: bool
     """Whether guests have a kernel of their own, and so count CPUs from 0."""
-    has_programs: bool
-    """Whether programs of the host's file system can be started in guests."""
+    programs_of: ProgramsOf | None
+    """Whose programs can be started in guests; None where none can."""
 
     def check(self, config: Any) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
@@ -152,8 +183,11 @@ class Platform(Protocol):
     def known(self, config: Any) -> Probe:
         """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
 
-    def prepare(self, config: Any) -> Probe:
-        """Fetch and build what guests need, find the accelerator; raises PlatformUnusable."""
+    def prepare(self, config: Any, packages: Sequence[str] | None = None) -> Probe:
+        """Fetch and build what guests need, programs of `packages` included, and find the accelerator.
+
+        Raises PlatformUnusable.
+        """
 
     def check_protocols(self, config: Any, protocols: Sequence[str]) -> None:
         """Look whether the kernel that forwards has what these modules bring; raises PlatformUnusable."""

@@ -1,6 +1,5 @@
 """Which QEMU runs: the installed one, or Debian's backport of a newer one."""
 
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from vtax.machine.remedy import install
 from vtax.platforms.backports import check_backports, fetch_backport
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import PlatformUnusable
-from vtax.platforms.package import Shelf, run_tool
+from vtax.platforms.package import Shelf, to_install
 
 INSTALLED = "installed"
 BINARY = "qemu-system-x86_64"
@@ -71,15 +70,7 @@ def _installed() -> str:
 
 def _newest(suite: str, options: Sequence[str]) -> list[str]:
     """The newest emulator of a suite, then all that it needs beyond what is installed."""
-    simulated = run_tool(
-        *("apt-get", *options, "--simulate", "--no-install-recommends", "--target-release", suite),
-        *("install", PACKAGE),
-        timeout_s=60,
-    )
-    wanted = [
-        f"{name}={version}"
-        for name, version in re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", simulated, re.MULTILINE)
-    ]
+    wanted = to_install([PACKAGE], [*options, "--target-release", suite])
     if not wanted:
         raise PlatformUnusable(
             f"{suite} has no QEMU newer than the installed one", "needs version: installed"

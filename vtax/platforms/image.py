@@ -1,4 +1,4 @@
-"""The initramfs of a guest: the agent as /init, and kernel modules in the order they go in.
+"""The initramfs of a guest: the agent as /init, kernel modules in the order they go in, programs where there are any.
 
 Cached by the hash of everything in it. `/modules/control.list` names what the control stream needs and
 `/modules/NAME.list` what the NIC driver NAME needs, a path a line.
@@ -12,25 +12,27 @@ from functools import cache
 from pathlib import Path
 
 from vtax.machine.agent import agent_binary
+from vtax.platforms.cpio import newc_archive
 from vtax.platforms.kernel import Kernel
 from vtax.platforms.package import cache_directory, filling_cache
+from vtax.platforms.userland import NO_PROGRAMS, Userland
 
 CONTROL_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")
-DIRECTORIES = ("dev", "proc", "sys", "modules")
+DIRECTORIES = ("dev", "proc", "sys", "tmp", "modules")
 KEEP = 8
 """Images kept in the cache; older ones belong to agents built earlier."""
 
 
 @cache
-def build_image(kernel: Kernel, drivers: tuple[str, ...]) -> Path:
+def build_image(kernel: Kernel, drivers: tuple[str, ...], userland: Userland = NO_PROGRAMS) -> Path:
     """The initramfs for guests of `kernel` whose NICs need `drivers` (module names); raises PlatformUnusable."""
     lists = {"control": _merged(kernel, CONTROL_MODULES)}
     for driver in drivers:
         lists[driver] = kernel.load_order(driver)
-    return pack_image(lists)
+    return pack_image(lists, userland)
 
 
-def pack_image(lists: dict[str, list[Path]]) -> Path:
+def pack_image(lists: dict[str, list[Path]], userland: Userland = NO_PROGRAMS) -> Path:
     """The initramfs whose module lists are `lists`: name to files in their order; raises PlatformUnusable."""
     files: dict[str, tuple[int, bytes]] = {"init": (0o100755, agent_binary().read_bytes())}
     for name, paths in lists.items():
@@ -42,7 +44,8 @@ def pack_image(lists: dict[str, list[Path]]) -> Path:
         files[f"modules/{name}.list"] = (0o100644, listing.encode())
 
     with filling_cache():
-        return _keep(newc_archive(DIRECTORIES, files))
+        # An initramfs may be several archives in a row. What is in the later one stays: no package replaces the agent.
+        return _keep(userland.archive + newc_archive(DIRECTORIES, files))
 
 
 def _uncompressed(path: Path) -> tuple[str, bytes]:
@@ -70,22 +73,3 @@ def _merged(kernel: Kernel, modules: Sequence[str]) -> list[Path]:
     for module in modules:
         paths.update(dict.fromkeys(kernel.load_order(module)))
     return list(paths)
-
-
-def newc_archive(directories: Sequence[str], files: dict[str, tuple[int, bytes]]) -> bytes:
-    """A cpio archive in the "newc" format (Linux Documentation/driver-api/early-userspace/buffer-format.rst)."""
-    entries = [(name, 0o040755, b"") for name in directories]
-    entries += [(name, mode, data) for name, (mode, data) in files.items()]
-    parts = [_newc_entry(number, *entry) for number, entry in enumerate(entries, start=1)]
-    return b"".join([*parts, _newc_entry(0, "TRAILER!!!", 0, b"")])
-
-
-def _newc_entry(inode: int, name: str, mode: int, data: bytes) -> bytes:
-    encoded = name.encode() + b"\0"
-    fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(encoded), 0)
-    header = b"070701" + b"".join(b"%08X" % field for field in fields)
-    return _padded(header + encoded) + _padded(data)
-
-
-def _padded(data: bytes) -> bytes:
-    return data + b"\0" * (-len(data) % 4)

@@ -9,12 +9,14 @@ from vtax.machine import cgroups
 from vtax.machine.agent import agent_binary
 from vtax.machine.namespace import Namespace
 from vtax.platforms.container import told_version
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.launch import DIES_WITH_US
+from vtax.platforms.oci import NEW_TMP, capabilities
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.shared_kernel import Container, ContainerGuest, start_container
+from vtax.platforms.userland import Userland, fetch_userland
 from vtax.stages.hooks import NicKind
 
 TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux"}
@@ -55,7 +57,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "veth"
     own_kernel = False
-    has_programs = False
+    programs_of: ProgramsOf = "packages"
 
     def check(self, config: Config) -> None:
         """LXC must be installed, and able to apply what is asked of it."""
@@ -69,10 +71,11 @@ class Kind:
         """What LXC says."""
         return Probe("none", {"version": told_version("lxc-start", "lxc")})
 
-    def prepare(self, config: Config) -> Probe:
-        """Ask LXC for its version."""
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
+        """Ask LXC for its version, and unpack programs."""
         self.check(config)
-        return Probe("none", {"runtime": "lxc", **self.known(config).facts, **config.facts})
+        facts = {"runtime": "lxc", **self.known(config).facts, **config.facts}
+        return Probe("none", facts | fetch_userland(packages).facts)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The host's kernel forwards."""
@@ -84,8 +87,9 @@ class Kind:
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
 
         def describe(namespace: Namespace) -> Container:
-            directory = plan.scratch / plan.name
-            write_container(directory, namespace, plan.own_cpus, config.memory_bytes)
+            directory = plan.scratch / f"{plan.name}.lxc"
+            userland = fetch_userland(plan.packages)
+            write_container(directory, namespace, plan.own_cpus, config.memory_bytes, userland)
             left = [namespace.name, str(cgroups.ROOT), str(LOCKS), str(directory).lstrip("/")]
             return Container(
                 "lxc-start",
@@ -115,18 +119,30 @@ def check_limits(controllers: Sequence[str]) -> None:
 
 
 def write_container(
-    directory: Path, namespace: Namespace, cpus: Sequence[int], memory_bytes: int | None
+    directory: Path,
+    namespace: Namespace,
+    cpus: Sequence[int],
+    memory_bytes: int | None,
+    userland: Userland,
 ) -> None:
-    """A container (lxc.container.conf(5)) whose root holds the agent and nothing else."""
+    """A container (lxc.container.conf(5)) whose root holds the agent, and programs or nothing else."""
     root = directory / "rootfs"
     for name in ("proc", "sys", "dev"):
         (root / name).mkdir(parents=True, exist_ok=True)
-    agent = str(agent_binary()).replace(" ", r"\040")  # as in fstab(5)
+    # Not a copy in the root: /run, where that is, is mounted noexec on many machines.
+    mounts = [_mount(agent_binary(), "vtax-agent", "bind,ro,create=file")]
+    if userland.root:
+        mounts.append(_mount(Path("tmpfs"), "tmp", ",".join([*NEW_TMP, "create=dir"]), "tmpfs"))
+    for place in userland.top:
+        if place.is_symlink():
+            link = root / place.name
+            if not link.is_symlink():  # of the guest before
+                link.symlink_to(place.readlink())
+        else:
+            mounts.append(_mount(place, place.name, "bind,ro,nosuid,nodev,create=dir"))
     settings = {
         "lxc.uts.name": "guest",
         "lxc.rootfs.path": f"dir:{root}",
-        # Not a copy in the root: /run, where that is, is mounted noexec on many machines.
-        "lxc.mount.entry": f"{agent} vtax-agent none bind,ro,create=file 0 0",
         "lxc.init.cmd": "/vtax-agent",
         "lxc.namespace.share.net": namespace.path,
         "lxc.mount.auto": "proc:mixed sys:ro",
@@ -134,7 +150,7 @@ def write_container(
         "lxc.console.path": "none",
         "lxc.tty.max": 0,
         "lxc.pty.max": 0,
-        "lxc.cap.keep": "net_admin net_raw",
+        "lxc.cap.keep": _capabilities(programs=userland.root is not None),
         "lxc.no_new_privs": 1,
         # LXC's own profile exists only where the package apparmor has loaded it.
         "lxc.apparmor.profile": "unconfined",
@@ -143,7 +159,19 @@ def write_container(
         **{f"lxc.cgroup.dir.{part}": f"{namespace.name}/{part}" for part in CGROUPS},
         **_limits(cpus, memory_bytes),
     }
-    (directory / "config").write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
+    lines = [*settings.items(), *(("lxc.mount.entry", mount) for mount in mounts)]
+    (directory / "config").write_text("".join(f"{key} = {value}\n" for key, value in lines))
+
+
+def _mount(source: Path, destination: str, options: str, kind: str = "none") -> str:
+    """A line as of fstab(5)."""
+    escaped = str(source).replace(" ", r"\040")
+    return f"{escaped} {destination} {kind} {options} 0 0"
+
+
+def _capabilities(*, programs: bool) -> str:
+    """Those of an OCI container, in LXC's words."""
+    return " ".join(name.removeprefix("CAP_").lower() for name in capabilities(programs=programs))
 
 
 def _limits(cpus: Sequence[int], memory_bytes: int | None) -> dict[str, object]:

@@ -17,6 +17,8 @@ HOST_DIRECTORIES = [
     Path(name) for name in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt")
 ]
 """Where a host's programs are, with what they need."""
+NEW_TMP = ["nosuid", "nodev", "size=64m"]
+"""How programs' /tmp is mounted, from tmpfs."""
 REFUSES_MIXTURE = {"crun"}
 """Runtimes that start nothing on a machine with both versions of cgroups."""
 
@@ -63,7 +65,10 @@ def write_bundle(
     for directory in ("proc", "sys", "dev"):
         (root / directory).mkdir(parents=True, exist_ok=True)
     shutil.copy2(agent_binary(), root / "vtax-agent")
-    capabilities = [*CAPABILITIES, *(PROGRAM_CAPABILITIES if programs else ())]
+    if programs:
+        # runc gives a new /tmp the mode of the directory that it finds there.
+        (root / "tmp").mkdir(exist_ok=True)
+        (root / "tmp").chmod(0o1777)
     resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
     if memory_bytes is not None:
         resources["memory"] = {"limit": memory_bytes}
@@ -79,7 +84,9 @@ def write_bundle(
                     "args": ["/vtax-agent"],
                     "env": ["PATH=/"],
                     "noNewPrivileges": True,
-                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), capabilities),
+                    "capabilities": dict.fromkeys(
+                        ("bounding", "effective", "permitted"), capabilities(programs=programs)
+                    ),
                 },
                 "mounts": [
                     {"destination": "/proc", "type": "proc", "source": "proc"},
@@ -109,12 +116,16 @@ def write_bundle(
     )
 
 
+def capabilities(*, programs: bool) -> list[str]:
+    """What a container's agent may do."""
+    return [*CAPABILITIES, *(PROGRAM_CAPABILITIES if programs else ())]
+
+
 def program_mounts() -> list[dict[str, object]]:
     """Where programs of the host are, read-only; a /tmp that is new and bounded."""
-    new = ["nosuid", "nodev", "size=64m"]
     old = ["rbind", "ro", "nosuid", "nodev"]
     bound = [_mount(str(place), "bind", str(place), old) for place in HOST_DIRECTORIES if place.is_dir()]
-    return [_mount("/tmp", "tmpfs", "tmpfs", new), *bound]  # noqa: S108 - the container's own
+    return [_mount("/tmp", "tmpfs", "tmpfs", NEW_TMP), *bound]  # noqa: S108 - the container's own
 
 
 def _mount(destination: str, kind: str, source: str, options: list[str]) -> dict[str, object]:

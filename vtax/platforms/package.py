@@ -35,7 +35,7 @@ def filling_cache() -> Iterator[None]:
     except OSError as error:
         raise PlatformUnusable(
             f"cannot fill the cache: {error}",
-            f"needs 1 GB in {cache_directory()}, or VTAX_CACHE set to another directory",
+            f"needs 2 GB in {cache_directory()}, or VTAX_CACHE set to another directory",
         ) from error
 
 
@@ -75,7 +75,7 @@ class Shelf:
             return cached[-1]
         if newest not in cached:
             try:
-                self._unpack(newest, beside, options)
+                self.place(newest, (newest, *beside), options)
             except PlatformUnusable as unusable:
                 if not cached:
                     raise
@@ -83,25 +83,26 @@ class Shelf:
                 return cached[-1]
         return newest
 
-    def _unpack(self, version: str, beside: Sequence[str], options: Sequence[str]) -> None:
-        """Download packages and put their tree in place, all at once; raises PlatformUnusable."""
-        root = self.root(version)
+    def place(self, name: str, packages: Sequence[str], options: Sequence[str]) -> None:
+        """Download packages and put their tree in place under a name, all at once; raises PlatformUnusable."""
+        root = self.root(name)
         with filling_cache():
             root.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
                 work = Path(scratch)
                 work.chmod(0o755)
                 tree = work / "tree"
-                archives = [_download(each, work, options) for each in (version, *beside)]
+                archives = _download(packages, work, options)
                 try:
                     for archive in archives:
                         run_tool("dpkg-deb", "-x", str(archive), str(tree), timeout_s=300)
                     self.finish(tree)
                 except (subprocess.SubprocessError, ValueError) as error:
                     raise PlatformUnusable(
-                        f"unpacking {version} failed: {said(error)}", "df -h; apt-get clean"
+                        f"unpacking {packages[0]} failed: {said(error)}", "df -h; apt-get clean"
                     ) from error
-                tree.rename(root)
+                if not root.exists():  # another run may have been faster
+                    tree.rename(root)
 
 
 def check_tools(tools: dict[str, str]) -> None:
@@ -122,6 +123,15 @@ def told_by_lists(*question: str, pattern: str) -> str | None:
     return found.group(1) if found else None
 
 
+def to_install(packages: Sequence[str], options: Sequence[str]) -> list[str]:
+    """All that installing packages takes, as `apt-get download` takes it; raises SubprocessError."""
+    told = run_tool(
+        *("apt-get", *options, "--simulate", "--no-install-recommends", "install", *packages), timeout_s=60
+    )
+    inst = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
+    return [f"{name}={version}" for name, version in inst]
+
+
 def run_tool(*command: str, timeout_s: float, cwd: Path | None = None) -> str:
     """What a command prints; raises SubprocessError when it fails."""
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=timeout_s, cwd=cwd)
@@ -133,16 +143,19 @@ def _by_version(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _download(version: str, work: Path, options: Sequence[str]) -> Path:
-    before = set(work.glob("*.deb"))
+def _download(packages: Sequence[str], work: Path, options: Sequence[str]) -> list[Path]:
     try:
-        run_tool("apt-get", *options, "download", version, timeout_s=600, cwd=work)
-        (archive,) = set(work.glob("*.deb")) - before
+        run_tool("apt-get", *options, "download", *packages, timeout_s=600, cwd=work)
+        archives = list(work.glob("*.deb"))
+        if len(archives) != len(packages):
+            raise ValueError(f"{len(archives)} of {len(packages)} came")
     except (subprocess.SubprocessError, ValueError) as error:
+        first, *others = packages
+        wanted = f"{first} and {len(others)} beside it" if others else first
         raise PlatformUnusable(
-            f"downloading {version} failed: {said(error)}", f"apt-get update && apt-get download {version}"
+            f"downloading {wanted} failed: {said(error)}", f"apt-get update && apt-get download {first}"
         ) from error
-    return archive
+    return archives
 
 
 def said(error: Exception) -> str:

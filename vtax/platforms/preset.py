@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal, Union
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from vtax import platforms
 from vtax.inputs import Document, InputError, problems, read_document, validate
-from vtax.platforms.contract import Platform, PlatformConfig
+from vtax.platforms.contract import Argument, Platform, PlatformConfig
 
 DIRECTORY = Path(__file__).resolve().parent.parent / "data/platforms"
 
@@ -47,6 +47,17 @@ class Preset:
         return kind
 
     @property
+    def argument(self) -> Argument | None:
+        """What may follow its name and a colon; None where nothing may."""
+        return getattr(self._module, "ARGUMENT", None)
+
+    def of(self, text: str) -> "Preset":
+        """The preset whose argument is `text`."""
+        assert self.argument is not None  # noqa: S101 - looked at by whoever read the name
+        config = {**self.config, self.argument.key: text}
+        return replace(self, name=f"{self.name}:{text}", config=config)
+
+    @property
     def keys(self) -> list[str]:
         """The keys `platform.*` that a scenario may change."""
         return list(self._model.model_fields)
@@ -73,9 +84,20 @@ class Preset:
             raise self.document.error(("kind",), str(error)) from None
 
 
-def presets(directory: Path = DIRECTORY) -> dict[str, Preset]:
+class Presets(dict[str, Preset]):
+    """Presets by name; a name that goes on behind a colon is found, and not listed."""
+
+    def __missing__(self, name: str) -> Preset:
+        """The preset before the colon with what follows it; KeyError where there is none of the kind."""
+        stem, colon, text = name.partition(":")
+        if not (colon and text and stem in self and self[stem].argument):
+            raise KeyError(name)
+        return self[stem].of(text)
+
+
+def presets(directory: Path = DIRECTORY) -> Presets:
     """Every preset by name, in the order of the names."""
-    found = {}
+    found = Presets()
     for path in sorted(directory.glob("*.yaml"), key=lambda path: path.stem):
         document = read_document(path)
         content = validate(PresetFile, document)

@@ -13,7 +13,7 @@ from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.remedy import load_module
 from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
 from vtax.platforms.console import last_words, tail
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.emulator import Emulator, check_emulator, find_emulator, known_emulator
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
@@ -23,6 +23,7 @@ from vtax.platforms.qemu_config import Config
 from vtax.platforms.qemu_machine import NicEnd, machine_words, nic_words
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
+from vtax.platforms.userland import fetch_userland
 from vtax.platforms.vhost_user import UserSwitch, check_switch, dpdk_version, start_switch
 from vtax.stages.hooks import NicKind
 
@@ -45,15 +46,8 @@ class QemuGuest:
     """Who moves its frames where the emulator does not."""
 
     def threads(self) -> dict[int, tuple[int, str]]:
-        """vCPU threads by their name ("CPU 0/TCG", "CPU 0/KVM"), `switch`, the rest as `emulator`."""
-        own = {
-            tid: (
-                self.pid,
-                f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator",
-            )
-            for tid, name in threads_of(self.pid).items()
-        }
-        return own | (self.switch.threads() if self.switch else {})
+        """Those of the emulator, and `switch`."""
+        return emulator_threads(self.pid) | (self.switch.threads() if self.switch else {})
 
     def pin(self, cpus: Sequence[int]) -> None:
         """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
@@ -82,7 +76,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "tap"
     own_kernel = True
-    has_programs = False
+    programs_of: ProgramsOf = "packages"
 
     def check(self, config: Config) -> None:
         """The emulator, what starts it, taps and the tools that unpack a kernel must be there."""
@@ -101,11 +95,11 @@ class Kind:
         versions = {"QEMU": version, "guest_kernel": kernel}
         if config.backend == "vhost-user":
             versions["dpdk"] = dpdk_version()
-        found = remembered_accelerators().get(_boot_key(version, kernel, config.machine))
+        found = known_accelerator(version, kernel, config.machine)
         accelerator = found if config.accelerator == "auto" else config.accelerator
         return Probe(accelerator or "not probed", {name: told for name, told in versions.items() if told})
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
         self.check(config)
         kernel = fetch_kernel(config.kernel)
@@ -113,14 +107,11 @@ class Kind:
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
         if accelerator == "auto":
-            accelerator = find_accelerator(
-                _boot_key(emulator.version, kernel.version, config.machine),
-                lambda limit_s: _boots_under_kvm(emulator, kernel, image, config.machine, limit_s),
-            )
+            accelerator = tried_accelerator(emulator, kernel, image, config.machine)
         facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
         if config.backend == "vhost-user":
             facts["dpdk"] = dpdk_version()
-        return Probe(accelerator, facts)
+        return Probe(accelerator, facts | fetch_userland(packages).facts)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
@@ -131,13 +122,14 @@ class Kind:
         """Open the taps, attach them to their ports, start the emulator and wait for hello."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
-        probe = self.prepare(config)
+        probe = self.prepare(config, plan.packages)
+        userland = fetch_userland(plan.packages)
         kernel, emulator = fetch_kernel(config.kernel), find_emulator(config.version)
         modules = (*config.modules, *plan.protocols)
         console, errors = plan.scratch / f"{plan.name}.console", plan.scratch / f"{plan.name}.log"
-        machine = machine_words(
-            emulator, kernel, build_image(kernel, modules), probe.accelerator, console, config
-        )
+        image = build_image(kernel, modules, userland)
+        whole = config.model_copy(update={"memory_bytes": config.memory_bytes + userland.memory_bytes})
+        machine = machine_words(emulator, kernel, image, probe.accelerator, console, whole)
         with _nic_ends(plan, config) as (ends, switch):
             nics = enumerate(zip(plan.nics, ends, strict=True))
             command = [
@@ -155,6 +147,27 @@ class Kind:
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
         guest.pin(plan.pinned)
         return guest
+
+
+def emulator_threads(pid: int) -> dict[int, tuple[int, str]]:
+    """Threads of an emulator: vCPUs by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
+    return {
+        tid: (pid, f"vcpu {name.split()[1].split('/')[0]}" if name.startswith("CPU ") else "emulator")
+        for tid, name in threads_of(pid).items()
+    }
+
+
+def tried_accelerator(emulator: Emulator, kernel: Kernel, image: Path, machine: str = "q35") -> str:
+    """`kvm` where a guest boots under it, else `emulated`; tried once for each emulator, kernel and machine."""
+    return find_accelerator(
+        _boot_key(emulator.version, kernel.version, machine),
+        lambda limit_s: _boots_under_kvm(emulator, kernel, image, machine, limit_s),
+    )
+
+
+def known_accelerator(emulator: str | None, kernel: str | None, machine: str = "q35") -> str | None:
+    """What an earlier run has found of these versions; None where none has tried."""
+    return remembered_accelerators().get(_boot_key(emulator, kernel, machine))
 
 
 def _boot_key(emulator: str | None, kernel: str | None, machine: str) -> str:

@@ -59,6 +59,13 @@ class Config(GuestConfig):
         return kinds[self.backend]
 
     @property
+    def refused_switches(self) -> dict[str, str]:
+        """The switch in user space has one end of a veth pair."""
+        if self.backend != "vhost-user":
+            return {}
+        return {"macvtap": "backend vhost-user has a switch of its own between the guest and the host's port"}
+
+    @property
     def driver(self) -> str:
         """The module that drives the NICs in the guest."""
         return DRIVERS.get(self.nic_model, self.nic_model)

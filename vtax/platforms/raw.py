@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vtax.machine.agent import Agent, agent_binary, start_agent
 from vtax.machine.remedy import AS_ROOT, build_agent
-from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe, ProgramsOf
 from vtax.stages.hooks import NicKind
 
 PROTOCOLS = {
@@ -51,7 +51,7 @@ class Kind:
     port = "wire"
     nic: NicKind = "wire"
     own_kernel = False
-    has_programs = True
+    programs_of: ProgramsOf = "host"
 
     def check(self, config: Config) -> None:
         """Namespaces and links need root."""
@@ -62,7 +62,7 @@ class Kind:
         """The host's kernel."""
         return Probe("none", {"kernel": os.uname().release})
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Nothing to fetch."""
         self.check(config)
         return self.known(config)
@@ -95,11 +95,12 @@ def require_root() -> None:
 def require_protocols(protocols: Sequence[str]) -> None:
     """Raise PlatformUnusable unless this kernel has these modules, built in or to be loaded."""
     for module in protocols:
-        if not PROTOCOLS[module].exists() and not _can_load(module):
+        if not PROTOCOLS[module].exists() and not can_load(module):
             raise PlatformUnusable(f"this kernel has no {module}", f"needs a kernel with module {module}")
 
 
-def _can_load(module: str) -> bool:
+def can_load(module: str) -> bool:
+    """Whether this kernel's modules have one of that name, or its own code has."""
     command = ["modprobe", "--dry-run", "--quiet", module]
     try:
         done = subprocess.run(command, check=False, capture_output=True, timeout=10)

@@ -1,15 +1,16 @@
-"""A tap interface made in a namespace and handed over as a file descriptor, so that its user needs no namespace."""
+"""A tap or macvtap made in a namespace and handed over as a file descriptor, so that its user needs no namespace."""
 
 import contextlib
 import fcntl
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, index_of, mount_scratch
 from vtax.machine.remedy import load_module
-from vtax.platforms.contract import GuestPlan, PlatformUnusable
+from vtax.platforms.contract import GuestNic, GuestPlan, PlatformUnusable
 
 DEVICE = Path("/dev/net/tun")
 TUNSETIFF = 0x400454CA
@@ -27,17 +28,23 @@ def require_tap() -> None:
 
 @contextlib.contextmanager
 def open_taps(plan: GuestPlan, *, headers: bool = True, queues: int = 1) -> Iterator[list[list[int]]]:
-    """A tap at its port for each NIC of a guest, a descriptor a queue; closed again once somebody has copies."""
+    """A tap at its port for each NIC of a guest, a descriptor a queue; closed again once somebody has copies.
+
+    A macvtap where NICs are made on top of the port; without `headers` where it takes no frames but complete ones.
+    """
     taps: list[list[int]] = []
     try:
         for number, nic in enumerate(plan.nics):
             name = f"{plan.name}p{number}"
-            taps.append(open_tap(plan.host, name, nic.mtu, headers=headers, queues=queues))
+            whole = headers and nic.port.offloads
+            if (lower := nic.port.lower) is None:
+                taps.append(open_tap(plan.host, name, nic.mtu, headers=whole, queues=queues))
+            else:
+                taps.append(_open_macvtap(plan.host, name, lower, nic, headers=whole, queues=queues))
             nic.port.attach(name, nic.mac)
         yield taps
     finally:
-        for descriptor in (descriptor for tap in taps for descriptor in tap):
-            os.close(descriptor)
+        _close([descriptor for tap in taps for descriptor in tap])
 
 
 def open_tap(
@@ -48,19 +55,53 @@ def open_tap(
     With `headers`, every frame has a virtio-net header, which allows offloads to whoever asks for them.
     The interface lives as long as a descriptor of it is open (Linux Documentation/networking/tuntap.rst).
     """
-    flags = IFF_TAP | IFF_NO_PI | (IFF_VNET_HDR if headers else 0) | (IFF_MULTI_QUEUE if queues > 1 else 0)
-    descriptors: list[int] = []
-
-    def act() -> None:
-        for _ in range(queues):
-            descriptors.append(os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC))
-            fcntl.ioctl(descriptors[-1], TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
-
+    descriptors = namespace.run(lambda: _open_queues(DEVICE, name, headers, queues))
     try:
-        namespace.run(act)
         namespace.bring_up(name, mtu=mtu)
     except BaseException:
-        for descriptor in descriptors:
-            os.close(descriptor)
+        _close(descriptors)
         raise
     return descriptors
+
+
+def _open_macvtap(
+    namespace: Namespace, name: str, lower: str, nic: GuestNic, *, headers: bool, queues: int
+) -> list[int]:
+    """Create macvtap `name` on top of `lower`, up, with the guest's MAC; returns a descriptor for each queue.
+
+    Its device has a number, and no place in /dev that is sure to be there: the node is in a directory that only the
+    thread sees which opens it. Unlike a tap it stays when it is closed: its port removes it.
+    """
+    settings = {"address": nic.mac, "mtu": nic.mtu, "macvtap_mode": "bridge"}
+    namespace.netlink(
+        lambda ip: ip.link("add", ifname=name, kind="macvtap", link=index_of(ip, lower), **settings)
+    )
+    namespace.bring_up(name)
+
+    def act() -> list[int]:
+        (number,) = Path(f"/sys/class/net/{name}/macvtap").glob("tap*/dev")
+        major, minor = map(int, number.read_text().split(":"))
+        node = mount_scratch() / name
+        os.mknod(node, stat.S_IFCHR | 0o600, os.makedev(major, minor))
+        return _open_queues(node, name, headers, queues)
+
+    return namespace.run(act, private_sysfs=True)
+
+
+def _open_queues(device: Path, name: str, headers: bool, queues: int) -> list[int]:
+    """Open a device once for each queue of interface `name`."""
+    flags = IFF_TAP | IFF_NO_PI | (IFF_VNET_HDR if headers else 0) | (IFF_MULTI_QUEUE if queues > 1 else 0)
+    descriptors: list[int] = []
+    try:
+        for _ in range(queues):
+            descriptors.append(os.open(device, os.O_RDWR | os.O_CLOEXEC))
+            fcntl.ioctl(descriptors[-1], TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
+    except BaseException:
+        _close(descriptors)
+        raise
+    return descriptors
+
+
+def _close(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

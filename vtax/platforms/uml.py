@@ -22,13 +22,14 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.remedy import build_agent
 from vtax.platforms.console import last_words
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import pack_image
 from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
 from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, told_by_lists
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
+from vtax.platforms.userland import Userland, fetch_userland
 from vtax.stages.hooks import NicKind
 
 PACKAGE = "user-mode-linux"
@@ -60,6 +61,13 @@ class Config(GuestConfig):
     """Keys of user-mode Linux guests."""
 
     memory_bytes: int = Field(128 << 20, ge=64 << 20, le=8 << 30)
+
+    @property
+    def refused_switches(self) -> dict[str, str]:
+        """The kernel waits for a signal (O_ASYNC) that a frame came, which the device of a macvtap does not send."""
+        return {
+            "macvtap": "user-mode Linux is told of frames by SIGIO, which the device of a macvtap does not send"
+        }
 
 
 @dataclass
@@ -104,7 +112,7 @@ class Kind:
     port = "bridge"
     nic: NicKind = "tap"
     own_kernel = True
-    has_programs = False
+    programs_of: ProgramsOf = "packages"
 
     def check(self, config: Config) -> None:
         """What starts the kernel, taps, and room for the guest's memory must be there."""
@@ -127,21 +135,17 @@ class Kind:
         cached = PACKAGES.cached()
         return Probe("none", {"version": cached[-1].removeprefix(f"{PACKAGE}=")} if cached else {})
 
-    def prepare(self, config: Config) -> Probe:
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Unpack the kernel and build the guest's image. Native code all through, so no accelerator."""
         self.check(config)
-        room = os.statvfs(MEMORY)
-        if room.f_bavail * room.f_frsize < config.memory_bytes:
-            raise PlatformUnusable(
-                f"{MEMORY} has no room for memory_bytes={config.memory_bytes}",
-                f"mount -o remount,size=50% {MEMORY}",
-            )
+        userland = fetch_userland(packages)
+        _require_room(config, userland)
         tree = fetch_uml()
-        _image(tree, config.qdisc_modules)
+        _image(tree, config.qdisc_modules, userland)
         (modules,) = (tree / "usr/lib/uml/modules").iterdir()
         version = tree.name.removeprefix(f"{PACKAGE}=")
         facts = {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"}
-        return Probe("none", facts | config.facts)
+        return Probe("none", facts | config.facts | userland.facts)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """Its kernel's package must have the modules."""
@@ -152,7 +156,8 @@ class Kind:
         """Open the taps, attach them to their ports, start the kernel and wait for hello."""
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
-        self.prepare(config)
+        self.prepare(config, plan.packages)
+        userland = fetch_userland(plan.packages)
         directory = plan.scratch / f"{plan.name}.uml"
         directory.mkdir(exist_ok=True)
         os.chown(directory, NOBODY, NOBODY)
@@ -165,6 +170,8 @@ class Kind:
                 for number, ((tap,), nic) in enumerate(zip(taps, plan.nics, strict=True))
             ]
             tree = fetch_uml()
+            image = _image(tree, modules, userland)
+            memory_bytes = config.memory_bytes + userland.memory_bytes
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
@@ -172,7 +179,7 @@ class Kind:
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,
-                *_command(tree / BINARY, _image(tree, modules), config, directory),
+                *_command(tree / BINARY, image, memory_bytes, directory),
                 *nics,
             ]
             environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(_open_registers())}
@@ -203,9 +210,9 @@ def _finish(tree: Path) -> None:
 PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
 
 
-def _image(tree: Path, modules: Sequence[str]) -> Path:
+def _image(tree: Path, modules: Sequence[str], userland: Userland) -> Path:
     """The guest's initramfs. The drivers are built in; queueing disciplines and protocols are not."""
-    return pack_image({"control": [], **{module: _files(tree, module) for module in modules}})
+    return pack_image({"control": [], **{module: _files(tree, module) for module in modules}}, userland)
 
 
 def _files(tree: Path, name: str) -> list[Path]:
@@ -224,6 +231,17 @@ def _load_order(tree: Path, name: str) -> list[Path]:
         if Path(module).name == f"{name}.ko":
             return [modules / path for path in (*reversed(needed.split()), module)]
     raise PlatformUnusable(f"{tree.name} has no module {name}", f"needs a {PACKAGE} with it")
+
+
+def _require_room(config: Config, userland: Userland) -> None:
+    """Raise PlatformUnusable where a guest's memory does not fit."""
+    room = os.statvfs(MEMORY)
+    if room.f_bavail * room.f_frsize < config.memory_bytes + userland.memory_bytes:
+        beside = f" and {userland.memory_bytes} bytes of programs beside it" if userland.root else ""
+        raise PlatformUnusable(
+            f"{MEMORY} has no room for memory_bytes={config.memory_bytes}{beside}",
+            f"mount -o remount,size=50% {MEMORY}",
+        )
 
 
 def _require_open_to_nobody(path: Path) -> None:
@@ -250,9 +268,9 @@ def _open_registers() -> Path:
     return path
 
 
-def _command(binary: Path, image: Path, config: Config, directory: Path) -> list[str]:
+def _command(binary: Path, image: Path, memory_bytes: int, directory: Path) -> list[str]:
     return [
-        *(str(binary), f"mem={config.memory_bytes >> 20}M", f"initrd={image}"),
+        *(str(binary), f"mem={memory_bytes >> 20}M", f"initrd={image}"),
         *(f"uml_dir={directory}", "umid=guest"),
         *("con=null", "con0=null,fd:2", "console=tty0", "panic=-1", "noreboot"),
         *("ssl=null", "ssl0=fd:0,fd:1", "vtax.control=ttyS0"),

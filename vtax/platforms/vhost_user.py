@@ -82,7 +82,15 @@ class UserSwitch:
 
 
 def start_switch(plan: GuestPlan, queues: int) -> UserSwitch:
-    """Make a veth pair for each NIC and have testpmd serve them; raises AgentGone when it does not."""
+    """Make a veth pair for each NIC and have testpmd serve them; raises AgentGone when it does not.
+
+    Raises PlatformUnusable where the port takes no interface, but has NICs made on top of its own.
+    """
+    if any(nic.port.lower is not None for nic in plan.nics):
+        raise PlatformUnusable(
+            "a switch that NICs are made on top of has no place for testpmd's veth pairs",
+            "needs testbed.switch=bridge, routed or ovs with vhost-user",
+        )
     directory = plan.scratch / f"{plan.name}.dpdk"
     directory.mkdir(mode=0o700, exist_ok=True)
     with contextlib.ExitStack() as undo:

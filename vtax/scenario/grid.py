@@ -13,6 +13,7 @@ from vtax.scenario.fields import Scalar
 from vtax.scenario.keys import Key, Section
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
+from vtax.scenario.switches import switch_refusals
 from vtax.scenario.workloads import (
     KINDS,
     Bulk,
@@ -227,7 +228,8 @@ def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> No
     if testbed.is_shared and testbed.cap_mbps is not None:
         problem = "guests behind a shared uplink have no port of their own; allowed: none"
         raise refusal(document, factors, Key("testbed", "cap_mbps"), testbed.cap_mbps, problem)
-    for section, name, value, problem in cell.workload.refusals(testbed):
+    refusals = (*cell.workload.refusals(testbed), *switch_refusals(testbed, cell.workload))
+    for section, name, value, problem in refusals:
         raise refusal(document, factors, Key(section, name), value, problem)
 
 

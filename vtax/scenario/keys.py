@@ -42,6 +42,7 @@ SHORT_NAMES = {
     "neighbour_cpus": "testbed.neighbour_cpus",
     "load_share": "testbed.load_share",
     "cap_mbps": "testbed.cap_mbps",
+    "switch": "testbed.switch",
     "version": "platform.version",
     "vcpus": "platform.vcpus",
     "memory_bytes": "platform.memory_bytes",

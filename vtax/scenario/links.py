@@ -10,6 +10,9 @@ MOST_GUESTS = 8
 Behaviour = Literal["none", "idle", "light", "heavy", "forward", "bulk", "requests"]
 """What neighbours do (schlosser2011, section 3.4; oljira2016, III.D)."""
 
+Switch = Literal["bridge", "routed", "ovs", "macvtap", "vf"]
+"""What joins guests' NICs to the host's link."""
+
 
 class TestbedSettings(Keys):
     """The links of the testbed, and the guests on them."""
@@ -61,6 +64,12 @@ class TestbedSettings(Keys):
         default=0.5,
         gt=0,
         le=1,
+    )
+    switch: Switch = key(
+        "what joins guests' NICs to the host's link: a Linux bridge, the host's routing, Open vSwitch, nothing but "
+        "NICs on top of the link's end (macvtap, macvlan), a virtual function; `raw` has none of these",
+        "bridge, routed, ovs, macvtap, vf",
+        default="bridge",
     )
     cap_mbps: Annotated[float | None, named("none", "Mbit/s"), written("none")] = key(
         "most that a guest's port takes of what the guest sends, layer 1",

@@ -15,6 +15,17 @@ UDP_PORT = 9
 
 
 @dataclass(frozen=True)
+class Station:
+    """Who is to be reached through a port: its NIC, its address, and the networks `beyond` it."""
+
+    mac: str
+    address: str
+    beyond: tuple[str, ...] = ()
+    towards: str = ""
+    """Of a guest: the MAC that it sends to."""
+
+
+@dataclass(frozen=True)
 class StreamAddresses:
     """MACs and IP addresses of one stream's four interfaces; `uut_*` are those of the guest's NICs."""
 
@@ -60,6 +71,26 @@ class StreamAddresses:
     def sink_ip(self) -> str:
         """The sink."""
         return self._ip(19, 2)
+
+    @property
+    def at_source(self) -> Station:
+        """The source, as a port leads to it."""
+        return Station(self.source_mac, self.source_ip)
+
+    @property
+    def at_sink(self) -> Station:
+        """The sink likewise."""
+        return Station(self.sink_mac, self.sink_ip)
+
+    @property
+    def uut_in(self) -> Station:
+        """The UUT's guest on the side of the source, with what it forwards to."""
+        return Station(self.uut_in_mac, self.uut_in_ip, (self.sink_network,), self.source_mac)
+
+    @property
+    def uut_out(self) -> Station:
+        """The same on the side of the sink."""
+        return Station(self.uut_out_mac, self.uut_out_ip, (self.source_network,), self.sink_mac)
 
     def end_mac(self, role: int) -> str:
         """A link end that belongs to no guest. On the UUT's host: 0 towards the source, 1 towards the sink."""

@@ -7,7 +7,7 @@ with no other difference to its callers.
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -24,9 +24,10 @@ from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import interfaces_of
+from vtax.testbed.addressing import Station
 from vtax.testbed.counters import interface_counters
 from vtax.testbed.link import LinkEnd
-from vtax.testbed.port import PORTS, Cap, Port
+from vtax.testbed.ports import PORTS, Cap, Port, Site, Surroundings
 from vtax.testbed.scheduling import Scheduling
 
 GUEST_PATIENCE_S = 5.0
@@ -46,6 +47,7 @@ class Host:
         self._agents: dict[str, Agent] = {}
         self._guests: dict[str, Guest] = {}
         self._ports: dict[str, Port] = {}
+        self._surroundings = Surroundings(name, record, cpus["host"])
         self._pending: dict[str, PendingReply] = {}
         self._ingress_threads: dict[str, int] = {}
         self._scheduling = Scheduling(record, cpus)
@@ -95,15 +97,17 @@ class Host:
         name: str,
         kind: str,
         end: dict[str, str],
-        far_macs: list[str],
+        far: list[dict[str, Any]],
+        near: list[dict[str, Any]],
         cap: dict[str, Any] | None = None,
     ) -> None:
-        """Make a port of `kind` at the link end {"interface", "mac"}; `far_macs` are what the link leads to.
+        """Make a port of `kind` at the link end {"interface", "mac"}, which leads to `far`, for the guests `near`.
 
-        `cap` has the fields of vtax.testbed.port.Cap.
+        Either has the fields of vtax.testbed.addressing.Station, `cap` those of vtax.testbed.ports.Cap.
         """
         at = LinkEnd(self.namespace, end["interface"], end["mac"])
-        self._ports[name] = PORTS[kind](at, name, far_macs)
+        beyond, here = ([Station(**station) for station in side] for side in (far, near))
+        self._ports[name] = PORTS[kind](Site(at, name, beyond, here, self._surroundings))
         if cap is not None:
             Cap(**cap).apply(at)
 
@@ -122,10 +126,11 @@ class Host:
         self._ingress_threads[name] = thread_ingress(self.namespace, interface, self.cpus[cpus])
 
     def weigh(self, host_weight: int) -> None:
-        """Have the host's ingress threads weigh so much against each guest that is started from now on."""
+        """Have the host's ingress threads and services weigh so much against each guest that is started from now on."""
         named = self._ingress_threads.items()
-        threads = [thread for name, thread in named if name.startswith("ingress ")]
-        self._scheduling.weigh(self.name, host_weight, threads)
+        ingress = [thread for name, thread in named if name.startswith("ingress ")]
+        services = {pid for pid, _ in self._surroundings.threads().values()}
+        self._scheduling.weigh(self.name, host_weight, [*ingress, *services])
 
     def start_guest(
         self,
@@ -135,11 +140,11 @@ class Host:
         nics: list[dict[str, Any]],
         protocols: list[str],
         cpus: list[int] | None = None,
-        programs: bool = False,
+        packages: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        It runs on `cpus`, or the guests', and has the host's `programs` or not.
+        It runs on `cpus`, or the guests'. Programs of `packages` are to be started in it, where that is not None.
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
@@ -154,7 +159,7 @@ class Host:
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
             admission=self._scheduling.admit(name),
-            programs=programs,
+            packages=packages,
         )
         guest: Guest = module.Kind().start(plan)
         self._guests[name] = guest
@@ -178,6 +183,7 @@ class Host:
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
+        guests = {pid for guest in self._guests.values() for pid, _ in guest.threads().values()}
         running = {
             f"{process.pid}.{process.started}": {
                 "name": process.name,
@@ -186,6 +192,7 @@ class Host:
                 "cpu_s": process.cpu_s,
             }
             for process in others(processes(), os.getpid())
+            if process.pid not in guests
         }
         return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": running}
 
@@ -231,6 +238,7 @@ class Host:
     def _threads(self) -> dict[int, tuple[int, str]]:
         """Threads that have a name of their own: thread id to process id and name."""
         threads = {pid: (pid, name) for name, pid in self._ingress_threads.items()}
+        threads |= self._surroundings.threads()
         for name, guest in self._guests.items():
             threads |= {
                 tid: (pid, f"{name} {component}") for tid, (pid, component) in guest.threads().items()
@@ -239,7 +247,11 @@ class Host:
 
     def interface_counters(self) -> dict[str, dict[str, Any]]:
         """Totals of every interface; see vtax.testbed.counters."""
-        return interface_counters(self.namespace)
+        counters = interface_counters(self.namespace)
+        for port in self._ports.values():
+            for interface, dropped in port.dropped().items():
+                counters[interface]["dropped_port"] = dropped
+        return counters
 
     def close(self) -> None:
         """Take down guests, agents, ports and the namespace; what is gone already is passed over.
@@ -250,6 +262,7 @@ class Host:
             *(partial(self.stop_guest, name) for name in list(self._guests)),
             *(partial(self.stop_agent, name) for name in list(self._agents)),
             *(port.close for port in self._ports.values()),
+            self._surroundings.close,
             self._scheduling.close,
             self.namespace.remove,
         ]

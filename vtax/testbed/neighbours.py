@@ -155,7 +155,7 @@ class OnGuestsLink:
             self._needs.guest(
                 number,
                 pair.uut,
-                [nic(pair.settings, pair.near_mac(stream), NEAR_PORT)],
+                [nic(pair.settings, pair.beside_mac(stream), NEAR_PORT)],
                 [pair.beside_interface(stream)],
                 False,
             )
@@ -171,7 +171,8 @@ class OnGuestsLink:
 
     def far_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """It knows the neighbour's NIC."""
-        return {"modules": [], "nics": [self._pair.beside_far_interface(stream)], "forward": False}
+        far = self._pair.beside_far_interface(stream)
+        return {"modules": [], "nics": [far], "forward": self._pair.far_routes}
 
     def close(self) -> None:
         """The testbed takes its hosts down."""

@@ -8,13 +8,16 @@ A guest of raw is its host itself. The far host has the CPUs of the agents, as a
 """
 
 import contextlib
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from vtax.machine.ownership import OwnershipRecord
-from vtax.testbed.addressing import StreamAddresses, neighbour_streams
+from vtax.testbed.addressing import Station, StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec, guest_name, interface, interface_towards_source, nic
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, make_link, set_address, shape_host
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, set_address, shape_host
+from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
 
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
@@ -53,6 +56,10 @@ class PairTestbed:
         self.beside_end: LinkEnd
         """What their far ends have in common: the link's far end, or the port there."""
         self._wire = False
+        self._one_mac = False
+        """Whether far ends send to all on the near host by the guest's MAC."""
+        self.far_routes = False
+        """Whether the far host's kernel has to forward, for a guest of its own."""
         agents = settings.cpus["agents"]
         self.uut = Host("uut", record, settings.cpus)
         self.source = Host("source", record, {**settings.cpus, "host": agents, "guests": agents})
@@ -91,53 +98,88 @@ class PairTestbed:
     def build(self, port_kind: str) -> None:
         """Make hosts, link and ports; both ends of the link get an ingress of their own."""
         (stream,) = self.streams
-        wire, inter = port_kind == "wire", self.placement == "inter-host"
-        self._wire = wire
+        wire, inter, kind = port_kind == "wire", self.placement == "inter-host", PORTS[port_kind]
+        self._wire, self._one_mac = wire, kind.answers_for_guests
+        self.far_routes = inter and kind.answers_for_guests and not wire
         for host in self.hosts:
             host.create()
         self.source.start_agent(METER, "agents")
-        bare = wire or self.placement == "guest-to-peer"
-        near = LinkEnd(self.uut.namespace, "in0", stream.uut_in_mac if wire else stream.end_mac(0))
+        bare = kind.answers_for_guests or self.placement == "guest-to-peer"
+        near_mac = stream.uut_in_mac if kind.answers_for_guests else stream.end_mac(0)
+        near = LinkEnd(self.uut.namespace, "in0", near_mac)
         far = LinkEnd(self.source.namespace, "src0", stream.source_mac if bare else stream.end_mac(2))
         settings = self.settings
         make_link(far, near, settings.mtu)
         for end in (near, far):
             shape_host(end, settings.link_mbps, settings.flow_control, settings.mtu, self._burst_frames)
+            if not kind.offloads:
+                complete_frames(end)
         self.uut.give_ingress_context(near.interface, "host")
         self.source.give_ingress_context(far.interface, "agents")
-        if inter and not wire:
+        if inter and kind.own_interface:
             self.beside_end = LinkEnd(self.source.namespace, FAR_PORT, stream.end_mac(3))
         else:
             self.beside_end = far
-        far_macs = {self.beside_end.mac} if self.beside else set()
-        if self.placement != "intra-host":
-            far_macs.add(stream.source_mac)
         cap = settings.cap(self._near_senders, self._burst_frames)
-        near_end = {"interface": near.interface, "mac": near.mac}
-        self.uut.open_port(NEAR_PORT, port_kind, near_end, sorted(far_macs), cap)
+        self._open_port(self.uut, NEAR_PORT, port_kind, near, self._beyond_link, self._near, cap)
         if inter:
-            near_macs = {self.near_mac(each) for each in (stream, *self.beside)}
+            across = [replace(each.uut_in, mac=self.near_mac(each)) for each in (stream, *self.beside)]
             cap = None if wire else settings.cap([f"ether src {stream.source_mac}"], self._burst_frames)
-            far_end = {"interface": far.interface, "mac": far.mac}
-            self.source.open_port(FAR_PORT, port_kind, far_end, sorted(near_macs), cap)
-            if not wire:
+            self._open_port(self.source, FAR_PORT, port_kind, far, across, [self._asks], cap)
+            if kind.own_interface:
                 set_address(self.beside_end)
+
+    @staticmethod
+    def _open_port(
+        host: Host,
+        name: str,
+        port_kind: str,
+        end: LinkEnd,
+        far: Sequence[Station],
+        near: Sequence[Station],
+        cap: dict[str, Any] | None,
+    ) -> None:
+        at = {"interface": end.interface, "mac": end.mac}
+        host.open_port(name, port_kind, at, [*map(asdict, far)], [*map(asdict, near)], cap)
+
+    @property
+    def _asks(self) -> Station:
+        """The stream's end that asks, wherever it is."""
+        (stream,) = self.streams
+        return replace(stream.at_source, towards=stream.uut_in_mac)
+
+    @property
+    def _beyond_link(self) -> list[Station]:
+        """Whom the near host reaches by the link."""
+        asks = [] if self.placement == "intra-host" else [self._asks]
+        return [*asks, *(Station(self.beside_end.mac, stream.source_ip) for stream in self.beside)]
+
+    @property
+    def _near(self) -> list[Station]:
+        """The guests of the near host."""
+        asks = [self._asks] if self.placement == "intra-host" else []
+        beside = [replace(stream.uut_in, towards=self.beside_end.mac) for stream in self.beside]
+        return [*(stream.uut_in for stream in self.streams), *beside, *asks]
 
     @property
     def _near_senders(self) -> list[str]:
-        """Who sends from the near host, in tc's words: on raw, which has one NIC for all, by their addresses."""
+        """Who sends from the near host, in tc's words: where one NIC sends for all, by their addresses."""
         streams = [*self.streams, *self.beside]
-        if self._wire:
+        if self._one_mac:
             return [f"ip src {stream.uut_in_ip}/32" for stream in streams]
         return [f"ether src {stream.uut_in_mac}" for stream in streams]
 
     def near_mac(self, stream: StreamAddresses) -> str:
-        """The NIC that has a stream's near address; raw has one for all."""
+        """Where its far end sends to for a stream's near address: raw and routers have one NIC for all."""
+        return self.streams[0].uut_in_mac if self._one_mac else stream.uut_in_mac
+
+    def beside_mac(self, stream: StreamAddresses) -> str:
+        """The NIC that has a neighbour's address; raw has one for all."""
         return self.streams[0].uut_in_mac if self._wire else stream.uut_in_mac
 
     def beside_interface(self, stream: StreamAddresses) -> dict[str, Any]:
         """A neighbour's NIC as `guest.configure` takes it."""
-        mac, far_mac = self.near_mac(stream), self.beside_end.mac
+        mac, far_mac = self.beside_mac(stream), self.beside_end.mac
         return interface(self.settings, stream, mac, stream.uut_in_ip, stream.source_ip, far_mac)
 
     def beside_far_interface(self, stream: StreamAddresses) -> dict[str, Any]:

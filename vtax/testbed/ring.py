@@ -1,17 +1,18 @@
-"""The built-in testbed of guests that talk to each other only: all are behind one bridge of their host.
+"""The built-in testbed of guests that talk to each other only: all are behind one switch of their host.
 
-    guest 0 -- bridge -- guest 1
+    guest 0 -- switch -- guest 1
                  |
-              guest 2          the bridge's link leads to nobody
+              guest 2          the switch's link leads to nobody
 
 A guest of raw is its host itself, and alone.
 """
 
 import contextlib
+from dataclasses import asdict
 from typing import Any
 
 from vtax.machine.ownership import OwnershipRecord
-from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.addressing import Station, StreamAddresses
 from vtax.testbed.guest import GuestSpec, guest_name, nic
 from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, make_link
@@ -50,7 +51,13 @@ class RingTestbed:
         near = LinkEnd(self.uut.namespace, "in0", self._macs[0] if wire else spare.end_mac(0))
         far = LinkEnd(self.source.namespace, "src0", spare.source_mac)
         make_link(far, near, self.settings.mtu)
-        self.uut.open_port(PORT, port_kind, {"interface": near.interface, "mac": near.mac}, [])
+        next_macs = [*self._macs[1:], self._macs[0]]
+        guests = [
+            Station(mac, address, towards=towards)
+            for mac, address, towards in zip(self._macs, self.addresses, next_macs, strict=True)
+        ]
+        at = {"interface": near.interface, "mac": near.mac}
+        self.uut.open_port(PORT, port_kind, at, [], [asdict(guest) for guest in guests])
 
     def _guest(self, number: int) -> GuestSpec:
         mac, count = self._macs[number], len(self._macs)

@@ -17,7 +17,9 @@ class LocalSettings:
     encapsulation: Encapsulation = field(default_factory=Encapsulation)
     shared: bool = False
     cap_mbps: float | None = field(default=None, compare=False)
-    """Of no concern to a source's ceilings."""
+    """Of no concern to a source's ceilings, as the next one."""
+    switch: str = field(default="bridge", compare=False)
+    """The port that guests' NICs meet the host at (a key of testbed.ports.PORTS), where they are not its own."""
 
     def cap(self, senders: list[str], burst_frames: int | None = None) -> dict[str, Any] | None:
         """What a port holds back of each of the guests behind it, as Host.open_port takes it."""
@@ -29,6 +31,10 @@ class LocalSettings:
             "mtu": self.mtu,
             "burst_frames": burst_frames,
         }
+
+    def port_kind(self, needed: str) -> str:
+        """The kind of the ports of guests whose platform needs one: theirs is the link's end, or the switch's."""
+        return needed if needed == "wire" else self.switch
 
     @property
     def uut_cpus(self) -> list[int]:

@@ -1,14 +1,15 @@
 """The built-in testbed of many guests: all are behind one link, which a switch joins to a far end for each of them.
 
-    far end 0 --\\                            /-- guest 0 --\\                             /-- sink 0
-    far end 1 --- switch == uplink == bridge --- guest 1 --- bridge == downlink == switch --- sink 1
-    far end 2 --/                            \\-- guest 2 --/                             \\-- sink 2
+    far end 0 --\\                           /-- guest 0 --\\                           /-- sink 0
+    far end 1 --- switch == uplink == port --- guest 1 --- port == downlink == switch --- sink 1
+    far end 2 --/                           \\-- guest 2 --/                           \\-- sink 2
 
 End hosts have the left half only. Every link has `link_mbps`, the switch's own ends too: where more comes than the
 uplink takes, the switch's queue overflows, as in anhalt2009 (section IV).
 """
 
 import contextlib
+from dataclasses import asdict
 from typing import Any
 
 from vtax.machine.ownership import OwnershipRecord
@@ -31,7 +32,7 @@ from vtax.testbed.link import (
     share,
     tag_inside,
 )
-from vtax.testbed.port import BridgePort
+from vtax.testbed.ports import PORTS, BridgePort, Site
 from vtax.testbed.settings import LocalSettings
 
 
@@ -60,6 +61,8 @@ class SharedTestbed:
             Host(name, record, settings.cpus) for name in ("source", "switch", "uut", "sink")
         )
         self._wire = False
+        self._one_mac = False
+        """Whether far ends send to all guests by the first one's MAC."""
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -79,6 +82,7 @@ class SharedTestbed:
     def build(self, port_kind: str) -> None:
         """Make hosts, links, switches and ports, and the agents of forwarding; far ends get theirs of the workload."""
         self._wire = port_kind == "wire"
+        self._one_mac = PORTS[port_kind].answers_for_guests
         for host in self.hosts:
             host.create()
         first = self.streams[0]
@@ -91,33 +95,37 @@ class SharedTestbed:
     def _lay_side(self, side: str, port_kind: str, wire_mac: str, far: str, far_host: Host) -> None:
         role = 0 if side == "in" else 1
         mtu, first = self.settings.mtu, self.streams[0]
-        uut = LinkEnd(self.uut.namespace, side, wire_mac if self._wire else first.end_mac(role))
+        uut = LinkEnd(self.uut.namespace, side, wire_mac if self._one_mac else first.end_mac(role))
         trunk = LinkEnd(self.switch.namespace, f"trunk-{side}", first.end_mac(role + 2))
         make_link(trunk, uut, mtu)
-        far_macs = [stream.source_mac if side == "in" else stream.sink_mac for stream in self.streams]
-        switch = BridgePort(trunk, f"switch-{side}", self._guest_macs(side))
-        for number, mac in enumerate(far_macs):
-            end = LinkEnd(far_host.namespace, f"{far}{number}", mac)
+        ends = [stream.at_source if side == "in" else stream.at_sink for stream in self.streams]
+        guests = [stream.uut_in if side == "in" else stream.uut_out for stream in self.streams]
+        behind = guests[:1] if self._one_mac else guests
+        switch = BridgePort(Site(trunk, f"switch-{side}", behind))
+        for number, station in enumerate(ends):
+            end = LinkEnd(far_host.namespace, f"{far}{number}", station.mac)
             member = LinkEnd(
                 self.switch.namespace, f"to-{far}{number}", self.streams[number].end_mac(role + 4)
             )
             make_link(end, member, mtu)
             complete_frames(end)
-            switch.attach(member.interface, mac)
+            switch.attach(member.interface, station.mac)
             for sender in (end, member):
                 shape(sender, self.settings.link_mbps, self.settings.flow_control)
         for sender in (trunk, uut):
             tag_inside(sender)
-        share(trunk, self.settings.link_mbps, self.settings.flow_control, far_macs, mtu)
+        macs = [station.mac for station in ends]
+        share(trunk, self.settings.link_mbps, self.settings.flow_control, macs, mtu)
         shape_host(uut, self.settings.link_mbps, self.settings.flow_control, mtu)
         self.uut.give_ingress_context(uut.interface, "host")
         if side == "in" or not self._busy_source:
             self.switch.give_ingress_context(trunk.interface, "agents")
-        self.uut.open_port(f"port-{side}", port_kind, {"interface": side, "mac": uut.mac}, far_macs)
+        at = {"interface": side, "mac": uut.mac}
+        self.uut.open_port(f"port-{side}", port_kind, at, [*map(asdict, ends)], [*map(asdict, guests)])
 
-    def _guest_macs(self, side: str) -> list[str]:
-        streams = self.streams[:1] if self._wire else self.streams
-        return [stream.uut_in_mac if side == "in" else stream.uut_out_mac for stream in streams]
+    def _towards(self, stream: StreamAddresses) -> StreamAddresses:
+        """Whose MACs a stream's far ends send to."""
+        return self.streams[0] if self._one_mac else stream
 
     def _guest(self, stream: StreamAddresses) -> GuestSpec:
         own = self.streams[0] if self._wire else stream
@@ -132,7 +140,7 @@ class SharedTestbed:
 
     def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """Parameters of `guest.configure` of the agent that answers for a stream's far end."""
-        own = self.streams[0] if self._wire else stream
+        own = self._towards(stream)
         end = interface(
             self.settings, stream, stream.source_mac, stream.source_ip, stream.uut_in_ip, own.uut_in_mac
         )
@@ -141,7 +149,7 @@ class SharedTestbed:
 
     def server_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
         """The same of the agent that answers for a stream's sink."""
-        own = self.streams[0] if self._wire else stream
+        own = self._towards(stream)
         end = interface(
             self.settings, stream, stream.sink_mac, stream.sink_ip, stream.uut_out_ip, own.uut_out_mac
         )
@@ -155,7 +163,7 @@ class SharedTestbed:
             as_source_takes_it(
                 stream,
                 f"src{stream.stream}",
-                (self.streams[0] if self._wire else stream).uut_in_mac,
+                self._towards(stream).uut_in_mac,
                 vlan,
             )
             for stream in self.streams[:count]

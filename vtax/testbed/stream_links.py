@@ -1,12 +1,13 @@
 """A stream's own pair of links: source -> a host, through a guest of it -> sink, no interface shared."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.guest import interface_towards_sink, interface_towards_source, nic
 from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, shape_host, tag_inside
+from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
 
 
@@ -57,22 +58,29 @@ class StreamLinks:
 
     def lay(self, port_kind: str) -> None:
         """Make links and ports; what enters the host gets a context of its own."""
-        stream, number, wire = self.stream, self.stream.stream, port_kind == "wire"
+        stream, number, kind = self.stream, self.stream.stream, PORTS[port_kind]
+        macs = (stream.uut_in_mac, stream.uut_out_mac)
+        if not kind.answers_for_guests:
+            macs = (stream.end_mac(0), stream.end_mac(1))
         source = LinkEnd(self.source.namespace, f"src{number}", stream.source_mac)
         sink = LinkEnd(self.sink.namespace, f"snk{number}", stream.sink_mac)
-        into = LinkEnd(self.through.namespace, self.entry, stream.uut_in_mac if wire else stream.end_mac(0))
-        out = LinkEnd(
-            self.through.namespace, f"out{number}", stream.uut_out_mac if wire else stream.end_mac(1)
-        )
+        into = LinkEnd(self.through.namespace, self.entry, macs[0])
+        out = LinkEnd(self.through.namespace, f"out{number}", macs[1])
         make_link(source, into, self.settings.mtu)
         make_link(out, sink, self.settings.mtu)
         self._shape(source, into)
+        if not kind.offloads:
+            complete_frames(source)
         tag_inside(out)
         self.through.give_ingress_context(into.interface)
-        for side, end, far_mac in (("in", into, stream.source_mac), ("out", out, stream.sink_mac)):
-            near = {"interface": end.interface, "mac": end.mac}
-            cap = self.settings.cap([f"ether dst {far_mac}"])
-            self.through.open_port(f"port-{side}{number}", port_kind, near, [far_mac], cap)
+        sides = (
+            ("in", into, stream.at_source, stream.uut_in),
+            ("out", out, stream.at_sink, stream.uut_out),
+        )
+        for side, end, far, near in sides:
+            at = {"interface": end.interface, "mac": end.mac}
+            cap = self.settings.cap([f"ether dst {far.mac}"])
+            self.through.open_port(f"port-{side}{number}", port_kind, at, [asdict(far)], [asdict(near)], cap)
 
     def _shape(self, source: LinkEnd, into: LinkEnd) -> None:
         link_mbps, flow_control, mtu = self.settings.link_mbps, self.settings.flow_control, self.settings.mtu

@@ -8,6 +8,8 @@ from vtax.campaign.forwarding.drops import Drops, Place
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.guest import called
 
+READ_BY_AN_EMULATOR = ("tun", "macvtap")
+"""Kinds of interfaces whose queue is emptied by whoever has their descriptor."""
 Counters = dict[str, Any]
 """How much each counter of an interface grew in the trial; `kind` as `ip -d link` names it."""
 Seen = tuple[int, str]
@@ -93,7 +95,7 @@ class Counts:
     ) -> Iterator[Hop]:
         """From the port `into` a guest to the one `out_of` it; `macs` are those of its NICs at these."""
         there, back = self.host[into], self.host[out_of]
-        if there["kind"] == "tun":
+        if there["kind"] in READ_BY_AN_EMULATOR:
             yield self.egress(stream, "tap queue", there, offered(there), there["sent"], (into, False))
             given, ring_full = there["sent"], []
         else:
@@ -110,6 +112,21 @@ class Counts:
         places = ((eth_out, False), (out_of, False))
         asked = f"dropped by {self.discipline}" if self.discipline else "queue full"
         yield self.egress(stream, "guest egress", out, offered(out), back["received"], *places, queue=asked)
+
+    def on_top(self, stream: int, guest: str, entry: str, leave: str, macs: tuple[str, str]) -> Iterator[Hop]:
+        """The same where the guest's NICs are on top of the link's ends `entry` and `leave`, with no port between."""
+        inside, out = (self.guest[mac] for mac in macs)
+        eth_in, eth_out = (f"{guest}/{nic['interface']}" for nic in (inside, out))
+        received, given = self.host[entry]["received"], inside["received"]
+        no_room = [counted(inside, "dropped_in", "no room")]
+        places: list[Place] = [(entry, True), (eth_in, False)]
+        yield self.hop(stream, "macvtap port in", received, given, no_room, *places)
+        places = [(eth_in, True), (eth_out, False)]
+        yield self.hop(stream, "guest forwarding", given, offered(out), [], *places)
+        places = [(eth_out, False), (leave, False)]
+        asked = f"dropped by {self.discipline}" if self.discipline else "queue full"
+        went = offered(self.host[leave])
+        yield self.egress(stream, "guest egress", out, offered(out), went, *places, queue=asked)
 
 
 def offered(interface: Counters) -> int:

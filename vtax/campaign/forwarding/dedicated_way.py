@@ -45,14 +45,19 @@ class DedicatedWay:
         seen = [(ring, f"ring full ({full} of src{stream})")]
         yield counts.hop(stream, "UUT ingress", on_link, entry["received"], seen, enters)
         into, out_of = (f"uut/{GUEST}p{2 * stream + side}" for side in (0, 1))
+        addresses, switch = StreamAddresses(stream), self.measured.cell.testbed.switch
+        macs = (addresses.uut_in_mac, addresses.uut_out_mac)
         if into in host and out_of in host:
             way_in, way_out = (arrived, (into, False)), ((out_of, True), leaves)
-            yield counts.hop(stream, "bridge port in", entry["received"], offered(host[into]), [], *way_in)
-            addresses = StreamAddresses(stream)
-            macs = (addresses.uut_in_mac, addresses.uut_out_mac)
+            no_room = [counted(entry, "dropped_port", "no room in the switch")]
+            given = offered(host[into])
+            yield counts.hop(stream, f"{switch} port in", entry["received"], given, no_room, *way_in)
             yield from counts.through_guest(stream, GUEST, into, out_of, macs)
             came = host[out_of]["received"]
-            yield counts.hop(stream, "bridge port out", came, offered(leave), [], *way_out)
+            no_room = [counted(host[out_of], "dropped_port", "no room in the switch")]
+            yield counts.hop(stream, f"{switch} port out", came, offered(leave), no_room, *way_out)
+        elif switch == "macvtap" and all(mac in counts.guest for mac in macs):
+            yield from counts.on_top(stream, GUEST, names[1], names[2], macs)
         else:
             name = "guest" if into in counts.gone else "UUT forwarding"
             yield counts.hop(stream, name, entry["received"], offered(leave), [], arrived, leaves)

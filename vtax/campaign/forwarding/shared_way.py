@@ -8,7 +8,7 @@ proportions that all streams together were dropped in: so the losses of each str
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vtax.campaign.forwarding.counts import Counts, Hop, counted, offered
+from vtax.campaign.forwarding.counts import Counters, Counts, Hop, Seen, counted, offered
 from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import guest_name
@@ -45,8 +45,9 @@ class SharedWay:
         if all(port in counts.host for both in ports for port in both):
             given = [offered(counts.host[into]) for into, _ in ports]
             came = [int(counts.host[out_of]["received"]) for _, out_of in ports]
-            up.append(_bridge(counts, "bridge port in", ENTRY, sum(given), [into for into, _ in ports]))
-            down.insert(0, _bridge_out(counts, sum(came), [out_of for _, out_of in ports]))
+            switch = self.measured.cell.testbed.switch
+            up.append(_port_in(counts, switch, sum(given), [into for into, _ in ports]))
+            down.insert(0, _port_out(counts, switch, sum(came), [out_of for _, out_of in ports]))
         else:
             # The ports of a guest that died are gone with it, and raw has none.
             given, came = to_sink, to_sink
@@ -98,14 +99,20 @@ def _uplink(counts: Counts, arrived: int) -> Iterator[Hop]:
     yield counts.hop(ALL, "UUT ingress", on_link, entry["received"], full, (ENTRY, False))
 
 
-def _bridge(counts: Counts, name: str, entry: str, given: int, ports: list[str]) -> Hop:
-    places = [(entry, True), *((port, False) for port in ports)]
-    return counts.hop(ALL, name, counts.host[entry]["received"], given, [], *places)
+def _port_in(counts: Counts, switch: str, given: int, ports: list[str]) -> Hop:
+    places = [(ENTRY, True), *((port, False) for port in ports)]
+    entry = counts.host[ENTRY]
+    return counts.hop(ALL, f"{switch} port in", entry["received"], given, [_no_room(entry)], *places)
 
 
-def _bridge_out(counts: Counts, came: int, ports: list[str]) -> Hop:
+def _port_out(counts: Counts, switch: str, came: int, ports: list[str]) -> Hop:
     places = [*((port, True) for port in ports), (EXIT, False)]
-    return counts.hop(ALL, "bridge port out", came, offered(counts.host[EXIT]), [], *places)
+    full = [_no_room(counts.host[port]) for port in ports]
+    return counts.hop(ALL, f"{switch} port out", came, offered(counts.host[EXIT]), full, *places)
+
+
+def _no_room(interface: Counters) -> Seen:
+    return counted(interface, "dropped_port", "no room in the switch")
 
 
 def _downlink(counts: Counts, streams: Sequence[int], to_sink: int) -> Iterator[Hop]:

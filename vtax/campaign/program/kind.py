@@ -7,7 +7,7 @@ from typing import Any
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
 from vtax.campaign.plan import Plot
-from vtax.campaign.program.available import missing
+from vtax.campaign.program.available import missing, missing_in_guests, needed
 from vtax.campaign.program.judge import judge
 from vtax.campaign.program.path import AcrossPath, InsidePath, ProgramPath
 from vtax.campaign.program.rows import headline, record
@@ -28,13 +28,13 @@ class Kind:
         self.files: Mapping[str, bytes] = scenario.files()
 
     def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
-        """Platforms that have the host's programs, two guests only where there are guests, programs that are there."""
+        """Platforms that can start programs, two guests only where there are guests, programs that are there."""
         known = presets()
-        able = ", ".join(name for name, preset in known.items() if preset.platform().has_programs)
+        able = ", ".join(name for name, preset in known.items() if preset.platform().programs_of is not None)
         for cell in cells:
             platform, work = known[cell.platform].platform(), cell.program
-            if not platform.has_programs:
-                problem = f"{cell.platform} has a file system of its own, without the host's programs; allowed: {able}"
+            if platform.programs_of is None:
+                problem = f"no programs can be started in guests of {cell.platform}; allowed: {able}"
                 raise scenario.error("platform", cell.platform, problem)
             if platform.port == "wire" and work.placement == "intra-host":
                 problem = (
@@ -43,9 +43,12 @@ class Kind:
                 raise scenario.error("placement", work.placement, problem)
             if (unfit := settings_of(cell, self.cpus).problem()) is not None:
                 raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
-            for key, argv in {"server": work.server, "client": work.client}.items():
-                if (lack := missing(argv[0], work.packages)) is not None:
-                    raise scenario.error(f"workload.{key}", argv[0], lack)
+            ends = (("server", work.server, False), ("client", work.client, work.has_bare_peer))
+            for key, argv, is_bare in ends:
+                look = missing if is_bare or platform.programs_of == "host" else missing_in_guests
+                for name in needed(argv[0], self.files):
+                    if (lack := look(name, work.packages)) is not None:
+                        raise scenario.error(f"workload.{key}", argv[0], lack)
 
     def prepare(
         self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
@@ -63,6 +66,7 @@ class Kind:
         else:
             path = AcrossPath(preset, config, PairTestbed(settings, first.program.placement, owned), [], 0)
         path.files = self.files
+        path.packages = first.program.packages
         return path
 
     def measure(

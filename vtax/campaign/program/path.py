@@ -16,7 +16,6 @@ LOOPBACK = "127.0.0.1"
 class InsidePath(RingPath):
     """Both programs are in the one guest."""
 
-    has_programs = True
     files: Mapping[str, bytes]
     """What the programs find in their directory; set before it is opened."""
 
@@ -35,7 +34,6 @@ class InsidePath(RingPath):
 class AcrossPath(PairEndsPath):
     """The server is in the guest, the client at the other end."""
 
-    has_programs = True
     files: Mapping[str, bytes]
     """As of InsidePath."""
 

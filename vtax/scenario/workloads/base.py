@@ -61,9 +61,14 @@ class WorkloadKeys(Keys):
         return ()
 
     @property
+    def program_packages(self) -> Sequence[str] | None:
+        """The Debian packages that programs of the user's own are of, which it starts; None where it starts none."""
+        return None
+
+    @property
     def runs_programs(self) -> bool:
         """Whether it starts programs of the user's own, which takes their leave."""
-        return False
+        return self.program_packages is not None
 
     def own_files(self) -> Sequence[str]:
         """The names of files beside the scenario that trials need."""

@@ -23,7 +23,7 @@ class Program(WorkloadKeys):
 
     kind: Literal["program"] = key("a client program times a server program, both the user's own", "program")
     server: Argv = key(
-        "the server's command: a program of the host's, or ./NAME of `files`, and its arguments",
+        "the server's command: a program, or ./NAME of `files`, and its arguments",
         "list of words",
     )
     client: Argv = key(
@@ -43,7 +43,8 @@ class Program(WorkloadKeys):
         max_length=16,
     )
     packages: list[PackageName] = key(
-        "Debian packages that have the programs, named where a program is missing",
+        "Debian packages that have the programs: guests with a file system of their own are given them, with all that "
+        "they depend on; elsewhere they are named where a program is missing",
         "names",
         default_factory=list,
     )
@@ -76,9 +77,9 @@ class Program(WorkloadKeys):
         return self.runs
 
     @property
-    def runs_programs(self) -> bool:
-        """That is all it does."""
-        return True
+    def program_packages(self) -> Sequence[str] | None:
+        """As they are named; starting programs is all it does."""
+        return self.packages
 
     @property
     def is_inside(self) -> bool:

@@ -19,7 +19,10 @@ Account = tuple[str, int | None, str]
 UNNAMED: Account = ("host", None, "not told apart")
 """What the kernel counts for the unit under test beyond its named threads: soft interrupts and other processes."""
 
-WAITING_ROOMS = ("link", "switch", "UUT ingress", "bridge port in", "tap queue", "guest ring")
+WAITING_ROOMS = (
+    *("link", "switch", "UUT ingress", "bridge port in", "routed port in", "ovs port in", "macvtap port in"),
+    *("tap queue", "guest ring"),
+)
 """Hops whose queues fill where who empties them has too little CPU time."""
 
 Column = NDArray[np.float64]

@@ -1,0 +1,129 @@
+"""Guests of libvirt: how one starts and ends, and what refuses it. One forwards frames in test_attached.py."""
+
+import os
+import re
+import select
+import signal
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import interfaces
+from tests.test_libvirt_definition import DOMAINS
+from vtax.cli import main
+from vtax.platforms import GuestPlan, PlatformUnusable, libvirt
+from vtax.platforms.libvirt import hypervisor as hypervisors
+from vtax.platforms.libvirt.hypervisor import EMBEDDED, Hypervisor, find_hypervisor
+
+system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+
+HUGE_PAGES = "<memoryBacking><hugepages/></memoryBacking>"
+
+
+def config(domain: str | Path, **keys: str) -> libvirt.Config:
+    path = DOMAINS / f"{domain}.xml" if isinstance(domain, str) else domain
+    return libvirt.Config(domain=str(path), **{"libvirt_uri": EMBEDDED, **keys})
+
+
+class TestGuest:
+    pytestmark = system
+
+    def test_it_answers_and_ends_with_its_keeper(self, plan: GuestPlan) -> None:
+        """As of Proxmox: i440fx with an e1000."""
+        guest = libvirt.Kind().start(replace(plan, config=config("proxmox")))
+        assert guest.agent.call("ping") is not None
+        assert interfaces(plan.host) == {"lo", "guestp0"}
+        assert {"vcpu 0", "emulator"} == {component for _, component in guest.threads().values()}
+        with os.fdopen(os.pidfd_open(guest.emulator[0])) as emulator:
+            os.kill(guest.agent.process.pid, signal.SIGKILL)
+            assert select.select([emulator], [], [], 20)[0], "the emulator runs on"
+        guest.stop()
+        assert interfaces(plan.host) == {"lo"}
+        assert guest.threads() == {}
+        guest.stop()
+
+
+class TestRefusals:
+    pytestmark = system
+
+    @pytest.mark.parametrize(
+        ("uri", "refusal"),
+        [
+            ("test:///default", "test:///default is libvirt's driver TEST, which runs no guests of QEMU"),
+            ("qemu+unix:///system?socket=/nowhere", "Failed to connect socket to '/nowhere'"),
+        ],
+    )
+    def test_a_libvirt_that_cannot_run_it_is_named(self, uri: str, refusal: str) -> None:
+        with pytest.raises(PlatformUnusable, match=re.escape(refusal)) as refused:
+            libvirt.Kind().prepare(config("openstack", libvirt_uri=uri))
+        assert "\n" not in str(refused.value)
+        assert refused.value.remedy.startswith("needs ")
+
+    @pytest.mark.parametrize(
+        ("old", "new", "refusal"),
+        [
+            ("/usr/bin/qemu-system-x86_64", "/usr/libexec/qemu-kvm", "/usr/libexec/qemu-kvm"),
+            ("pc-q35-6.2", "pc-q35-rhel9.2.0", "pc-q35-rhel9.2.0"),
+            ("<resource><partition>/machine</partition></resource>", HUGE_PAGES, "hugetlbfs"),
+        ],
+    )
+    def test_what_this_machine_has_not_is_named_before_anything_starts(
+        self, tmp_path: Path, old: str, new: str, refusal: str
+    ) -> None:
+        content = (DOMAINS / "openstack.xml").read_text()
+        assert old in content
+        domain = tmp_path / "domain.xml"
+        domain.write_text(content.replace(old, new))
+        with pytest.raises(PlatformUnusable, match=re.escape(refusal)) as refused:
+            libvirt.Kind().prepare(config(domain))
+        assert "\n" not in str(refused.value)
+
+    def test_a_daemon_that_stops_answering_is_not_waited_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(hypervisors, "ANSWER_LIMIT_S", 1.0)
+        path = tmp_path / "socket"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen()
+            with pytest.raises(PlatformUnusable, match="did not answer within 1 s"):
+                Hypervisor(f"qemu+unix:///system?socket={path}").ask()
+
+
+class TestInput:
+    @pytest.mark.parametrize(
+        ("platform", "problem"),
+        [
+            ("libvirt", "no domain is named; allowed: libvirt:FILE.xml"),
+            ("libvirt:/nowhere.xml", "/nowhere.xml cannot be read: No such file or directory"),
+            ("libvirt:pyproject.toml", "pyproject.toml is not well-formed XML"),
+            ("raw:x", "unknown platform"),
+        ],
+    )
+    def test_a_name_without_a_domain_is_refused_in_a_sentence(
+        self, platform: str, problem: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", "quick", "--platform", platform]) == 2
+        errors = capsys.readouterr().err
+        assert problem in errors
+        assert len(errors.strip().splitlines()) == 1
+
+    @pytest.mark.parametrize("uri", ["qemu+ssh://host/system", "nonsense", "qemu:///embed?root=/x"])
+    def test_a_uri_of_elsewhere_is_refused(self, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
+        domain = DOMAINS / "openstack.xml"
+        assert main(["run", "quick", "--platform", f"libvirt:{domain}", "--libvirt-uri", uri]) == 2
+        errors = capsys.readouterr().err
+        assert "allowed: " in errors
+        assert EMBEDDED in errors
+
+    def test_a_daemon_is_taken_where_one_listens(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(hypervisors, "SOCKETS", (tmp_path / "socket",))
+        assert find_hypervisor(None).embedded
+        (tmp_path / "socket").touch()
+        assert find_hypervisor(None).uri == "qemu:///system"
+        assert find_hypervisor(EMBEDDED).embedded
