@@ -56,7 +56,7 @@ def test_the_document_of_the_command_is_that_of_show(
 
 def test_the_report_says_why(result: Result) -> None:
     page = write_report(result).read_text()
-    why = page.partition('<section id="why">')[2].partition("</section>")[0]
+    why = page.partition('<section id="why" ')[2].partition("</section>")[0]
     assert "Why" in why and why.count("<li>") == 3
     assert why.index("Emulated CPU: compared only with each other") < why.index("qemu-e1000")
     assert "dropped at UUT egress, &#34;queue full" in why

@@ -84,7 +84,7 @@ def test_the_matrix_is_a_heat_map_as_well(tmp_path: Path) -> None:
     assert list(trace.x) == ["light", "heavy"]
     assert trace.z[0][1] == pytest.approx(0.5, rel=0.01)
     assert list(trace.text[0]) == ["(0.989)", "0.500"]
-    assert "What neighbours do" in write_report(summary).read_text()
+    assert 'id="table-interference-matrix"' in write_report(summary).read_text()
     assert [row["aggressor"] for row in as_json(summary)["interference"]]
 
 

@@ -93,7 +93,7 @@
       shown.replaceChildren(chart(own, verdict, unit));
       summary.textContent = used.length
         ? `${number(used[0])} to ${number(used.at(-1))} ${unit}, median ${number(median(used))}, of ${used.length} usable.`
-        : "No usable trial tells it.";
+        : "None of them tells it.";
     };
     close.addEventListener("click", () => dialog.close());
     choice.addEventListener("change", show);
