@@ -23,7 +23,6 @@ WIDEST = "Math.max(document.documentElement.scrollWidth, document.body.scrollWid
 
 Scheme = Literal["light", "dark"]
 
-pytestmark = pytest.mark.system
 
 
 @dataclass

@@ -59,7 +59,6 @@ def test_names_in_a_sheet_are_escaped(tmp_path: Path) -> None:
             assert not [note for note in drawn["layout"]["annotations"] if "<img" in note["text"]]
 
 
-@pytest.mark.system
 def test_every_figure_becomes_a_file(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,7 +112,6 @@ def test_a_result_without_figures_says_so(tmp_path: Path, capsys: pytest.Capture
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.system
 def test_without_chromium_the_next_step_is_named(
     result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
