@@ -24,7 +24,6 @@ WIDEST = "Math.max(document.documentElement.scrollWidth, document.body.scrollWid
 Scheme = Literal["light", "dark"]
 
 
-
 @dataclass
 class Opened:
     """A report in a page of its own, with what the browser complained of and asked for."""
