@@ -6,6 +6,7 @@ are avoided: a child of a process with threads and clean-up handlers is a second
 """
 
 import ctypes
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -26,14 +27,15 @@ MS_BIND = 0x1000
 MS_REC = 0x4000
 MNT_DETACH = 2
 MS_PRIVATE = 1 << 18
+MS_SHARED = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _check(result: int, what: str) -> None:
     if result != 0:
-        errno = ctypes.get_errno()
-        raise OSError(errno, f"{what}: {os.strerror(errno)}")
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 class Namespace:
@@ -54,6 +56,7 @@ class Namespace:
     def create(self) -> None:
         """Create the namespace with IPv6 off and its loopback up, so that nothing in it chats."""
         NAMED.mkdir(mode=0o755, parents=True, exist_ok=True)
+        _share_names()
         self.path.touch(exist_ok=False)
         _in_thread(f"creating {self.name}", self._unshare)
         self.run(_silence)
@@ -98,6 +101,20 @@ class Namespace:
         _check(_libc.unshare(CLONE_NEWNET), "unsharing the network namespace")
         own = b"/proc/thread-self/ns/net"
         _check(_libc.mount(own, bytes(self.path), None, MS_BIND, None), f"naming namespace {self.name}")
+
+
+def _share_names() -> None:
+    """Make the directory of names a mount of its own, shared, as `ip netns add` does when it is first called.
+
+    Called after us it would hide the names that are there already beneath that mount.
+    """
+    name = bytes(NAMED)
+    if _libc.mount(b"", name, b"none", MS_SHARED | MS_REC, None) == 0:
+        return
+    if ctypes.get_errno() != errno.EINVAL:
+        _check(-1, f"sharing {NAMED}")
+    _check(_libc.mount(name, name, b"none", MS_BIND | MS_REC, None), f"making {NAMED} a mount")
+    _check(_libc.mount(b"", name, b"none", MS_SHARED | MS_REC, None), f"sharing {NAMED}")
 
 
 def index_of(ip: IPRoute, interface: str) -> int:
