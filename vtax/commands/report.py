@@ -44,8 +44,10 @@ def report(
         raise InputError(f"{directory}: is a file; name a directory to write into")
     if form is ReportFormat.HTML:
         written = write_report(opened, directory)
-        print(*filter(None, [written]))
-        return 0 if written else BROKE
+        if written is None:
+            return BROKE
+        print(written)
+        return 0
     return _write_figures(opened, form, directory or opened.directory / FIGURES)
 
 
