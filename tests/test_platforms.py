@@ -356,7 +356,7 @@ def test_a_host_goes_whatever_a_part_of_it_does(plan: GuestPlan) -> None:
         def stop(self) -> None:
             raise RuntimeError("will not go")
 
-    host = Host("uut", plan.record, {"agents": [0]})
+    host = Host("uut", plan.record, {"agents": [0], "host": [0]})
     host.create()
     host.start_agent("sink", "agents")
     agent = host._agents["sink"]

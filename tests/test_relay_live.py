@@ -94,12 +94,17 @@ def test_the_ladder_grows_with_what_is_in_the_loop(tmp_path: Path) -> None:
     assert medians == sorted(medians)
 
 
+def children(pid: int) -> list[int]:
+    """Those that any thread of a process has started: runtimes start containers from whichever runs."""
+    told = Path(f"/proc/{pid}/task").glob("*/children")
+    return sorted(int(child) for threads in told for child in threads.read_text().split())
+
+
 def kill_a_relay(run: str) -> None:
     """The last of those that the host's own agent has started."""
     owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
     (agent,) = [detail["pid"] for detail in owned if detail["name"] == "guest"]
-    relays = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
-    os.kill(int(relays[-1]), signal.SIGKILL)
+    os.kill(children(agent)[-1], signal.SIGKILL)
 
 
 def test_a_relay_that_dies_is_told_of_and_started_anew(
@@ -119,17 +124,15 @@ def kill_the_other_guest(run: str) -> None:
     """The agent of the second container, with all that runs there: a child of the runtime's process."""
     owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
     (runtime,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
-    (agent, *_) = Path(f"/proc/{runtime}/task/{runtime}/children").read_text().split()
-    os.kill(int(agent), signal.SIGKILL)
+    os.kill(children(runtime)[0], signal.SIGKILL)
 
 
 def kill_the_other_relay(run: str) -> None:
     """The relay of the second container."""
     owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
     (runtime,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
-    (agent, *_) = Path(f"/proc/{runtime}/task/{runtime}/children").read_text().split()
-    (relay,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
-    os.kill(int(relay), signal.SIGKILL)
+    (relay,) = children(children(runtime)[0])
+    os.kill(relay, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
