@@ -101,7 +101,7 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         1 => bare("ingress.release"),
         4 => bare("residence.open"),
         4 => bare("residence.read"),
-        1 => with("stages.open", stages()),
+        3 => with("stages.open", stages()),
         2 => with("stages.arm", window()),
         8 => with("stages.collect", (0..2, 0..3).prop_map(|(trail, first)| json!({"trail": trail, "first": first})).boxed()),
         4 => with("stages.packets", (0..3).prop_map(|first| json!({"first": first})).boxed()),
