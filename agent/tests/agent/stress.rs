@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -13,22 +13,31 @@ fn stressed() -> Agent {
     let mut agent = Agent::start(&[]);
     let workers = json!({"cpu_workers": 8, "memory_workers": 4, "memory_bytes": 16 << 20});
     agent.call("stress.open", workers);
-    assert_eq!(threads(&agent), 1);
+    has_threads(&agent, 1);
     agent.call("stress.go", json!({}));
-    assert_eq!(threads(&agent), 13);
+    has_threads(&agent, 13);
     agent
 }
 
-fn threads(agent: &Agent) -> usize {
-    let tasks = fs::read_dir(format!("/proc/{}/task", agent.pid())).unwrap();
-    tasks.count()
+/// Waits until the agent has so many threads: one that was joined is listed until the kernel is done with it.
+fn has_threads(agent: &Agent, count: usize) {
+    let tasks = format!("/proc/{}/task", agent.pid());
+    let deadline = Instant::now() + Duration::from_secs(1);
+    loop {
+        let found = fs::read_dir(&tasks).unwrap().count();
+        if found == count {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{found} threads, not {count}");
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
 fn its_workers_are_gone_when_it_is_closed() {
     let mut agent = stressed();
     agent.call("stress.close", json!({}));
-    assert_eq!(threads(&agent), 1);
+    has_threads(&agent, 1);
     assert!(agent.reply("stress.collect", json!({}))["error"].is_object());
 }
 
@@ -38,18 +47,16 @@ fn its_workers_are_gone_when_it_is_collected_and_it_may_go_again() {
     let told = agent.call("stress.collect", json!({}));
     assert_eq!(told["workers"].as_array().unwrap().len(), 12);
     assert_eq!(told["aborted"], false);
-    assert_eq!(threads(&agent), 1);
+    has_threads(&agent, 1);
     agent.call("stress.go", json!({}));
-    assert_eq!(threads(&agent), 13);
+    has_threads(&agent, 13);
 }
 
 #[test]
 fn an_abort_ends_its_workers() {
     let mut agent = stressed();
     agent.call("abort", json!({}));
-    while threads(&agent) > 1 {
-        thread::sleep(Duration::from_millis(1));
-    }
+    has_threads(&agent, 1);
     assert_eq!(agent.call("stress.collect", json!({}))["aborted"], true);
 }
 
