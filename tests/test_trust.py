@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.disturb import Act, bpf_program, hold_source, within
+from vtax.campaign.forwarding.limits import STALLED_SHARE
 from vtax.cli import main
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import set_offload
@@ -85,10 +86,13 @@ def test_a_source_at_its_own_ceiling_is_marked(
 ) -> None:
     drops_all = bpf_program(tmp_path / "drop.o", "tc", "return 2;")  # a UUT that holds nobody back
     attach = f"tc qdisc add dev in0 clsact; tc filter add dev in0 ingress bpf direct-action object-file {drops_all}"
-    in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
-    trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=1000")
-    if any(reason.startswith("source kept waiting for its CPU") for reason in trial["reasons"]):
-        pytest.skip("others took the source's CPU, so that its ceiling was out of reach")
+    for attempt in range(3):  # others' CPU time puts the ceiling out of reach, whoever of the trial lacked it
+        in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
+        trial = measure(scenario, tmp_path / f"out{attempt}", "--set", "intended_mbps=1000")
+        if trial["offered_fps"] >= STALLED_SHARE * trial["ceiling_fps"]:
+            break
+    else:
+        pytest.skip("the source never came near its ceiling")
     assert trial["marks"] == ["generator-limited"]
     assert trial["loss_ratio"] > 0.5
 

@@ -34,7 +34,7 @@ while True:
     with contextlib.suppress(OSError):  # the far ring is full
         frames.send(bytes.fromhex("0200000000020200000000010800") + bytes(50))
 """
-LISTENERS = 150
+LISTENERS = 400
 """Sockets that each frame is copied to, so that one CPU sends what another cannot take."""
 
 

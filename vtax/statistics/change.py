@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from vtax.statistics.anytime import anytime_interval
 from vtax.statistics.interval import CONFIDENCE, Interval, exponential
@@ -127,8 +127,8 @@ Evidence = tuple[float | None, Callable[[float], float]]
 
 def _welch(one: Values, other: Values, confidence: float) -> Evidence:
     error, freedom = welch(one, other)
-    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
-    return reach, lambda distance: float(special.stdtr(freedom, -distance / error))
+    reach = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    return reach, lambda distance: float(scipy.special.stdtr(freedom, -distance / error))
 
 
 def _constant(one: Values, other: Values, confidence: float) -> Evidence:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import ruptures
 from numpy.typing import NDArray
 
 LEAST_VALUES: Final = 8
@@ -35,6 +34,8 @@ class ChangePoints:
 
 def change_points(values: Sequence[float]) -> ChangePoints | None:
     """Return where the level of `values` changes; None of fewer than eight. ValueError for one that is not finite."""
+    import ruptures  # with what it imports, which takes longer than most commands do
+
     series = np.asarray(values, dtype=float)
     if not np.isfinite(series).all():
         raise ValueError(f"a series needs finite values: {list(values)!r}")

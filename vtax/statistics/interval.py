@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 CONFIDENCE: Final = 0.95
 
@@ -46,7 +46,7 @@ def mean_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
     if sample.size == 1:
         return Interval(mean, None, None, 1)
     standard_error = sample.std(ddof=1) / math.sqrt(sample.size)
-    half_width = float(special.stdtrit(sample.size - 1, (1 + confidence) / 2) * standard_error)
+    half_width = float(scipy.special.stdtrit(sample.size - 1, (1 + confidence) / 2) * standard_error)
     return Interval(mean, mean - half_width, mean + half_width, int(sample.size))
 
 
@@ -63,5 +63,5 @@ def proportion_interval(hits: int, n: int, confidence: float = CONFIDENCE) -> In
     """
     if not 0 <= hits <= n or n < 1:
         raise ValueError(f"a proportion needs 0 <= hits <= n and n >= 1: {hits} of {n}")
-    found = stats.binomtest(hits, n).proportion_ci(confidence, method="exact")
+    found = scipy.stats.binomtest(hits, n).proportion_ci(confidence, method="exact")
     return Interval(hits / n, float(found.low), float(found.high), n)

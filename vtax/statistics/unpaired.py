@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 
@@ -58,10 +58,10 @@ def compare(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDEN
         p_value = 2 / math.comb(len(both), len(a)) if difference else 1.0
         return Comparison(without_bounds, min(p_value, 1.0))
     error, freedom = welch(first, second)
-    p_value = float(2 * special.stdtr(freedom, -abs(difference) / error))
+    p_value = float(2 * scipy.special.stdtr(freedom, -abs(difference) / error))
     if not positive:
         return Comparison(without_bounds, p_value)
-    half_width = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    half_width = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
     interval = Interval(
         ratio, math.exp(difference - half_width), exponential(difference + half_width), len(both)
     )
@@ -86,4 +86,4 @@ def discoveries(p_values: Sequence[float], rate: float = FALSE_DISCOVERY_RATE) -
     """
     if not p_values:
         return []
-    return [bool(adjusted <= rate) for adjusted in stats.false_discovery_control(p_values, method="bh")]
+    return [bool(adjusted <= rate) for adjusted in scipy.stats.false_discovery_control(p_values, method="bh")]

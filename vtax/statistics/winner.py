@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 Values = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def contest(values: Values) -> Contest:
 def _weights(gaps: Values, variances: Values, blocks: NDArray[np.int64]) -> Values:
     """Each load's p value for being the best, given the variances of its differences; 1 in all."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = 2 * special.stdtr(blocks - 1, -gaps / np.sqrt(np.maximum(variances, 0) / blocks))
+        p_values = 2 * scipy.special.stdtr(blocks - 1, -gaps / np.sqrt(np.maximum(variances, 0) / blocks))
     p_values[gaps == 0] = 1
     return np.asarray(p_values / p_values.sum())
 
@@ -103,7 +103,7 @@ def maximum_bounds(values: Values, confidence: float) -> tuple[float, float]:
     if one.variance == 0:
         return one.largest, one.largest
     df = _degrees_of_freedom(len(values), one.variance, one, None)
-    reach = special.stdtrit(df, (1 + confidence) / 2) * math.sqrt(one.variance / len(values))
+    reach = scipy.special.stdtrit(df, (1 + confidence) / 2) * math.sqrt(one.variance / len(values))
     below = reach * _overshoot(one.close, 1 - one.noise / one.variance, df, confidence)
     return one.largest - below, one.largest + reach
 
@@ -121,7 +121,7 @@ def difference_bounds(values: Values, reference: Values, confidence: float) -> t
     if variance <= 0:
         return difference, difference
     df = _degrees_of_freedom(len(values), variance, one, other)
-    reach = special.stdtrit(df, (1 + confidence) / 2) * math.sqrt(variance / len(values))
+    reach = scipy.special.stdtrit(df, (1 + confidence) / 2) * math.sqrt(variance / len(values))
     below = reach * _overshoot(one.close, 1 - one.noise / variance, df, confidence)
     above = reach * _overshoot(other.close, 1 - other.noise / variance, df, confidence)
     return difference - below, difference + above
@@ -157,12 +157,12 @@ def _overshoot(loads: int, common: float, df: float, confidence: float) -> float
 @lru_cache(maxsize=4096)
 def _studentised_maximum(loads: int, common: float, df: float, confidence: float) -> float:
     """The same, by numerical integration over the estimated standard deviation and the common part."""
-    scale = np.sqrt(special.chdtri(df, 1 - _MIDDLES) / df)[:, np.newaxis]
-    shift = math.sqrt(common) * special.ndtri(_MIDDLES)
+    scale = np.sqrt(scipy.special.chdtri(df, 1 - _MIDDLES) / df)[:, np.newaxis]
+    shift = math.sqrt(common) * scipy.special.ndtri(_MIDDLES)
     own = math.sqrt(max(1 - common, 1e-6))
 
     def largest_below(bound: float, many: int) -> float:
-        return float((special.ndtr((bound * scale - shift) / own) ** many).mean())
+        return float((scipy.special.ndtr((bound * scale - shift) / own) ** many).mean())
 
     def quantile(miss: float, many: int) -> float:
         low, high = 0.0, 200.0

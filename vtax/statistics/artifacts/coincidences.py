@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import fft, ndimage, special
 
 from vtax.statistics.artifacts.series import Series
 
@@ -41,7 +41,7 @@ class Coincidences:
     def within_runs(cls, slow: Slow) -> "Coincidences":
         """Of iterations of the same run; elsewhere is between any two runs."""
         runs = len(slow)
-        spectra = fft.rfft(slow, 2 * slow.shape[1], axis=1)
+        spectra = scipy.fft.rfft(slow, 2 * slow.shape[1], axis=1)
         own = np.abs(spectra) ** 2
         between = np.abs(spectra.sum(axis=0)) ** 2 - own.sum(axis=0)
         return cls._of(slow, own, between / max(1, runs - 1))
@@ -49,7 +49,7 @@ class Coincidences:
     @classmethod
     def of_neighbours(cls, slow: Slow) -> "Coincidences":
         """Of each run and the next one; elsewhere is between runs that are no neighbours. There are three or more."""
-        spectra = fft.rfft(slow, 2 * slow.shape[1], axis=1)
+        spectra = scipy.fft.rfft(slow, 2 * slow.shape[1], axis=1)
         beside = spectra[:-1].conj() * spectra[1:]
         either = 2 * beside.sum(axis=0).real + (np.abs(spectra) ** 2).sum(axis=0)
         between = np.abs(spectra.sum(axis=0)) ** 2 - either
@@ -58,9 +58,9 @@ class Coincidences:
     @classmethod
     def _of(cls, slow: Slow, spectra: NDArray[np.complex128], between: Counts) -> "Coincidences":
         length = 2 * slow.shape[1]
-        each = np.round(fft.irfft(spectra, length, axis=1))
-        elsewhere = fft.irfft(between, length)
-        slots = len(each) * np.maximum(0, slow.shape[1] - np.abs(fft.fftfreq(length, 1 / length)))
+        each = np.round(scipy.fft.irfft(spectra, length, axis=1))
+        elsewhere = scipy.fft.irfft(between, length)
+        slots = len(each) * np.maximum(0, slow.shape[1] - np.abs(scipy.fft.fftfreq(length, 1 / length)))
         each[:, 0] = 0
         bunch = (each**2).sum() / max(1.0, each.sum()) - each.mean()
         return cls(slow, each.sum(axis=0), elsewhere, slots, max(1.0, float(bunch)))
@@ -89,7 +89,7 @@ def slow_iterations(series: Series) -> list[Slow]:
     """
     ranks = series.ranks
     reach = _memory(ranks)
-    peaks = ranks >= ndimage.maximum_filter1d(ranks, 2 * reach + 1, axis=1) if reach else True
+    peaks = ranks >= scipy.ndimage.maximum_filter1d(ranks, 2 * reach + 1, axis=1) if reach else True
     most = series.iterations / 16
     return [
         (ranks > 1 - slowest / series.iterations) & peaks
@@ -115,7 +115,7 @@ def _most(pairs: Coincidences, width: int, lags: NDArray[np.int64], tried: int) 
     even = pairs.slots * (pairs.slow.sum() / pairs.slow.size) ** 2
     seen, elsewhere, chance = (_boxed(each, width) for each in (pairs.seen, pairs.elsewhere, even))
     expected = np.maximum.reduce([elsewhere, chance, _around(seen, width)])
-    chances = special.pdtrc(np.maximum(seen / pairs.bunch - 1, 0), expected / pairs.bunch)[lags]
+    chances = scipy.special.pdtrc(np.maximum(seen / pairs.bunch - 1, 0), expected / pairs.bunch)[lags]
     chances[(seen[lags] < LEAST_PAIRS) | (np.abs(lags) <= width)] = 1
     at = int(np.argmin(chances))
     lag, excess = int(lags[at]), (seen - expected)[lags]
@@ -136,24 +136,26 @@ def _most(pairs: Coincidences, width: int, lags: NDArray[np.int64], tried: int) 
 def _memory(ranks: NDArray[np.float64]) -> int:
     """Lag in iterations up to which neighbours within a run are alike, but for what all runs have in common."""
     centred = ranks - ranks.mean(axis=0)
-    spectra = fft.rfft(centred, 2 * ranks.shape[1], axis=1)
-    correlation = fft.irfft((np.abs(spectra) ** 2).sum(axis=0))[: ranks.shape[1] // 4]
+    spectra = scipy.fft.rfft(centred, 2 * ranks.shape[1], axis=1)
+    correlation = scipy.fft.irfft((np.abs(spectra) ** 2).sum(axis=0))[: ranks.shape[1] // 4]
     forgotten = np.flatnonzero(correlation < FORGOTTEN * correlation[0])
     return int(forgotten[0]) - 1 if forgotten.size else 0
 
 
 def _boxed(counts: Counts, width: int) -> Counts:
-    return np.asarray(ndimage.uniform_filter1d(counts, width, mode="wrap") * width)
+    return np.asarray(scipy.ndimage.uniform_filter1d(counts, width, mode="wrap") * width)
 
 
 def _peaks(seen: Counts, width: int) -> NDArray[np.bool_]:
     """Where lags that count together have their middle."""
     middled = np.round(_boxed(seen, width))
-    return np.asarray(middled >= ndimage.maximum_filter1d(middled, 2 * width + 1, mode="wrap"))
+    return np.asarray(middled >= scipy.ndimage.maximum_filter1d(middled, 2 * width + 1, mode="wrap"))
 
 
 def _around(seen: Counts, width: int) -> Counts:
     """Mean of the lags around each, without itself and what a width reaches."""
     near = 2 * width + 1
-    wide = ndimage.uniform_filter1d(seen, AROUND, mode="wrap") * AROUND
-    return np.asarray((wide - ndimage.uniform_filter1d(seen, near, mode="wrap") * near) / (AROUND - near))
+    wide = scipy.ndimage.uniform_filter1d(seen, AROUND, mode="wrap") * AROUND
+    return np.asarray(
+        (wide - scipy.ndimage.uniform_filter1d(seen, near, mode="wrap") * near) / (AROUND - near)
+    )

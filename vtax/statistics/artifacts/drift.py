@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from vtax.statistics.artifacts.finding import Finding, NotEnough, duration_text
 from vtax.statistics.artifacts.series import Samples, Series
@@ -52,10 +52,10 @@ def look_for_drift_in_runs(series: Series) -> Drift | NotEnough:
     x = np.arange(BLOCKS - 1) - (BLOCKS - 2) / 2
     if series.runs >= RUNS:
         slopes = means @ x
-        p_value = 1.0 if np.ptp(slopes) == 0 else float(stats.ttest_1samp(slopes, 0).pvalue)
+        p_value = 1.0 if np.ptp(slopes) == 0 else float(scipy.stats.ttest_1samp(slopes, 0).pvalue)
     else:
         column = means.mean(axis=0)
-        p_value = 1.0 if np.ptp(column) == 0 else float(stats.linregress(x, column).pvalue)
+        p_value = 1.0 if np.ptp(column) == 0 else float(scipy.stats.linregress(x, column).pvalue)
     blocks = series.ns[:, kept].reshape(series.runs, BLOCKS - 1, length).transpose(1, 0, 2)
     return Drift(p_value, "iterations", _change(blocks.reshape(BLOCKS - 1, -1)), series.runs)
 
@@ -70,7 +70,7 @@ def look_for_drift_over_runs(series: Series) -> Drift | NotEnough:
     places = np.nanmean(series.places, axis=1)
     if np.ptp(places) == 0:
         return Drift(1.0, "runs", 0.0, series.runs)
-    p_value = float(stats.kendalltau(np.arange(series.runs), places).pvalue)
+    p_value = float(scipy.stats.kendalltau(np.arange(series.runs), places).pvalue)
     return Drift(p_value, "runs", _change(series.ns), series.runs)
 
 
@@ -82,4 +82,4 @@ def _change(rows: Samples) -> float:
     known = np.flatnonzero(~np.isnan(medians))
     if len(known) < 2:
         return 0.0
-    return float(stats.theilslopes(medians[known], known).slope) * (len(medians) - 1)
+    return float(scipy.stats.theilslopes(medians[known], known).slope) * (len(medians) - 1)

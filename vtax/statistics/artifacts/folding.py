@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from vtax.statistics.artifacts.series import Series
 from vtax.statistics.artifacts.spectrum import candidates, savage, whitened
@@ -99,7 +99,7 @@ def _folded(chosen: NDArray[np.intp], periods: NDArray[np.float64], iterations: 
     for width in (1, 2):
         together = hits if width == 1 else hits + np.roll(hits, -1, axis=1)
         most = together.max(axis=1)
-        chances = special.bdtrc(most - 1.0, width * slots, share)
+        chances = scipy.special.bdtrc(most - 1.0, width * slots, share)
         at = int(np.argmin(chances))
         p_value = min(1.0, float(chances[at]) * tried)
         if p_value < best.p_value:

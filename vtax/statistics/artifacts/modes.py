@@ -6,8 +6,8 @@ from typing import Final
 
 import diptest
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import ndimage, signal
 
 from vtax.statistics.artifacts.finding import Finding, NotEnough, duration_text
 from vtax.statistics.artifacts.series import Samples, Series
@@ -113,9 +113,9 @@ def _peaks(counts: NDArray[np.float64], bandwidth_bins: float) -> tuple[NDArray[
 
     A peak rises above the valleys beside it by so many standard deviations of its own height, and has samples enough.
     """
-    density = ndimage.gaussian_filter1d(counts, bandwidth_bins, mode="constant")
+    density = scipy.ndimage.gaussian_filter1d(counts, bandwidth_bins, mode="constant")
     padded = np.concatenate([[0.0], density, [0.0]])
-    peaks, found = signal.find_peaks(padded, prominence=0)
+    peaks, found = scipy.signal.find_peaks(padded, prominence=0)
     deviations = np.sqrt(padded[peaks] / (2 * np.sqrt(np.pi) * bandwidth_bins))
     peaks = peaks[found["prominences"] >= RISE * deviations] - 1
     while True:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from vtax.statistics.artifacts.coincidences import Coincidences, recurring, slow_iterations
 from vtax.statistics.artifacts.finding import Finding, NotEnough, duration_text
@@ -80,7 +80,7 @@ def _agreement(slowness: Samples, columns: NDArray[np.bool_]) -> float:
     error = float(excess.std(ddof=1)) / len(excess) ** 0.5
     if error <= 1e-12:
         return 0.0 if excess[0] > 0 else 1.0
-    return float(special.stdtr(len(excess) - 1, -excess.mean() / error))
+    return float(scipy.special.stdtr(len(excess) - 1, -excess.mean() / error))
 
 
 def look_for_periods(series: Series) -> Periodic | NotEnough:

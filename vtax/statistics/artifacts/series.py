@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 Samples = NDArray[np.float64]
 """Durations in ns of shape (runs, iterations), NaN where an iteration failed."""
@@ -55,14 +55,14 @@ class Series:
         Ranks are the same in any unit and wherever the run as a whole lies, and a stray value is one rank.
         """
         missing = np.isnan(self.ns)
-        ranks = stats.rankdata(np.where(missing, np.inf, self.ns), axis=1)
+        ranks = scipy.stats.rankdata(np.where(missing, np.inf, self.ns), axis=1)
         within = (ranks - 0.5) / np.maximum((~missing).sum(axis=1, keepdims=True), 1)
         return np.where(missing, 0.5, within)
 
     @cached_property
     def places(self) -> Samples:
         """Rank of each iteration among those of all runs, from 0 to 1: (runs, iterations), NaN where it failed."""
-        ranks = stats.rankdata(np.where(np.isnan(self.ns), np.inf, self.ns)).reshape(self.ns.shape)
+        ranks = scipy.stats.rankdata(np.where(np.isnan(self.ns), np.inf, self.ns)).reshape(self.ns.shape)
         return np.where(np.isnan(self.ns), np.nan, (ranks - 0.5) / max(1, len(self.values)))
 
     @cached_property

@@ -1,8 +1,8 @@
 """Spectra of a series of columns, and periods that they point to."""
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import ndimage, stats
 
 Columns = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def whitened(columns: Columns) -> Columns:
     spectrum = np.fft.rfft(columns - columns.mean())
     power = np.abs(spectrum[1:]) ** 2
     width = min(SMOOTHING_BINS, max(5, len(power) // 4)) | 1
-    around = ndimage.median_filter(power, width, mode="reflect")
+    around = scipy.ndimage.median_filter(power, width, mode="reflect")
     spectrum[0] = 0
     spectrum[1:] /= np.sqrt(np.maximum(around, np.finfo(float).tiny) / np.log(2))
     return np.fft.irfft(spectrum, len(columns))
@@ -28,7 +28,7 @@ def whitened(columns: Columns) -> Columns:
 
 def savage(columns: Columns) -> Columns:
     """Savage's scores of `columns` among themselves, less their mean of 1."""
-    return np.asarray(-np.log1p(-(stats.rankdata(columns) - 0.5) / len(columns)) - 1)
+    return np.asarray(-np.log1p(-(scipy.stats.rankdata(columns) - 0.5) / len(columns)) - 1)
 
 
 def candidates(scores: Columns, longest: float) -> list[float]:

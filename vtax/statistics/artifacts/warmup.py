@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from vtax.statistics.artifacts.finding import Finding, NotEnough, duration_text
 from vtax.statistics.artifacts.series import Series
@@ -73,4 +73,4 @@ def _chance(columns: NDArray[np.float64], length: int) -> float:
     difference = abs(float(means[0]) - expected)
     if error <= 1e-12:
         return 1.0 if difference <= 1e-12 else 0.0
-    return float(2 * special.stdtr(freedom, -difference / error))
+    return float(2 * scipy.special.stdtr(freedom, -difference / error))
