@@ -12,7 +12,8 @@ TEXT = f"""
 Two results of a million trials (a thousand cells, {large_result.SAMPLES} samples of delay a trial) and one of
 {len(large_mesh.PLATFORMS)} x {large_mesh.SHAPE[0]} x {large_mesh.SHAPE[1]:,} rounds of relays, all of them made: each
 command once, in a process of its own, reading and the interpreter's start included. Memory is the process's largest.
-A report's page is opened in Chromium, and drawn when the last of its figures is.
+A report's page is opened in Chromium at its first figure, and drawn when what is in view is, and when the last of all
+figures is.
 """
 
 

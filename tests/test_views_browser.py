@@ -85,6 +85,22 @@ def test_the_report_draws_itself_alone(browser: Browser, report: Path, width: in
         assert [url for url in opened.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
+def test_what_is_in_view_is_drawn_first(browser: Browser, report: Path) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    page.add_init_script("window.order = []; addEventListener('drawn', (event) => order.push(event.target.id))")
+    last = re.findall(r'id="(figure-[^"]+)" aria', report.read_text())[-1]
+    page.goto(f"{report.as_uri()}#{last}")
+    page.wait_for_function(DRAWN)
+    plots = page.locator(".plot").evaluate_all("all => all.map((plot) => plot.id)")
+    shown = page.locator(f"#{last} .plot").evaluate_all("all => all.map((plot) => plot.id)")
+    order = page.evaluate("window.order")
+    assert order != plots
+    assert sorted(order) == sorted(plots)
+    assert order.index(shown[0]) < order.index(plots[0])
+    context.close()
+
+
 def test_the_first_screen_holds_question_answer_tax_and_caveats(opened: Opened) -> None:
     page = opened.page
     for what in ("h1", "#answer .answers li", "#tax table", "#care dt"):

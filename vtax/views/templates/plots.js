@@ -1,25 +1,33 @@
 "use strict";
-// Draws one figure after the other, so that the page answers meanwhile; all of them before it is printed.
+// Draws what is in view first, then one figure after the other, so that the page answers meanwhile; all before it is printed.
 (() => {
   const plots = JSON.parse(document.getElementById("plots").textContent);
   const elements = Object.keys(plots).map((id) => document.getElementById(id));
-  const waiting = [...elements];
+  const waiting = new Set(elements);
   const config = { displayModeBar: false, responsive: true };
   const draw = (element) => {
+    if (!waiting.delete(element)) return;
     Plotly.newPlot(element, plots[element.id].data, plots[element.id].layout, config);
     element.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
   };
   const next = () => {
-    if (waiting.length === 0) return;
-    draw(waiting.shift());
+    const [first] = waiting;
+    if (!first) return seen.disconnect();
+    draw(first);
     setTimeout(next);
   };
-  next();
+  let begun = false;
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target);
+    if (!begun) setTimeout(next);
+    begun = true;
+  });
+  for (const element of elements) seen.observe(element);
 
   const PAGE_PX = 660;
   let closed = [];
   window.addEventListener("beforeprint", () => {
-    while (waiting.length) draw(waiting.shift());
+    for (const element of [...waiting]) draw(element);
     closed = [...document.querySelectorAll("details:not([open])")];
     for (const element of closed) element.open = true;
     for (const element of elements) {
