@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from vtax import doctor
-from vtax.doctor import Bench, Check, examine
+from vtax.doctor import Check, examine, links, platforms
+from vtax.doctor.bench import Bench, open_bench
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.lock import HostLock
 from vtax.platforms import accelerator
@@ -17,7 +17,7 @@ from vtax.platforms.accelerator import find_accelerator
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    with doctor._bench(tmp_path) as bench:
+    with open_bench(tmp_path) as bench:
         yield bench
 
 
@@ -36,8 +36,8 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
         "switches",
         "platforms",
     ]
-    links = of_group(checks, "links")
-    assert list(links) == [
+    tried = of_group(checks, "links")
+    assert list(tried) == [
         *("rate", "shared uplink", "ingress thread", "bridge port", "flow control", "native XDP"),
         *("delay stages", "drop reasons"),
     ]
@@ -48,14 +48,14 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
     switches = of_group(checks, "switches")
     assert list(switches) == ["bridge", "routed", "ovs", "macvtap", "vf"]
     assert "links of the built-in testbed are veth pairs" in switches["vf"].detail
-    assert "xdp-native in less than" in links["native XDP"].detail
-    assert links["drop reasons"].usable == Path("/sys/kernel/btf/vmlinux").exists()
+    assert "xdp-native in less than" in tried["native XDP"].detail
+    assert tried["drop reasons"].usable == Path("/sys/kernel/btf/vmlinux").exists()
     assert os.listdir(tmp_path) == ["lock"]  # noqa: PTH208
 
 
 @pytest.mark.system
 def test_the_bench_goes_when_a_probe_breaks_down(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), doctor._bench(tmp_path) as bench:
+    with pytest.raises(ZeroDivisionError), open_bench(tmp_path) as bench:
         namespaces = [bench.near.namespace.path, bench.far.namespace.path]
         assert all(path.exists() for path in namespaces)
         raise ZeroDivisionError
@@ -68,28 +68,28 @@ def test_a_link_that_drops_is_told_from_one_that_holds_back(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(OSError, match="without an ingress thread"):
-        doctor._flow_control(bench)
+        links._flow_control(bench)
     thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
     with monkeypatch.context() as without:
-        without.setattr(doctor, "shape", lambda *_arguments, **_options: None)
+        without.setattr(links, "shape", lambda *_arguments, **_options: None)
         with pytest.raises(OSError, match="drops frames"):
-            doctor._flow_control(bench)
+            links._flow_control(bench)
     numbers = os.uname().release.split(".")
     if [int(number) for number in numbers[:2]] >= [6, 16]:
-        assert doctor._flow_control(bench) == "a full link holds its sender back"
+        assert links._flow_control(bench) == "a full link holds its sender back"
 
 
 def test_flow_control_by_version() -> None:
-    assert "holds" in doctor._flow_control_by_version("6.16.0-1-amd64")
-    assert "holds" in doctor._flow_control_by_version("7.0")
+    assert "holds" in links._flow_control_by_version("6.16.0-1-amd64")
+    assert "holds" in links._flow_control_by_version("7.0")
     with pytest.raises(OSError, match=r"Linux 6\.9\.1 drops"):
-        doctor._flow_control_by_version("6.9.1")
+        links._flow_control_by_version("6.9.1")
 
 
 @pytest.mark.system
 def test_a_failing_probe_is_a_line_with_a_remedy(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    check = doctor._tried(bench, "rate", doctor._rate, "modprobe sch_tbf")
+    check = links._tried(bench, "rate", links._rate, "modprobe sch_tbf")
     assert not check.usable
     assert "nsenter" in check.detail
     assert check.remedy == "modprobe sch_tbf"
@@ -117,9 +117,9 @@ def test_links_need_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_kvm_is_what_a_boot_has_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VTAX_CACHE", str(tmp_path))
     monkeypatch.setattr(accelerator, "DEVICE", Path("/dev/null"))  # any device that can be opened
-    assert doctor._kvm().detail == "not probed yet: the first run finds out"
+    assert platforms.kvm().detail == "not probed yet: the first run finds out"
     find_accelerator("one", lambda _limit_s: False)
-    assert doctor._kvm().detail.startswith("emulated CPU (KVM did not boot a guest)")
-    assert doctor._kvm().remedy == f"rm {tmp_path}/accelerator.json"
+    assert platforms.kvm().detail.startswith("emulated CPU (KVM did not boot a guest)")
+    assert platforms.kvm().remedy == f"rm {tmp_path}/accelerator.json"
     find_accelerator("another", lambda _limit_s: True)
-    assert doctor._kvm() == Check("platforms", "KVM", True, "kvm")
+    assert platforms.kvm() == Check("platforms", "KVM", True, "kvm")

@@ -88,7 +88,9 @@ def test_the_report_draws_itself_alone(browser: Browser, report: Path, width: in
 def test_what_is_in_view_is_drawn_first(browser: Browser, report: Path) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     page = context.new_page()
-    page.add_init_script("window.order = []; addEventListener('drawn', (event) => order.push(event.target.id))")
+    page.add_init_script(
+        "window.order = []; addEventListener('drawn', (event) => order.push(event.target.id))"
+    )
     last = re.findall(r'id="(figure-[^"]+)" aria', report.read_text())[-1]
     page.goto(f"{report.as_uri()}#{last}")
     page.wait_for_function(DRAWN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vtax.views import mode_tables, sharing_tables, tables, tax_tables
+from vtax.views import cpu_tables, mode_tables, sharing_tables, tables, tax_tables, verdict_tables
 from vtax.views.claims.table import claim_tables, outcome, reading
 from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
@@ -60,8 +60,8 @@ def chapters(summary: Summary) -> list[Chapter]:
             _filled(
                 sharing_tables.guest_cpu_table(summary),
                 sharing_tables.guests_table(summary),
-                tables.cpu_table(summary),
-                tables.ledger_table(summary),
+                cpu_tables.cpu_table(summary),
+                cpu_tables.ledger_table(summary),
                 response_cpu_table(summary),
             ),
         ),
@@ -90,7 +90,7 @@ def chapters(summary: Summary) -> list[Chapter]:
             "verdicts",
             "Verdicts",
             "Which trials count",
-            _filled(tables.verdict_table(summary), tables.left_out_table(summary)),
+            _filled(verdict_tables.verdict_table(summary), verdict_tables.left_out_table(summary)),
         ),
     )
     return [chapter for chapter in found if chapter.tables]

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vtax.views import mode_tables, sharing_tables, tables, tax_tables
+from vtax.views import mode_tables, sharing_tables, tables, tax_tables, verdict_tables
 from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
@@ -69,7 +69,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         matrix_table(summary),
         neighbours_table(summary),
         tables.loss_table(summary),
-        tables.left_out_table(summary),
+        verdict_tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
         tax_tables.tax_by_load(summary),
         added_times_table(summary),

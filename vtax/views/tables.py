@@ -1,4 +1,4 @@
-"""The tables people read: maxima, throughput, delay, CPU, verdicts."""
+"""The tables people read: maxima, throughput, delay, losses; and the heads that tables of all kinds share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeVar
 
 from vtax.views import numbers
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Limit, Setting, load_label
-from vtax.views.cpu import DOMAINS, OWNERS, CpuUse
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
@@ -47,11 +46,11 @@ class _Measured(Protocol):
     def setting(self) -> _Setting: ...
 
 
-_Row = TypeVar("_Row", bound=_Measured)
+Row = TypeVar("Row", bound=_Measured)
 
 
-def _by_setting(rows: Iterable[_Row]) -> list[_Row]:
-    """Stable: within a setting the order platform, load stays, and the emulated group comes last.
+def by_setting(rows: Iterable[Row]) -> list[Row]:
+    """Rows in the order of their settings; within one the order platform, load stays, the emulated group comes last.
 
     Traced cells have settings of another kind, and come after all others or before them.
     """
@@ -92,7 +91,7 @@ def maximum_table(summary: Summary) -> Table:
             ]
         return lines
 
-    lines = [(maximum, line) for maximum in _by_setting(summary.maxima) for line in rows(maximum)]
+    lines = [(maximum, line) for maximum in by_setting(summary.maxima) for line in rows(maximum)]
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
@@ -140,7 +139,7 @@ def throughput_table(summary: Summary) -> Table:
             LEFT_OUT,
             Column("marks"),
         ),
-        sections=sections(_by_setting(summary.throughput), lambda found: heading(summary, found), row),
+        sections=sections(by_setting(summary.throughput), lambda found: heading(summary, found), row),
     )
 
 
@@ -148,7 +147,7 @@ def stream_table(summary: Summary) -> Table:
     """What each stream received at each load, where there is more than one."""
     rows = [
         (found, stream, estimate)
-        for found in _by_setting(summary.throughput)
+        for found in by_setting(summary.throughput)
         if found.setting.streams > 1
         for stream, estimate in found.stream_received_mbps.items()
     ]
@@ -183,7 +182,7 @@ def stream_table(summary: Summary) -> Table:
 def delay_table(summary: Summary) -> Table:
     """One-way delay quantiles, a column each, merged over repetitions."""
     by_cell: dict[tuple[str, Setting, float | None, str], dict[str, DelayPercentile]] = {}
-    for found in _by_setting(summary.percentiles):
+    for found in by_setting(summary.percentiles):
         key = (found.platform, found.setting, found.intended_mbps, found.uut_context)
         by_cell.setdefault(key, {})[found.label] = found
 
@@ -228,63 +227,6 @@ def _delay(found: DelayPercentile | None) -> Number:
     return ranged(found.delay_ns if found else None, numbers.microseconds)
 
 
-def cpu_table(summary: Summary) -> Table:
-    """CPU by load: host total, guest threads, and the instrument's own."""
-    return _cpu_table(
-        summary,
-        "cpu",
-        "CPU",
-        "Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
-        summary.cpu,
-        OWNERS,
-    )
-
-
-def ledger_table(summary: Summary) -> Table:
-    """Where all CPU time of the machine went, by load."""
-    return _cpu_table(
-        summary,
-        "ledger",
-        "CPU ledger",
-        "Where all time of all CPUs went, by samples of their clocks; percent of one CPU. Soft interrupts are the "
-        "host's, whomever they interrupt: the sink's program runs in them.",
-        summary.ledger,
-        DOMAINS,
-    )
-
-
-def _cpu_table(
-    summary: Summary, name: str, title: str, note: str, rows: list[CpuUse], owners: dict[str, str]
-) -> Table:
-    return Table(
-        name=name,
-        title=title,
-        note=note,
-        columns=(
-            Column("platform"),
-            LOAD,
-            Column("whose"),
-            Column("component"),
-            Column("CPU", "%", numeric=True),
-            N,
-            LEFT_OUT,
-        ),
-        sections=sections(
-            _by_setting(rows),
-            lambda use: heading(summary, use),
-            lambda use: (
-                use.platform,
-                load_label(use.intended_mbps),
-                owners.get(use.domain, use.domain),
-                use.component,
-                mean(use.percent, numbers.percent),
-                count(use.percent),
-                left_out(use.percent.left_out),
-            ),
-        ),
-    )
-
-
 def loss_table(summary: Summary) -> Table:
     """Where frames were lost, by load and hop."""
     return Table(
@@ -301,7 +243,7 @@ def loss_table(summary: Summary) -> Table:
             Column("counter that saw it"),
         ),
         sections=sections(
-            _by_setting(summary.losses),
+            by_setting(summary.losses),
             lambda loss: heading(summary, loss),
             lambda loss: (
                 loss.platform,
@@ -311,52 +253,6 @@ def loss_table(summary: Summary) -> Table:
                 count(loss.ratio),
                 left_out(loss.ratio.left_out),
                 loss.reason or "none",
-            ),
-        ),
-    )
-
-
-def verdict_table(summary: Summary) -> Table:
-    """Trials by verdict and reason."""
-    return Table(
-        name="verdicts",
-        title="Verdicts",
-        note="Suspect trials are in the means, invalid ones never. Several reasons of a trial count each.",
-        columns=(Column("platform"), Column("verdict"), Column("reason"), Column("trials", numeric=True)),
-        sections=sections(
-            summary.verdicts,
-            lambda row: EMULATED_HEADING if summary.emulated(row.platform) else "",
-            lambda row: (row.platform, row.verdict, row.reason or UNKNOWN, Number(str(row.trials))),
-        ),
-    )
-
-
-def left_out_table(summary: Summary) -> Table:
-    """Cells with invalid or suspect trials."""
-    return Table(
-        name="left-out",
-        title="Cells with invalid or suspect trials",
-        note="Cells that are not listed have valid trials only.",
-        columns=(
-            Column("platform"),
-            level_column(summary),
-            Column("recorded", numeric=True),
-            Column("suspect", numeric=True),
-            Column("invalid", numeric=True),
-            LEFT_OUT,
-            Column(""),
-        ),
-        sections=sections(
-            _by_setting(cell for cell in summary.cell_verdicts if cell.invalid or cell.suspect),
-            lambda cell: heading(summary, cell),
-            lambda cell: (
-                cell.platform,
-                cell.level,
-                Number(str(cell.recorded)),
-                Number(str(cell.suspect)),
-                Number(str(cell.invalid)),
-                left_out(cell.left_out),
-                "" if cell.usable else "no usable trial",
             ),
         ),
     )

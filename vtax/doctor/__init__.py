@@ -1,0 +1,23 @@
+"""What this machine can measure, what it cannot, and why.
+
+What can be tried out is: small links are built in namespaces of the doctor's own, and removed again.
+"""
+
+from pathlib import Path
+
+from vtax.doctor.check import Check
+from vtax.doctor.links import try_links
+from vtax.doctor.machine import TOOL_PACKAGES, agent, btf, cpu_latency, cpus, root, tool
+from vtax.doctor.platforms import kvm, platform, switch
+from vtax.machine.ownership import STATE_DIRECTORY
+from vtax.platforms import presets
+from vtax.testbed.ports import PORTS
+
+__all__ = ["Check", "examine"]
+
+
+def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
+    """Look at this machine; what it takes to try out links is written down under `state` and removed."""
+    machine = [agent(), root(), cpus(), cpu_latency(), btf(), *map(tool, TOOL_PACKAGES)]
+    switches = [switch(name) for name in PORTS if name != "wire"]
+    return machine + try_links(state) + switches + [platform(name) for name in presets()] + [kvm()]

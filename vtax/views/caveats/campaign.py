@@ -1,0 +1,96 @@
+"""What of a campaign as a whole limits what its numbers say."""
+
+from __future__ import annotations
+
+from vtax.views.caveats.caveat import Caveat
+from vtax.views.provenance import Provenance
+from vtax.views.tax import EMULATED_LABEL, RAW
+
+
+def incomplete(provenance: Provenance) -> list[Caveat]:
+    """An unfinished campaign."""
+    if provenance.status == "complete":
+        return []
+    return [
+        Caveat(
+            f"Campaign is {provenance.status}",
+            f"{provenance.progress.replace('trials measured', 'trials are measured')}. "
+            "Cells that are missing here are not measured yet.",
+        )
+    ]
+
+
+def damaged(provenance: Provenance) -> list[Caveat]:
+    """Files that could not be read, and results of other versions."""
+    return [Caveat("Damaged data", f"{damage}.") for damage in provenance.damaged] + [
+        Caveat("Another version's result", f"{note}.") for note in provenance.notes
+    ]
+
+
+def skipped(provenance: Provenance) -> list[Caveat]:
+    """Platforms that do not run here."""
+    return [
+        Caveat(
+            f"{platform.name} was skipped",
+            platform.skipped_reason
+            + (f" Remedy: {platform.skipped_remedy}" if platform.skipped_remedy else ""),
+        )
+        for platform in provenance.platforms
+        if platform.skipped_reason
+    ]
+
+
+def emulated(provenance: Provenance) -> list[Caveat]:
+    """Platforms whose CPU is emulated."""
+    names = [platform.name for platform in provenance.platforms if platform.emulated]
+    return [Caveat(", ".join(names), f"{EMULATED_LABEL}.")] if names else []
+
+
+def shared_core(provenance: Provenance) -> list[Caveat]:
+    """Too few CPUs."""
+    if not provenance.shared_core:
+        return []
+    return [
+        Caveat(
+            "Shared cores",
+            "This machine has fewer CPUs than the layout asks for, so that host and guest share a core and "
+            "what one takes the other lacks. Compare platforms here, and take no absolute value for another "
+            "machine's.",
+        )
+    ]
+
+
+def no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
+    """No bare host to compare with."""
+    native = {platform.name for platform in provenance.platforms if not platform.emulated}
+    if RAW in measured or not native & measured:
+        return []
+    return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
+
+
+def adaptive(provenance: Provenance) -> list[Caveat]:
+    """Repetitions by a target of precision."""
+    if not provenance.precision:
+        return []
+    return [
+        Caveat(
+            "Repetitions as the values asked for",
+            "All 95% intervals are confidence sequences: they hold whenever one stops, and are wider than Student's. "
+            "An interval of the maximum allows for picking the load; its estimate is the largest mean.",
+        )
+    ]
+
+
+def environment(provenance: Provenance) -> list[Caveat]:
+    """Machines that changed meanwhile."""
+    hosts: dict[str, int] = {}
+    for environment in provenance.environments:
+        hosts[environment["host"]] = hosts.get(environment["host"], 0) + 1
+    return [
+        Caveat(
+            f"The environment of {host} changed",
+            f"Trials ran in {count} different environments, which are listed below; their values are pooled.",
+        )
+        for host, count in hosts.items()
+        if count > 1
+    ]

@@ -1,0 +1,117 @@
+"""Which trials are missing, doubtful or too few."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vtax.views import numbers
+from vtax.views.caveats.caveat import Caveat, cells_text
+from vtax.views.efficiency import Efficiency
+from vtax.views.estimate import Estimate
+from vtax.views.precision import Reached
+from vtax.views.verdicts import CellVerdict, VerdictCount
+
+NAMED_AT_MOST = 6
+"""Cells that are named one by one before the rest is only counted."""
+
+GUEST_DIED = re.compile(r"(the guest|guest\d+) died")
+"""How the reason of a trial begins of which a guest died, which is a result and no fault of the trial."""
+
+
+def unusable(verdicts: Sequence[VerdictCount], cells: Sequence[CellVerdict]) -> list[Caveat]:
+    """Cells without a usable trial."""
+    unusable = [cell for cell in cells if not cell.usable]
+    if not unusable:
+        return []
+    platforms = {cell.platform for cell in unusable}
+    reasons = {row.reason for row in verdicts if row.verdict == "invalid" and row.platform in platforms}
+    return [
+        Caveat(
+            f"{cells_text(len(unusable))} without a usable trial",
+            f"{_named(unusable)}. Reasons given: {'; '.join(sorted(reasons - {''})) or 'none'}.",
+        )
+    ]
+
+
+def guest_deaths(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
+    """Guests that died."""
+    died = [row for row in verdicts if row.verdict != "invalid" and GUEST_DIED.match(row.reason)]
+    if not died:
+        return []
+    trials = sum(row.trials for row in died)
+    platforms = ", ".join(dict.fromkeys(row.platform for row in died))
+    return [
+        Caveat(
+            f"A guest died in {trials} trial{'' if trials == 1 else 's'} (platform {platforms})",
+            "What was lost by it is in the means.",
+        )
+    ]
+
+
+def suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
+    """Suspect trials, which are in the means."""
+    reasons: dict[str, int] = {}
+    for row in verdicts:
+        if row.verdict == "suspect" and not GUEST_DIED.match(row.reason):
+            reasons[row.reason] = reasons.get(row.reason, 0) + row.trials
+    if not reasons:
+        return []
+    listed = "; ".join(f"{trials}× {reason or 'no reason given'}" for reason, trials in reasons.items())
+    return [Caveat("Suspect trials are in the means", f"{listed}.")]
+
+
+def left_out(cells: Sequence[CellVerdict]) -> list[Caveat]:
+    """Invalid trials, which are not."""
+    affected = [cell for cell in cells if cell.usable and cell.invalid]
+    if not affected:
+        return []
+    worst = max(affected, key=lambda cell: cell.left_out)
+    return [
+        Caveat(
+            f"Invalid trials left out of {cells_text(len(affected))}",
+            f"At most {numbers.share(worst.left_out)} of a cell's trials ({worst.name}).",
+        )
+    ]
+
+
+def few_repetitions(rates: Sequence[Estimate]) -> list[Caveat]:
+    """Single repetitions."""
+    single = [rate for rate in rates if rate.n < 2]
+    if not single:
+        return []
+    return [
+        Caveat(
+            f"{cells_text(len(single))} with n=1",
+            "One usable repetition gives no interval, so that no difference can be told from chance there.",
+        )
+    ]
+
+
+def wide(reached: Sequence[Reached]) -> list[Caveat]:
+    """Intervals wider than asked for."""
+    wide = [row for row in reached if not row.reached]
+    if not wide:
+        return []
+    return [
+        Caveat(
+            f"{len(wide)} of {len(reached)} intervals wider than asked for",
+            "Their repetitions or the budget ended before: see the table Precision.",
+        )
+    ]
+
+
+def no_efficiency(efficiency: Sequence[Efficiency]) -> list[Caveat]:
+    """Efficiencies that could not be formed."""
+    problems = [row.problem for row in efficiency if row.problem]
+    if not problems:
+        return []
+    return [
+        Caveat(f"{cells_text(len(problems))} without an efficiency", f"{'; '.join(dict.fromkeys(problems))}.")
+    ]
+
+
+def _named(cells: Sequence[CellVerdict]) -> str:
+    names = [cell.name for cell in cells[:NAMED_AT_MOST]]
+    rest = len(cells) - len(names)
+    return "; ".join(names) + (f"; and {rest} more" if rest else "")

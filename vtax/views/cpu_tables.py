@@ -1,0 +1,68 @@
+"""Tables of CPU time: the unit under test's by load, and where all of the machine's went."""
+
+from __future__ import annotations
+
+from vtax.views import numbers
+from vtax.views.cells import load_label
+from vtax.views.cpu import DOMAINS, OWNERS, CpuUse
+from vtax.views.layout import Column, Table, count, left_out, sections
+from vtax.views.layout import mean_number as mean
+from vtax.views.summary import Summary
+from vtax.views.tables import LEFT_OUT, LOAD, N, by_setting, heading
+
+
+def cpu_table(summary: Summary) -> Table:
+    """CPU by load: host total, guest threads, and the instrument's own."""
+    return _cpu_table(
+        summary,
+        "cpu",
+        "CPU",
+        "Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
+        summary.cpu,
+        OWNERS,
+    )
+
+
+def ledger_table(summary: Summary) -> Table:
+    """Where all CPU time of the machine went, by load."""
+    return _cpu_table(
+        summary,
+        "ledger",
+        "CPU ledger",
+        "Where all time of all CPUs went, by samples of their clocks; percent of one CPU. Soft interrupts are the "
+        "host's, whomever they interrupt: the sink's program runs in them.",
+        summary.ledger,
+        DOMAINS,
+    )
+
+
+def _cpu_table(
+    summary: Summary, name: str, title: str, note: str, rows: list[CpuUse], owners: dict[str, str]
+) -> Table:
+    return Table(
+        name=name,
+        title=title,
+        note=note,
+        columns=(
+            Column("platform"),
+            LOAD,
+            Column("whose"),
+            Column("component"),
+            Column("CPU", "%", numeric=True),
+            N,
+            LEFT_OUT,
+        ),
+        sections=sections(
+            by_setting(rows),
+            lambda use: heading(summary, use),
+            lambda use: (
+                use.platform,
+                load_label(use.intended_mbps),
+                owners.get(use.domain, use.domain),
+                use.component,
+                mean(use.percent, numbers.percent),
+                count(use.percent),
+                left_out(use.percent.left_out),
+            ),
+        ),
+    )
