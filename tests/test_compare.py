@@ -67,6 +67,14 @@ def test_a_tenth_is_found_where_it_is(regressed: tuple[Result, Result]) -> None:
     assert found.change.low is not None and found.change.low < -0.1 < (found.change.high or 0)
 
 
+def test_a_tenth_is_found_among_many_where_no_repetition_differs_from_another(tmp_path: Path) -> None:
+    names = [f"platform{number}" for number in range(8)]
+    before = made(tmp_path / "a", {name: [100.0] * 3 for name in names})
+    after = made(tmp_path / "b", {name: [90.0 if name == names[0] else 100.0] * 3 for name in names})
+    found = verdicts(compare_results(before, after, within=0.05), "throughput")
+    assert found == {name: Verdict.WORSE if name == names[0] else Verdict.SAME for name in names}
+
+
 def test_the_other_way_round_it_is_better(regressed: tuple[Result, Result]) -> None:
     compared = compare_results(*reversed(regressed), within=0.05)
     assert verdicts(compared, "throughput")["container"] is Verdict.BETTER

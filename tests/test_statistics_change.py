@@ -71,6 +71,17 @@ def test_values_that_do_not_vary_are_as_wide_as_their_steps() -> None:
     assert other is not None and other.p_above(0.05) == pytest.approx(1 / 20)
 
 
+def test_values_that_do_not_vary_tell_more_than_ones_that_nearly_do_not() -> None:
+    """As any that lie within one step of their counter may: none is farther from its neighbour than the step."""
+    constant = relative_change([50.0] * 3, [45.0] * 3, resolution=0.001)
+    nearly = relative_change([50.0, 50.0, 50.01], [45.0, 45.01, 45.0], resolution=0.001)
+    assert constant is not None and nearly is not None
+    assert constant.p_below(-0.05) < 1e-3
+    assert nearly.p_below(-0.05) < 1e-3
+    beside = relative_change([50.0] * 3, [49.94] * 3, resolution=0.001)
+    assert beside is not None and beside.p_below(0.0) > 0.025
+
+
 def test_intervals_of_adaptive_values_are_wider_and_agree_with_their_p_values() -> None:
     rng = np.random.default_rng(3)
     a, b = (rng.lognormal(math.log(mean), 0.02, 8).tolist() for mean in (100, 90))

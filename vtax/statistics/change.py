@@ -106,8 +106,12 @@ def _change(
 ) -> Change | None:
     """The change of samples on a scale that `shown` takes off and `scaled` puts on."""
     difference = float(other.mean() - one.mean())
-    evidence = _anytime if adaptive else _welch if np.ptp(one) or np.ptp(other) else _constant
-    reach, chance = evidence(one, other, confidence)
+    if adaptive:
+        reach, chance = _anytime(one, other, confidence)
+    elif np.ptp(one) or np.ptp(other):
+        reach, chance = _welch(one, other, confidence)
+    else:
+        reach, chance = _constant(one, other, resolution)
     n = len(one) + len(other)
     low, high = (
         (None, None)
@@ -131,10 +135,18 @@ def _welch(one: Values, other: Values, confidence: float) -> Evidence:
     return reach, lambda distance: float(scipy.special.stdtr(freedom, -distance / error))
 
 
-def _constant(one: Values, other: Values, confidence: float) -> Evidence:
-    """Values that do not vary: as for a mean, no width; the exact permutation test's p value."""
-    smallest = 1 / math.comb(len(one) + len(other), len(one))
-    return 0.0, lambda distance: smallest if distance > 0 else 0.5
+def _constant(one: Values, other: Values, resolution: float) -> Evidence:
+    """Values that do not vary: as for a mean, no width beyond their steps.
+
+    The p value is Student's of values that lie anywhere in a step, or, where nothing tells how wide one is, the exact
+    permutation test's.
+    """
+    if not resolution:
+        smallest = 1 / math.comb(len(one) + len(other), len(one))
+        return 0.0, lambda distance: smallest if distance > 0 else 0.5
+    error = resolution * math.sqrt((1 / len(one) + 1 / len(other)) / 12)
+    freedom = len(one) + len(other) - 2
+    return 0.0, lambda distance: float(scipy.special.stdtr(freedom, -distance / error))
 
 
 def _anytime(one: Values, other: Values, confidence: float) -> Evidence:

@@ -13,6 +13,8 @@ from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, USABLE
 from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS
 
 BUCKET = 1 / BUCKETS_AN_OCTAVE
+FRAME = 1e-3
+"""One frame of a thousand, which a short trial has: what rates that are counted can tell apart."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Metric:
     quantile: bool = False
 
 
-THROUGHPUT = Metric("throughput", "received_mbps", "Mbit/s", True, numbers.mbps)
-GOODPUT = Metric("goodput", "goodput_mbps", "Mbit/s", True, numbers.mbps)
+THROUGHPUT = Metric("throughput", "received_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
+GOODPUT = Metric("goodput", "goodput_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
 TRANSACTIONS = Metric("transactions", "per_s", "1/s", True, numbers.whole)
 LOSS = Metric(
     "loss",
@@ -47,6 +49,7 @@ LOSS = Metric(
     numbers.ratio_as_percent,
     points=True,
     tolerance=CARRIED_IN_FULL_LOSS_RATIO,
+    resolution=FRAME,
 )
 LATENCY_P50 = Metric(
     "latency_p50", "p50_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
