@@ -39,6 +39,7 @@ def test_frames_hold_every_row_with_its_nulls(result: Result) -> None:
     assert all(len(frames[name]) == rows.num_rows for name, rows in result.tables.items())
     assert sorted(frames["cells"]["received_mbps"]) == [90.0, 91.0, 92.0]
     assert frames["trials"]["reasons"].dtype == polars.List(polars.String)
+    assert frames["trials"]["verdict"].dtype == frames["cells"]["platform"].dtype == polars.String
     assert frames["flows"]["rtt_ns"].null_count() == 4
 
 

@@ -79,10 +79,14 @@ def read_journal(directory: Path) -> list[Entry]:
         # Not mode=ro: after a killed campaign SQLite must be able to undo what that had half written.
         database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=LOCK_TIMEOUT_S)
         try:
+            database.text_factory = row_counts  # the only text that is asked for
             found = database.execute("SELECT trial_id, block, rows FROM trials ORDER BY rowid")
-            return [Entry(int(trial_id), int(block), row_counts(rows)) for trial_id, block, rows in found]
+            entries = list(map(Entry._make, found))
         finally:
             database.close()
+        if not all(isinstance(entry.block, int) and isinstance(entry.rows, dict) for entry in entries):
+            raise TypeError("a trial without a block or its numbers of rows")
+        return entries
     except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
         what = "cannot be read" if path.exists() else "missing"
         raise DamagedJournalError(f"{path}: {what} ({error})") from None
@@ -105,7 +109,7 @@ def by_block(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
 
 
 @lru_cache(maxsize=1024)
-def row_counts(text: str) -> Mapping[str, int]:
+def row_counts(text: str | bytes) -> Mapping[str, int]:
     """Read a trial's number of rows in each table from JSON. AttributeError, TypeError or ValueError if it is none.
 
     Kept, because most trials of a campaign have as many as each other.
