@@ -12,7 +12,7 @@ from vtax.statistics import mean_interval
 from vtax.statistics.paired import paired_ratio
 
 SOURCE = Path(__file__).with_name("ring.c")
-ROUNDS = 120
+ROUNDS = 300
 ITERATIONS = 2_500
 """A run; many short ones, since a process is faster or slower as a whole by where its memory lies."""
 OUR_PORT, THEIR_PORT = 5001, 5002
