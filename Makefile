@@ -15,7 +15,7 @@ TEST_PACKAGES := bpftool chromium cpio tshark openssh-server openvswitch-switch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: demo test test-platforms fuzz soak validate bench lint build install install-dev agent
+.PHONY: demo test test-platforms fuzz soak validate bench lint build install install-dev agent runsc
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
 demo: install packages-run
@@ -26,7 +26,7 @@ test: install-dev packages-run packages-test lint
 	$(BIN)/python -m pytest -m "not system and not soak" --numprocesses auto --dist loadfile
 	$(BIN)/python -m pytest -m "system and not soak"
 
-test-platforms: install-dev packages-run packages-test
+test-platforms: install-dev runsc packages-run packages-test
 	$(BIN)/python -m pytest -m platform --durations 0
 
 fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
@@ -54,6 +54,11 @@ agent: packages-build
 	cd agent && cargo build --release --locked
 	mkdir -p vtax/bin && cp $(AGENT) vtax/bin/vtax-agent
 	$(CC) -O2 -Wall -Wextra -Werror -shared -fPIC -o vtax/bin/vtax-xstate.so agent/uml/xstate.c
+
+# gVisor's runtime, which Debian has not: of the version and the hashes that scripts/runsc names. It needs Go.
+runsc: $(BIN)/runsc
+$(BIN)/runsc: scripts/runsc/go.mod scripts/runsc/go.sum | $(VENV)/bin/python
+	cd scripts/runsc && CGO_ENABLED=0 go build -trimpath -o $(abspath $@) gvisor.dev/gvisor/runsc
 
 # The virtual environment: what vtax needs to run, and what its tests need beside that.
 install: $(VENV)/run agent

@@ -1,4 +1,4 @@
-"""Guests of libvirt: how one starts and ends, and what refuses it. One forwards frames in test_attached.py."""
+"""Guests of libvirt: how one starts, forwards frames and ends, and what refuses it."""
 
 import os
 import re
@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import interfaces
-from tests.test_libvirt_definition import DOMAINS
+from tests.test_campaign import assert_measured, vtax
+from tests.test_libvirt_definition import DOMAINS, UNWANTED
 from vtax.cli import main
 from vtax.platforms import GuestPlan, PlatformUnusable, libvirt
 from vtax.platforms.libvirt import hypervisor as hypervisors
 from vtax.platforms.libvirt.hypervisor import EMBEDDED, Hypervisor, find_hypervisor
+from vtax.results import Result
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -26,6 +28,26 @@ HUGE_PAGES = "<memoryBacking><hugepages/></memoryBacking>"
 def config(domain: str | Path, **keys: str) -> libvirt.Config:
     path = DOMAINS / f"{domain}.xml" if isinstance(domain, str) else domain
     return libvirt.Config(domain=str(path), **{"libvirt_uri": EMBEDDED, **keys})
+
+
+@pytest.mark.platform
+@pytest.mark.soak
+@pytest.mark.parametrize("domain", ["appliance", "kubevirt", "proxmox", "virt-manager"])
+class TestCampaign:
+    """The domain as of OpenStack forwards in test_attached.py; that of network functions wants 8 GB in huge pages."""
+
+    pytestmark = system
+
+    def test_every_domain_forwards_frames(self, domain: str, scenario: Path, tmp_path: Path) -> None:
+        path = tmp_path / f"{domain}.xml"
+        path.write_text((DOMAINS / path.name).read_text().replace("pc-q35-rhel9.2.0", "pc-q35-7.2"))
+        chosen = ["--platform", f"libvirt:{path}", "--set", "intended_mbps=1", "--repetitions", "1"]
+        chosen += ["--set", f"platform.without={' '.join(UNWANTED[domain])}"]
+        out = tmp_path / "out"
+        assert_measured(vtax("run", scenario, *chosen, "--libvirt-uri", EMBEDDED, "--out", out))
+        flows = Result.open(out).query("SELECT frames_received, loss_ratio FROM flows").to_pylist()
+        assert flows
+        assert all(flow["frames_received"] > 0 and flow["loss_ratio"] == 0 for flow in flows)
 
 
 class TestGuest:

@@ -8,7 +8,7 @@ import pytest
 from vtax.cli import main
 from vtax.results import Result
 
-pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+pytestmark = [pytest.mark.system, pytest.mark.platform, pytest.mark.usefixtures("leaves_nothing")]
 
 SWITCHES = ["bridge", "routed", "ovs", "macvtap"]
 UNACCOUNTED = """

@@ -121,6 +121,7 @@ class Path:
                 self._protocols,
                 guest.cpus,
                 self.packages,
+                guest.interfaces,
             )
             hellos.append(started["hello_s"])
             configuration = guest.configuration(started["modules"])

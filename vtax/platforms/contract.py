@@ -132,6 +132,8 @@ class GuestPlan:
     """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
     admission: Sequence[str] = ()
     """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
+    interfaces: Sequence[dict[str, Any]] = ()
+    """The NICs as `guest.configure` will set them up, for guests that have to find them so."""
     packages: Sequence[str] | None = None
     """Where programs are to be started in it, the Debian packages that have them; None where none are."""
 

@@ -58,9 +58,18 @@ def _refused_mixture(name: str) -> Mixture | None:
 
 
 def write_bundle(
-    bundle: Path, netns: Path, cpus: Sequence[int], memory_bytes: int | None, *, programs: bool = False
+    bundle: Path,
+    netns: Path,
+    cpus: Sequence[int],
+    memory_bytes: int | None,
+    *,
+    programs: bool = False,
+    beside: Sequence[str] = (),
 ) -> None:
-    """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent, and the host's programs or nothing else."""
+    """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent, and the host's programs or nothing else.
+
+    `beside` are capabilities of the agent that it has beside those of every container.
+    """
     root = bundle / "rootfs"
     for directory in ("proc", "sys", "dev"):
         (root / directory).mkdir(parents=True, exist_ok=True)
@@ -85,7 +94,7 @@ def write_bundle(
                     "env": ["PATH=/"],
                     "noNewPrivileges": True,
                     "capabilities": dict.fromkeys(
-                        ("bounding", "effective", "permitted"), capabilities(programs=programs)
+                        ("bounding", "effective", "permitted"), [*capabilities(programs=programs), *beside]
                     ),
                 },
                 "mounts": [

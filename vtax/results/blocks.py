@@ -7,12 +7,10 @@ noticed; the journal says which trials there must be, so that a lost `trials` pa
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,22 +24,14 @@ NEEDED = ("trials", "flows")
 
 @dataclass
 class Block:
-    """The readable rows of a block. `whole` are the trials with all their rows, `lost` all others there must be.
-
-    Only who resumes a campaign wants an entry for each trial: `list_whole` makes them.
-    """
+    """The readable rows of a block. `whole` are the trials with all their rows, `lost` all others there must be."""
 
     tables: dict[str, pa.Table]
-    list_whole: Callable[[], list[Entry]] = list
+    whole: list[Entry] = field(default_factory=list)
     lost: set[int] = field(default_factory=set)
     damaged: list[str] = field(default_factory=list)
     absent: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
-
-    @property
-    def whole(self) -> list[Entry]:
-        """The trials with all their rows."""
-        return self.list_whole()
 
     def rows_of(self, entries: Iterable[Entry]) -> dict[str, pa.Table]:
         """Each table's rows of these trials only."""
@@ -71,12 +61,6 @@ def read_block(
     parts, problems = _read_parts(paths, schemas, block)
     for name in TRIAL_TABLES & schemas.keys():
         parts[name] = _read_trial_parts(directory, name, number, schemas[name], block, problems)
-    if (counted := _all_whole(number, parts, listed)) is not None:
-        block.tables = {name: part.rows for name, part in parts.items()}
-        block.list_whole = partial(_listed, number, counted)
-        texts = counted["row_counts"].unique().to_pylist()
-        block.unknown |= set().union(*map(row_counts, texts)) - schemas.keys()
-        return block
     counts = {name: _count(part.rows["trial_id"]) for name, part in parts.items()}
     trials = parts["trials"].rows
     trials = trials.filter(pc.equal(trials["block"], number))
@@ -107,34 +91,8 @@ def read_block(
         readable = pa.array(sorted(entries.keys() - hidden - lacking[name]), pa.int64())
         block.tables[name] = rows.filter(pc.is_in(rows["trial_id"], value_set=readable))
     block.lost = set().union(*lacking.values())
-    whole = [entry for trial_id, entry in entries.items() if trial_id not in block.lost]
-    block.list_whole = lambda: whole
+    block.whole = [entry for trial_id, entry in entries.items() if trial_id not in block.lost]
     return block
-
-
-def _all_whole(number: int, parts: Mapping[str, Part], listed: Sequence[Entry]) -> pa.Table | None:
-    """The trials of a block that nothing is lost of, as of nearly all; None where it must be looked at closely."""
-    trials = parts["trials"].rows
-    texts = trials["row_counts"].combine_chunks().dictionary_encode()
-    if not trials.num_rows or texts.null_count or not pc.all(pc.equal(trials["block"], number)).as_py():
-        return None
-    rows, codes = [row_counts(text) for text in texts.dictionary.to_pylist()], texts.indices.to_numpy()
-    ids = trials["trial_id"].to_numpy()
-    order = ids.argsort(kind="stable")
-    for name, part in parts.items():
-        expected = np.array([each.get(name, 0) for each in rows])[codes[order]]
-        found, counts = np.unique(part.rows["trial_id"].to_numpy(), return_counts=True)
-        if not np.array_equal(found, ids[order][expected > 0]):
-            return None
-        if not np.array_equal(counts, expected[expected > 0]):
-            return None
-    return trials if {entry.trial_id for entry in listed} <= set(ids.tolist()) else None
-
-
-def _listed(number: int, trials: pa.Table) -> list[Entry]:
-    """Entries of a block's trials, which say themselves how many rows they have."""
-    told = zip(trials["trial_id"].to_pylist(), trials["row_counts"].to_pylist(), strict=True)
-    return [Entry(trial_id, number, row_counts(text)) for trial_id, text in told]
 
 
 def _read_parts(

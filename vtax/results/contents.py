@@ -1,7 +1,7 @@
 """All that can be read of a result, block by block, and what the reader should know of it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,16 +58,20 @@ class Contents:
     @property
     def notes(self) -> list[str]:
         """In what the result differs from those that this vtax writes, said once."""
-        absent = sorted(set().union(*(block.absent for block in self.blocks.values())))
-        notes = []
-        if absent:
-            notes.append(f"written by an earlier vtax, without {', '.join(absent)}: read as null or empty")
-        if self.unknown:
-            later = ", ".join(sorted(self.unknown))
-            notes.append(
-                f"written by a later vtax, with {later}: left out here; any Parquet reader shows them"
-            )
-        return notes
+        absent: set[str] = set().union(*(block.absent for block in self.blocks.values()))
+        return differences(absent, self.unknown)
+
+
+def differences(absent: Iterable[str], unknown: Iterable[str]) -> list[str]:
+    """In what a result differs that lacks these tables and columns, or has these beside, in a sentence each."""
+    notes = []
+    if absent:
+        lacking = ", ".join(sorted(absent))
+        notes.append(f"written by an earlier vtax, without {lacking}: read as null or empty")
+    if unknown:
+        later = ", ".join(sorted(unknown))
+        notes.append(f"written by a later vtax, with {later}: left out here; any Parquet reader shows them")
+    return notes
 
 
 def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents:

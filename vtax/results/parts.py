@@ -4,6 +4,7 @@ Of tables with many rows each trial has a part of its own, `<table>/block-0000-t
 written again with each of its trials.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -57,11 +58,11 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             names = set(file.schema_arrow.names)
-            told = names & set(schema.names) - _empty(file.metadata)
+            told = names & set(schema.names) - empty_columns(file.metadata, places_of(file.metadata)).keys()
             found = file.read(columns=sorted(told), use_threads=False)
             number = file.metadata.num_rows
         columns = [
-            _column(found[field.name], field.type) if field.name in told else _nulls(number, field.type)
+            _column(found[field.name], field.type) if field.name in told else nulls(number, field.type)
             for field in schema
         ]
         rows = pa.Table.from_arrays(columns, schema=schema)
@@ -75,27 +76,32 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
     return Part(rows, frozenset(known - names), frozenset(names - known))
 
 
-def _empty(metadata: pq.FileMetaData) -> set[str]:
-    """Columns without a value: of every table those of other kinds of workload."""
+def places_of(metadata: pq.FileMetaData) -> dict[str, int]:
+    """Where a file's columns are. Lists are not among them: of these an empty one would be told like none."""
+    return {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+
+
+def empty_columns(metadata: pq.FileMetaData, places: Mapping[str, int]) -> dict[str, int]:
+    """Those of these columns that have no value: in every table the columns of other kinds of workload."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    columns = [group.column(number) for group in groups for number in range(metadata.num_columns)]
-    empty: set[str] = set()
-    other: set[str] = set()
-    for column in columns:
-        told = column.statistics
-        is_empty = told is not None and told.has_null_count and told.null_count == column.num_values
-        (empty if is_empty else other).add(column.path_in_schema)
-    return empty - other
+    return {
+        name: place for name, place in places.items() if all(_is_empty(group.column(place)) for group in groups)
+    }
+
+
+def _is_empty(column: pq.ColumnChunkMetaData) -> bool:
+    told = column.statistics
+    return told is not None and told.has_null_count and told.null_count == column.num_values
 
 
 def _column(found: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     """What was read, as the type that is wanted."""
     if found.null_count == len(found):
-        return _nulls(len(found), wanted)
+        return nulls(len(found), wanted)
     return found if found.type == wanted else found.cast(wanted)
 
 
 @lru_cache(maxsize=256)
-def _nulls(rows: int, wanted: pa.DataType) -> pa.ChunkedArray:
-    """So many nulls; kept, so that those of all blocks share their memory."""
+def nulls(rows: int, wanted: pa.DataType) -> pa.ChunkedArray:
+    """So many nulls; kept, so that those of all columns and blocks share their memory."""
     return pa.chunked_array([pa.nulls(rows, wanted)])

@@ -21,6 +21,7 @@ from vtax.results.files import is_written
 from vtax.results.manifest import read_manifest
 from vtax.results.mending import mend
 from vtax.results.schema import FLOWS, schemas
+from vtax.results.whole import read_whole
 
 CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -63,7 +64,8 @@ class Result:
                 campaign["status"] = "cut short"
         mended = mend(campaign)
         expected = schemas(campaign)
-        contents = read_contents(directory, expected)
+        ended = campaign.get("status") != "running"
+        contents = (read_whole(directory, expected) if ended else None) or read_contents(directory, expected)
         tables = {name: schema.empty_table() for name, schema in expected.items()} | contents.tables
         return cls(directory, campaign, tables, [*mended, *contents.damaged], contents.notes)
 

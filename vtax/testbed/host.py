@@ -141,10 +141,11 @@ class Host:
         protocols: list[str],
         cpus: list[int] | None = None,
         packages: Sequence[str] | None = None,
+        interfaces: Sequence[dict[str, Any]] = (),
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        It runs on `cpus`, or the guests'. Programs of `packages` are to be started in it, where that is not None.
+        It runs on `cpus`, or the guests', and will be configured with `interfaces`. Programs of `packages` are to be started in it, where that is not None.
         Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
@@ -159,6 +160,7 @@ class Host:
             protocols=protocols,
             pinned=self._scheduling.take_turns(chosen.pinned_vcpus),
             admission=self._scheduling.admit(name),
+            interfaces=interfaces,
             packages=packages,
         )
         guest: Guest = module.Kind().start(plan)

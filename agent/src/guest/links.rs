@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use anyhow::Context;
 use futures_util::{StreamExt, TryStreamExt};
+use nix::errno::Errno;
 use rtnetlink::packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
@@ -27,23 +28,26 @@ const LOOPBACK_INDEX: u32 = 1;
 pub(super) struct Link {
     pub(super) name: String,
     pub(super) mac: Option<MacAddress>,
-    pub(super) frames: Frames,
+    /// None where the kernel's messages have no counters.
+    pub(super) frames: Option<Frames>,
     pub(super) index: u32,
+    mtu: u32,
     /// For the frames of one VLAN, of another link here that has the same address.
     pub(super) is_vlan: bool,
     is_up: bool,
-    carrier: bool,
+    /// Up and with a carrier.
+    is_running: bool,
 }
 
 /// Totals since the interface was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Frames {
-    received: u64,
-    sent: u64,
+    pub(super) received: u64,
+    pub(super) sent: u64,
     /// Dropped on their way in: no room in the ring, no memory, no receiver.
-    dropped_in: u64,
+    pub(super) dropped_in: u64,
     /// Dropped by the driver on their way out.
-    dropped_out: u64,
+    pub(super) dropped_out: u64,
 }
 
 impl From<Stats64> for Frames {
@@ -64,7 +68,7 @@ impl Link {
     }
 
     pub(super) fn has_carrier(&self) -> Result<(), &'static str> {
-        match (self.is_up, self.carrier) {
+        match (self.is_up, self.is_running) {
             (false, _) => Err("went down again"),
             (true, false) => Err("no carrier"),
             (true, true) => Ok(()),
@@ -77,21 +81,22 @@ impl From<LinkMessage> for Link {
         let mut link = Self {
             name: String::new(),
             mac: None,
-            frames: Frames::default(),
+            frames: None,
             index: message.header.index,
+            mtu: 0,
             is_vlan: false,
             is_up: message.header.flags.contains(LinkFlags::Up),
-            carrier: false,
+            is_running: message.header.flags.contains(LinkFlags::LowerUp),
         };
         for attribute in message.attributes {
             match attribute {
                 LinkAttribute::IfName(name) => link.name = name,
                 LinkAttribute::Address(bytes) => link.mac = bytes.try_into().ok().map(MacAddress),
-                LinkAttribute::Stats64(stats) => link.frames = stats.into(),
+                LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+                LinkAttribute::Stats64(stats) => link.frames = Some(stats.into()),
                 LinkAttribute::LinkInfo(infos) => {
                     link.is_vlan = infos.contains(&LinkInfo::Kind(InfoKind::Vlan));
                 }
-                LinkAttribute::Carrier(carrier) => link.carrier = carrier == 1,
                 _ => {}
             }
         }
@@ -116,16 +121,14 @@ impl Links {
         Ok(links.context("cannot list the network interfaces")?)
     }
 
-    /// Frames that each interface's own queueing discipline has dropped, by the interface's index.
+    /// Frames that each interface's own queueing discipline has dropped, by the interface's index; none where there are no
+    /// queueing disciplines.
     pub(super) async fn queue_drops(&self) -> Result<HashMap<u32, u64>, Error> {
-        let messages: Vec<TcMessage> = self
-            .0
-            .qdisc()
-            .get()
-            .execute()
-            .try_collect()
-            .await
-            .context("cannot list the queueing disciplines")?;
+        let listed = self.0.qdisc().get().execute().try_collect().await;
+        let messages: Vec<TcMessage> = match listed {
+            Err(refused) if is_unknown(&refused) => Vec::new(),
+            listed => listed.context("cannot list the queueing disciplines")?,
+        };
         let roots = messages
             .iter()
             .filter(|message| message.header.parent == TcHandle::ROOT);
@@ -156,6 +159,9 @@ impl Links {
     }
 
     pub(super) async fn set_up(&self, link: &Link, mtu: u32) -> Result<(), Error> {
+        if link.is_up && link.mtu == mtu {
+            return Ok(());
+        }
         let message = LinkUnspec::new_with_index(link.index).mtu(mtu).up().build();
         let set = self.0.link().set(message).execute().await;
         Ok(set.with_context(|| format!("cannot set {} up with MTU {mtu}", link.name))?)
@@ -163,6 +169,10 @@ impl Links {
 
     /// Has the namespace reach its own addresses.
     pub(super) async fn set_loopback_up(&self) -> Result<(), Error> {
+        let present = self.all().await?;
+        if present.iter().any(|link| link.index == LOOPBACK_INDEX && link.is_up) {
+            return Ok(());
+        }
         let message = LinkUnspec::new_with_index(LOOPBACK_INDEX).up().build();
         let set = self.0.link().set(message).execute().await;
         Ok(set.context("cannot set lo up")?)
@@ -210,12 +220,16 @@ impl Links {
     ) -> Result<(), Error> {
         let request = self.0.neighbours().add(link.index, address);
         let added = request.link_layer_address(&mac.0).replace().execute().await;
-        Ok(added.with_context(|| {
-            format!(
-                "cannot enter the neighbour {address} ({mac}) on {}",
-                link.name
-            )
-        })?)
+        match added {
+            // gVisor: those of the namespace that it was started in are all that it ever has.
+            Err(refused) if is_unknown(&refused) => Ok(()),
+            added => Ok(added.with_context(|| {
+                format!(
+                    "cannot enter the neighbour {address} ({mac}) on {}",
+                    link.name
+                )
+            })?),
+        }
     }
 
     pub(super) async fn set_route(
@@ -238,6 +252,11 @@ impl Links {
             format!("cannot enter the route to {network}/{prefix_bits} via {gateway} on {name}")
         })?)
     }
+}
+
+/// Whether the kernel knows no such request.
+fn is_unknown(refused: &rtnetlink::Error) -> bool {
+    matches!(refused, rtnetlink::Error::NetlinkError(message) if message.raw_code() == -(Errno::EOPNOTSUPP as i32))
 }
 
 fn drops_of(qdisc: &TcMessage) -> u64 {

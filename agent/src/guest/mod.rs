@@ -3,6 +3,7 @@
 //! The same for a guest with a kernel of its own, a container, and a plain network namespace: the interfaces are found by
 //! their Ethernet addresses, configured, and awaited.
 
+mod counters;
 pub(crate) mod egress;
 mod links;
 pub(crate) mod modules;

@@ -10,6 +10,7 @@ use anyhow::Context;
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
+use super::counters;
 use super::links::{Frames, Link, Links};
 use crate::Error;
 use crate::mac::MacAddress;
@@ -41,11 +42,18 @@ struct InterfaceReply {
 }
 
 impl InterfaceReply {
-    fn of(link: Link, queue_drops: &HashMap<u32, u64>) -> Option<Self> {
+    fn of(
+        link: Link,
+        frames: &HashMap<String, Frames>,
+        queue_drops: &HashMap<u32, u64>,
+    ) -> Option<Self> {
         Some(Self {
             mac: link.mac?,
             ready: link.has_carrier().is_ok(),
-            frames: link.frames,
+            frames: link
+                .frames
+                .or_else(|| frames.get(&link.name).copied())
+                .unwrap_or_default(),
             dropped_queue: queue_drops.get(&link.index).copied().unwrap_or_default(),
             interface: link.name,
         })
@@ -58,10 +66,14 @@ pub(crate) fn state() -> Result<StateReply, Error> {
         let links = Links::open()?;
         Ok::<_, Error>((links.all().await?, links.queue_drops().await?))
     })?;
+    let frames = match present.iter().all(|link| link.frames.is_some()) {
+        true => HashMap::new(),
+        false => counters::read()?,
+    };
     let interfaces = present
         .into_iter()
         .filter(|link| !link.is_vlan)
-        .filter_map(|link| InterfaceReply::of(link, &queue_drops));
+        .filter_map(|link| InterfaceReply::of(link, &frames, &queue_drops));
     Ok(StateReply {
         interfaces: interfaces.collect(),
         clock_offset_ns: clock_offset_ns()?,

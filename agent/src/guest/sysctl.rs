@@ -34,11 +34,13 @@ pub(super) fn set_interface(interface: &str, ipv6: bool) -> Result<(), Error> {
     }
     let disable = u8::from(!ipv6);
     write_if_present(&format!("net/ipv6/conf/{interface}/disable_ipv6"), disable)?;
-    write(&format!("net/ipv4/conf/{interface}/rp_filter"), 0)?;
-    write(&format!("net/ipv4/conf/{interface}/send_redirects"), 0)
+    for key in ["rp_filter", "send_redirects"] {
+        write_if_present(&format!("net/ipv4/conf/{interface}/{key}"), 0)?;
+    }
+    Ok(())
 }
 
-/// A kernel without IPv6 lacks its settings.
+/// A kernel without IPv6 lacks its settings, and gVisor, which neither checks sources nor redirects, those of interfaces.
 fn write_if_present(key: &str, value: u8) -> Result<(), Error> {
     match fs::exists(path(key)) {
         Ok(false) => Ok(()),

@@ -1,0 +1,183 @@
+"""Platform kind `gvisor`: a kernel beside the host's forwards real frames, and goes again, whoever is killed."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import interfaces
+from tests.test_campaign import assert_measured, vtax
+from vtax.machine.agent import AgentGone
+from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import GuestPlan, PlatformUnusable, gvisor
+from vtax.results import Result
+
+system = pytest.mark.system
+
+
+def has_runsc() -> bool:
+    """Whether make runsc has built it, or it is installed."""
+    try:
+        gvisor.find_runsc()
+    except PlatformUnusable:
+        return False
+    return True
+
+
+needs_runsc = pytest.mark.skipif(not has_runsc(), reason=gvisor.REMEDY)
+
+
+@pytest.fixture
+def plan(plan: GuestPlan) -> GuestPlan:
+    nic = {"mac": plan.nics[0].mac, "address": "198.18.0.1/24", "mtu": 1500}
+    far = {"address": "198.18.0.2", "mac": "02:00:00:00:00:0a"}
+    return replace(plan, config=gvisor.Config(), interfaces=[{**nic, "neighbours": [far]}])
+
+
+@pytest.fixture
+def guest(plan: GuestPlan) -> Iterator[gvisor.GvisorGuest]:
+    started = gvisor.Kind().start(plan)
+    yield started
+    started.stop()
+
+
+class TestWhatIsRefused:
+    pytestmark = system
+
+    def test_a_missing_runtime_is_named_with_what_to_do(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+        monkeypatch.setenv("PATH", "/usr/bin:/usr/sbin")
+        with pytest.raises(PlatformUnusable, match="no runsc command found; .*make runsc"):
+            gvisor.Kind().check(gvisor.Config())
+
+    def test_what_its_network_stack_has_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gvisor, "find_runsc", lambda: "runsc")
+        kind = gvisor.Kind()
+        kind.check(gvisor.Config())
+        with pytest.raises(PlatformUnusable, match="no queueing disciplines, and so no netem delay 1ms"):
+            kind.check(gvisor.Config(egress_qdisc="netem delay 1ms"))
+        kind.check_protocols(gvisor.Config(), [])
+        with pytest.raises(PlatformUnusable, match="IPv4 without tags only, not ipv6, 8021q"):
+            kind.check_protocols(gvisor.Config(), ["ipv6", "8021q"])
+
+
+@needs_runsc
+class TestGuest:
+    pytestmark = system
+
+    def test_it_starts_answers_and_goes(self, plan: GuestPlan) -> None:
+        for _ in range(2):
+            guest = gvisor.Kind().start(plan)
+            assert guest.agent.call("ping") is not None
+            assert 0 < guest.hello_s < 4
+            assert interfaces(plan.host) == {"lo", "guestp0"}
+            guest.stop()
+            assert interfaces(plan.host) == {"lo"}
+            assert not Namespace(f"{plan.record.run}-guest").path.exists()
+
+    def test_it_is_a_kernel_of_its_own_with_the_nics_it_was_given(
+        self, plan: GuestPlan, guest: gvisor.GvisorGuest
+    ) -> None:
+        (nic,) = plan.interfaces
+        configured = guest.agent.call("guest.configure", {"modules": [], "nics": [nic], "forward": True})
+        assert [(nic["mac"], nic["interface"]) for nic in configured["nics"]] == [(nic["mac"], "eth0")]
+        again = guest.agent.call("guest.configure", {"modules": [], "nics": [nic], "forward": True})
+        assert again == configured
+        state = guest.agent.call("guest.state")
+        (eth0,) = (each for each in state["interfaces"] if each["interface"] == "eth0")
+        assert eth0["ready"]
+        threads = guest.threads()
+        assert {component for _, component in threads.values()} >= {"kernel", "userspace"}
+        assert {frozenset(os.sched_getaffinity(tid)) for tid in threads} == {frozenset(plan.cpus)}
+
+    def test_a_failed_start_leaves_nothing_and_says_why(self, plan: GuestPlan) -> None:
+        with pytest.raises(AgentGone, match="taskset: "):
+            gvisor.Kind().start(replace(plan, interfaces=[], cpus=[999]))
+        assert interfaces(plan.host) == {"lo"}
+
+    def test_the_record_alone_removes_it(self, plan: GuestPlan) -> None:
+        guest = gvisor.Kind().start(plan)
+        os.kill(guest.agent.process.pid, signal.SIGKILL)
+        plan.record.clean()
+        assert not plan.record.failed
+        assert not Namespace(f"{plan.record.run}-guest").path.exists()
+        guest.stop()
+
+    def test_one_of_a_killed_controller_is_removed(self, plan: GuestPlan) -> None:
+        controller = textwrap.dedent("""
+            import json, sys
+            from pathlib import Path
+            from vtax.machine.namespace import Namespace
+            from vtax.machine.ownership import OwnershipRecord
+            from vtax.platforms import GuestPlan, gvisor
+            run, directory, host = sys.argv[1:]
+            record = OwnershipRecord(run, Path(directory))
+            guest = gvisor.Kind().start(GuestPlan("guest", gvisor.Config(), [], Namespace(host), [0], record))
+            print(json.dumps(sorted({pid for pid, _ in guest.threads().values()})), flush=True)
+            sys.stdin.read()
+        """)
+        arguments = [plan.record.run, str(plan.record.path.parent), plan.host.name]
+        process = subprocess.Popen(
+            [sys.executable, "-c", controller, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        handles = [os.pidfd_open(pid) for pid in json.loads(process.stdout.readline())]
+        assert handles
+        process.kill()
+        process.communicate()
+        record = OwnershipRecord(plan.record.run, plan.record.path.parent)
+        record.clean()
+        assert not record.failed
+        for handle in handles:
+            assert select.select([handle], [], [], 5)[0], "readable as soon as its process has ended"
+            os.close(handle)
+
+
+@needs_runsc
+class TestCampaign:
+    pytestmark = [system, pytest.mark.usefixtures("leaves_nothing")]
+
+    @pytest.mark.platform
+    def test_guests_forward_every_stream(self, tmp_path: Path) -> None:
+        scenario = tmp_path / "scenario.yaml"
+        scenario.write_text("""
+name: test/gvisor
+title: A test
+question: Do frames come through a sandbox?
+workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
+testbed: {link_mbps: 1000, flow_control: true}
+factors:
+  platform: [gvisor]
+  streams: [1, 2]
+  frame_bytes: [64, 1514]
+  intended_mbps: [1]
+repetitions: 1
+figures: [throughput-by-load]
+""")
+        out = tmp_path / "out"
+        assert_measured(vtax("run", scenario, "--out", out))
+        result = Result.open(out)
+        flows = result.query(
+            "SELECT streams, stream, max(loss_ratio) AS loss, bool_or(emulated) AS emulated "
+            "FROM trials JOIN flows USING (trial_id) GROUP BY ALL ORDER BY ALL"
+        ).to_pylist()
+        assert [(flow["streams"], flow["stream"]) for flow in flows] == [(1, 0), (2, 0), (2, 1)]
+        assert {(flow["loss"], flow["emulated"]) for flow in flows} == {(0, False)}
+        cpu = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
+        assert {row["component"] for row in cpu} >= {"kernel", "userspace"}
+        forwarded = result.query("SELECT min(received) AS least FROM hops WHERE hop = 'guest ring'")
+        assert forwarded.to_pylist()[0]["least"] > 0

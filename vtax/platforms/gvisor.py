@@ -1,0 +1,168 @@
+"""gVisor's runsc: a kernel in a process of the host (the Sentry), with a network stack of its own behind veth pairs.
+
+It takes the NICs over that it finds in the namespace it starts in, as they are set up there, and reads their frames from
+packet sockets. So they are set up before, from the outside.
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vtax.machine.agent import start_agent
+from vtax.machine.cpu import threads_of
+from vtax.machine.namespace import Namespace
+from vtax.platforms.container import told_version
+from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
+from vtax.platforms.egress_qdisc import GuestConfig
+from vtax.platforms.launch import DIES_WITH_US
+from vtax.platforms.oci import write_bundle
+from vtax.platforms.package import check_tools
+from vtax.platforms.raw import require_agent, require_root
+from vtax.platforms.shared_kernel import Container, ContainerGuest, start_container
+from vtax.stages.hooks import NicKind
+
+RUNTIME = "runsc"
+REMEDY = "needs gVisor's runsc in PATH; in vtax's source tree, make runsc builds it"
+TOOLS = {"taskset": "util-linux", "setpriv": "util-linux"}
+SENTRY = "runsc-sandbox"
+"""What the process of a guest's kernel calls itself."""
+WRITES_SETTINGS = "CAP_DAC_OVERRIDE"
+"""Whether a guest forwards is a file there that nobody may write (0444), only whoever overrides that."""
+REMOVE = """
+"$0" --root "$1" delete --force "$2"
+umount "$1/null-netns"
+rm -rf "$1"
+"""
+"""Removes what runsc $0 keeps in $1 of the sandbox $2; it has an empty namespace mounted there, and leaves it."""
+
+
+class Config(GuestConfig):
+    """Keys of gVisor's guests."""
+
+
+@dataclass
+class GvisorGuest(ContainerGuest):
+    """A sandbox whose only process is the agent."""
+
+    def threads(self) -> dict[int, tuple[int, str]]:
+        """The Sentry (`kernel`), the processes that its guest's programs run in (`userspace`), and its helpers (`io`)."""
+        found: dict[int, tuple[int, str]] = {}
+        for pid in _children(self.agent.process.pid):
+            component = "kernel" if _command(pid) == SENTRY else "io"
+            found |= dict.fromkeys(threads_of(pid), (pid, component))
+            for below in _descendants(pid):
+                found |= dict.fromkeys(threads_of(below), (below, "userspace"))
+        return found
+
+
+class Kind:
+    """Platform kind `gvisor`."""
+
+    port = "bridge"
+    nic: NicKind = "veth"
+    own_kernel = True
+    programs_of: ProgramsOf | None = None
+
+    def check(self, config: Config) -> None:
+        """The runtime must be there; its network stack sends without queueing disciplines."""
+        require_root()
+        require_agent()
+        config.check_scheduling()
+        check_tools(TOOLS)
+        find_runsc()
+        if config.egress:
+            raise PlatformUnusable(
+                f"gVisor's network stack has no queueing disciplines, and so no {config.egress_words}",
+                "needs egress_qdisc: default, or another platform",
+            )
+
+    def known(self, config: Config) -> Probe:
+        """What the runtime says."""
+        return Probe("none", {"version": told_version(find_runsc(), RUNTIME)})
+
+    def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
+        """Ask the runtime for its version."""
+        self.check(config)
+        return Probe("none", {"runtime": RUNTIME, **self.known(config).facts, **config.facts})
+
+    def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
+        """The Sentry forwards plain IPv4."""
+        if protocols:
+            raise PlatformUnusable(
+                f"gVisor's network stack forwards IPv4 without tags only, not {', '.join(protocols)}",
+                "needs another platform",
+            )
+
+    def start(self, plan: GuestPlan) -> ContainerGuest:
+        """Set up a namespace with one veth pair a NIC, and run the agent in a sandbox that takes it over."""
+        runsc = find_runsc()
+        root = plan.scratch / f"{plan.name}.sandbox"
+
+        def describe(namespace: Namespace) -> Container:
+            set_up(plan, namespace)
+            bundle = plan.scratch / plan.name
+            write_bundle(bundle, namespace.path, plan.own_cpus, None, beside=[WRITES_SETTINGS])
+            return Container(
+                f"{RUNTIME} run",
+                run=[
+                    *DIES_WITH_US,
+                    *plan.admission,
+                    *("taskset", "--cpu-list", ",".join(map(str, plan.own_cpus))),
+                    # Where it runs and what it weighs it has from us, not from cgroups of its own.
+                    *(runsc, "--root", str(root), "--ignore-cgroups"),
+                    *("run", "--bundle", str(bundle), namespace.name),
+                ],
+                remove=["sh", "-c", REMOVE, runsc, str(root), namespace.name],
+                present=["test", "-e", str(root)],
+            )
+
+        guest = start_container(plan, describe)
+        return GvisorGuest(guest.agent, guest.hello_s, guest.undo, guest.log)
+
+
+def find_runsc() -> str:
+    """The path of runsc, in PATH or beside this interpreter; raises PlatformUnusable where there is none."""
+    places = [os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)]
+    path = shutil.which(RUNTIME, path=os.pathsep.join(places))
+    if path is None:
+        raise PlatformUnusable(f"no {RUNTIME} command found", REMEDY)
+    return path
+
+
+def set_up(plan: GuestPlan, namespace: Namespace) -> None:
+    """Give the NICs in a namespace the addresses, neighbours and routes that its guest shall find; raises AgentGone."""
+    if not plan.interfaces:
+        return
+    log = plan.scratch / f"{plan.name}.setup.log"
+    name = f"setup of {plan.name}"
+    with contextlib.closing(
+        start_agent(name, netns=namespace.path, cpus=list(plan.own_cpus), log=log)
+    ) as agent:
+        plan.record.add_process(agent.process.pid, name)
+        agent.wait_hello(5.0)
+        configuration = {"modules": [], "nics": list(plan.interfaces), "forward": False}
+        agent.call("guest.configure", configuration, timeout_s=15.0)
+
+
+def _children(pid: int) -> list[int]:
+    """The children of all of a process's threads (proc(5))."""
+    found: list[int] = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, children.read_text().split())
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    return [one for child in _children(pid) for one in (child, *_descendants(child))]
+
+
+def _command(pid: int) -> str:
+    """What a process calls itself, empty when it is gone."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+    return ""

@@ -1,0 +1,139 @@
+"""A result that nothing is lost of, read at once: as nearly all are, and much quicker so than block by block.
+
+The parts of each table are read as one dataset, and their rows counted for all trials together. Where anything is amiss
+nothing is said of it here: the result is then read block by block, by who can tell what is lost.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+from numpy.typing import NDArray
+
+from vtax.results.blocks import block_numbers
+from vtax.results.contents import differences
+from vtax.results.journal import DamagedJournalError, read_numbers, row_counts
+from vtax.results.parts import empty_columns, nulls, places_of
+from vtax.results.schema import TRIAL_TABLES
+
+FORMAT = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
+Integers = NDArray[np.int64]
+
+
+class NotWholeError(Exception):
+    """Something is missing, damaged, or not as it is in every other part."""
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """A table's rows, the block of the part that each is from, and in which columns its parts differ from the schema."""
+
+    rows: pa.Table
+    blocks: Integers
+    absent: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
+
+    @cached_property
+    def trial_ids(self) -> Integers:
+        """Of each row."""
+        return np.asarray(self.rows["trial_id"].to_numpy())
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Every table's rows, as of Contents."""
+
+    tables: dict[str, pa.Table]
+    notes: list[str]
+    damaged: Sequence[str] = ()
+
+
+def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | None:
+    """Read a result that nobody writes at the time; None where it has to be read block by block."""
+    try:
+        numbers = block_numbers(directory)
+        absent = {name for name in schemas if not (directory / name).is_dir()}
+        tables = {
+            name: WholeTable(schema.empty_table(), np.empty(0, np.int64))
+            if name in absent
+            else _read_table(_parts(directory, name, numbers), schema)
+            for name, schema in schemas.items()
+        }
+        unknown = _check(tables, read_numbers(directory)) - schemas.keys()
+    except (NotWholeError, DamagedJournalError, OSError, pa.ArrowException, KeyError, ValueError):
+        return None
+    for name, table in tables.items():
+        absent |= {f"{name}.{column}" for column in table.absent}
+        unknown |= {f"{name}.{column}" for column in table.unknown}
+    return Whole({name: table.rows for name, table in tables.items()}, differences(absent, unknown))
+
+
+def _parts(directory: Path, name: str, numbers: Sequence[int]) -> dict[Path, int]:
+    """The files of a table that are there, each with its block."""
+    pattern = r"block-(\d+)-trial-\d+\.parquet" if name in TRIAL_TABLES else r"block-(\d+)\.parquet"
+    names = {path: re.fullmatch(pattern, path.name) for path in sorted((directory / name).iterdir())}
+    found = {path: int(match[1]) for path, match in names.items() if match}
+    known = set(numbers)
+    return {path: number for path, number in found.items() if number in known}
+
+
+def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
+    """All parts of a table, which have to be alike. Columns that no part has a value in are not read."""
+    if not parts:
+        return WholeTable(schema.empty_table(), np.empty(0, np.int64))
+    data = ds.dataset([str(path) for path in parts], format=FORMAT)
+    fragments = list(data.get_fragments())
+    if not all(fragment.physical_schema.equals(data.schema) for fragment in fragments):
+        raise NotWholeError
+    files = [fragment.metadata for fragment in fragments]
+    empty, rows = places_of(files[0]), [file.num_rows for file in files]
+    for file in files:
+        empty = empty_columns(file, empty)
+    known = set(schema.names)
+    told = [name for name in schema.names if name in data.schema.names and name not in empty]
+    if any(data.schema.field(name).type != schema.field(name).type for name in told):
+        raise NotWholeError
+    found = data.to_table(columns=told)
+    columns = [
+        found[field.name] if field.name in told else nulls(sum(rows), field.type) for field in schema
+    ]
+    names = set(data.schema.names)
+    return WholeTable(
+        pa.Table.from_arrays(columns, schema=schema),
+        np.repeat(np.array([*parts.values()]), rows),
+        frozenset(known - names),
+        frozenset(names - known),
+    )
+
+
+def _check(tables: Mapping[str, WholeTable], journal: tuple[Integers, Integers]) -> set[str]:
+    """Raise NotWholeError unless every trial is there with all its rows, in its block; the tables that it has rows in."""
+    trials = tables["trials"]
+    texts = trials.rows["row_counts"].combine_chunks().dictionary_encode()
+    blocks = np.asarray(trials.rows["block"].to_numpy())
+    if texts.null_count or not np.array_equal(blocks, trials.blocks):
+        raise NotWholeError
+    order = trials.trial_ids.argsort(kind="stable")
+    ids, blocks, codes = trials.trial_ids[order], blocks[order], texts.indices.to_numpy()[order]
+    each = [row_counts(text) for text in texts.dictionary.to_pylist()]
+    for name, table in tables.items():
+        expected = np.array([rows.get(name, 0) for rows in each], np.int64)[codes]
+        found, counts = np.unique(table.trial_ids, return_counts=True)
+        if not np.array_equal(found, ids[expected > 0]) or not np.array_equal(counts, expected[expected > 0]):
+            raise NotWholeError
+        if not np.array_equal(blocks[np.searchsorted(ids, table.trial_ids)], table.blocks):
+            raise NotWholeError
+    listed, their_blocks = journal
+    if len(listed) > len(ids):
+        raise NotWholeError
+    place = np.searchsorted(ids, listed).clip(max=len(ids) - 1)
+    if not np.array_equal(ids[place], listed) or not np.array_equal(blocks[place], their_blocks):
+        raise NotWholeError
+    return set().union(*each)
