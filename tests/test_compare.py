@@ -16,7 +16,7 @@ from tests.synthetic import make_result
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result
-from vtax.views.compare import Comparison, Verdict, compare_results, parse_rules
+from vtax.views.compare import Comparison, Verdict, compare, parse_rules, read_side
 from vtax.views.compare.document import comparison_document
 from vtax.views.compare.junit import comparison_junit
 from vtax.views.compare.markdown import comparison_markdown
@@ -24,6 +24,10 @@ from vtax.views.compare.markdown import comparison_markdown
 Captured = pytest.CaptureFixture[str]
 HOSTILE = "</script><img src=x onerror=alert(1)>|[red]\x07`*"
 STEADY = [100.0, 100.4, 99.7, 100.2, 99.9]
+
+
+def compare_results(a: Result, b: Result, **options: Any) -> Comparison:
+    return compare(read_side(a), read_side(b), **options)
 
 
 def made(directory: Path, by_platform: dict[str, Sequence[float]], **campaign: Any) -> Result:

@@ -58,7 +58,7 @@ class TestWhatIsRefused:
     ) -> None:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
         monkeypatch.setenv("PATH", "/usr/bin:/usr/sbin")
-        with pytest.raises(PlatformUnusable, match="no runsc command found; .*make runsc"):
+        with pytest.raises(PlatformUnusable, match=r"no runsc command found; .*make runsc"):
             gvisor.Kind().check(gvisor.Config())
 
     def test_what_its_network_stack_has_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ class TestGuest:
 
 @needs_runsc
 class TestCampaign:
-    pytestmark = [system, pytest.mark.usefixtures("leaves_nothing")]
+    pytestmark = (system, pytest.mark.usefixtures("leaves_nothing"))
 
     @pytest.mark.platform
     def test_guests_forward_every_stream(self, tmp_path: Path) -> None:

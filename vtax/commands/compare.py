@@ -42,7 +42,8 @@ def compare(
     from vtax.results import Result
     from vtax.results.files import replace_file
     from vtax.terminal import table_console
-    from vtax.views.compare import Verdict, compare_results, parse_rules
+    from vtax.views.compare import Verdict, parse_rules, read_side
+    from vtax.views.compare import compare as compare_sides
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
     from vtax.views.compare.markdown import comparison_markdown
@@ -54,9 +55,8 @@ def compare(
         raise InputError("--markdown and --json are two forms of the same output; leave out one")
     rules = parse_rules(fail_on) if fail_on is not None else ()
     allowed = allow.split(",") if allow is not None else []
-    compared = compare_results(
-        Result.open(a), Result.open(b), within=within / 100, allow=allowed, rules=rules
-    )
+    sides = [read_side(Result.open(path)) for path in (a, b)]
+    compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules)
     if junit is not None:
         try:
             replace_file(junit, comparison_junit(compared))

@@ -1,7 +1,7 @@
 """gVisor's runsc: a kernel in a process of the host (the Sentry), with a network stack of its own behind veth pairs.
 
-It takes the NICs over that it finds in the namespace it starts in, as they are set up there, and reads their frames from
-packet sockets. So they are set up before, from the outside.
+It takes the NICs over that it finds in the namespace it starts in, as they are set up there, and reads their frames
+from packet sockets. So they are set up before, from the outside.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class GvisorGuest(ContainerGuest):
     """A sandbox whose only process is the agent."""
 
     def threads(self) -> dict[int, tuple[int, str]]:
-        """The Sentry (`kernel`), the processes that its guest's programs run in (`userspace`), and its helpers (`io`)."""
+        """The Sentry (`kernel`), the processes that programs run in (`userspace`), and its helpers (`io`)."""
         found: dict[int, tuple[int, str]] = {}
         for pid in _children(self.agent.process.pid):
             component = "kernel" if _command(pid) == SENTRY else "io"

@@ -78,6 +78,7 @@ def write_bundle(
         # runc gives a new /tmp the mode of the directory that it finds there.
         (root / "tmp").mkdir(exist_ok=True)
         (root / "tmp").chmod(0o1777)
+    granted = [*capabilities(programs=programs), *beside]
     resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
     if memory_bytes is not None:
         resources["memory"] = {"limit": memory_bytes}
@@ -93,9 +94,7 @@ def write_bundle(
                     "args": ["/vtax-agent"],
                     "env": ["PATH=/"],
                     "noNewPrivileges": True,
-                    "capabilities": dict.fromkeys(
-                        ("bounding", "effective", "permitted"), [*capabilities(programs=programs), *beside]
-                    ),
+                    "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), granted),
                 },
                 "mounts": [
                     {"destination": "/proc", "type": "proc", "source": "proc"},

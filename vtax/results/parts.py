@@ -85,7 +85,9 @@ def empty_columns(metadata: pq.FileMetaData, places: Mapping[str, int]) -> dict[
     """Those of these columns that have no value: in every table the columns of other kinds of workload."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     return {
-        name: place for name, place in places.items() if all(_is_empty(group.column(place)) for group in groups)
+        name: place
+        for name, place in places.items()
+        if all(_is_empty(group.column(place)) for group in groups)
     }
 
 

@@ -9,11 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+SPARSE: Final = 8
+"""Up to so many possible values for each given one they are counted in their places, which sorts nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +171,10 @@ def merge(distributions: Sequence[Distribution]) -> Distribution:
 
 def _counted(values: Integers, counts: Integers) -> tuple[Integers, Integers]:
     """Distinct values, ascending, and how often each comes in all."""
+    if len(values) and (reach := int(values.max()) - (least := int(values.min()))) <= SPARSE * len(values):
+        found = np.bincount(values - least, counts, reach + 1)
+        places = np.flatnonzero(found)
+        return places + least, found[places].astype(np.int64)
     distinct, place = np.unique(values, return_inverse=True)
     return distinct, np.bincount(place, counts, len(distinct)).astype(np.int64)
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ INNER: Final = np.dtype(
 OUTER_COOKIE, INNER_COOKIE = 0x1C849304, 0x1C849303
 LONGEST_COUNT: Final = 8
 """Bytes; a longer one is encoded otherwise, and left to the library."""
+MOST_BUCKETS: Final = 2**20
+"""More empty ones in a row than any histogram has are left to the library as well."""
 
 
 def decode(encoded: str) -> Distribution:
@@ -74,17 +77,19 @@ def _all_at_once(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
     """Values, counts and bounds as of Distributions; None where anything is unusual."""
     payloads = _payloads(encoded)
-    if not payloads:
+    if payloads is None:
         return None
-    headers = np.frombuffer(b"".join(each[: INNER.itemsize] for each in payloads), INNER)
-    lengths = np.array([len(each) - INNER.itemsize for each in payloads])
+    data, edges = payloads
+    at_header = edges[:-1, None] + np.arange(INNER.itemsize)
+    headers = data[at_header].view(INNER)[:, 0]
     alike = [headers[name] == headers[name][0] for name in INNER.names or () if name != "payload_bytes"]
-    usual = (_without_word_size(headers["cookie"]) == INNER_COOKIE) & (headers["payload_bytes"] == lengths)
-    usual &= np.all(alike, axis=0)
+    usual = (_without_word_size(headers["cookie"]) == INNER_COOKIE) & np.all(alike, axis=0)
     first = headers[0]
     if not usual.all() or first["normalizing_offset"] != 0 or first["conversion_ratio"] != 1:
         return None
-    counts = _counts(np.frombuffer(b"".join(each[INNER.itemsize :] for each in payloads), np.uint8), lengths)
+    is_count = np.ones(len(data), bool)
+    is_count[at_header] = False
+    counts = _counts(data[is_count], np.diff(edges) - INNER.itemsize)
     if counts is None:
         return None
     buckets, found, bounds = counts
@@ -94,8 +99,12 @@ def _all_at_once(
     return values[buckets], found, bounds
 
 
-def _payloads(encoded: Sequence[str]) -> list[bytes] | None:
-    """What is in the zlib streams. Padding is read as zeros, so that all texts are one to the decoder."""
+def _payloads(encoded: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
+    """What is in the zlib streams, one behind the other, and where each begins.
+
+    Padding is read as zeros, so that all texts are one to the decoder. The streams are one to the decompressor, too,
+    which then needs no Python and lets other threads have it.
+    """
     lengths = np.array([len(each) for each in encoded], dtype=np.int64)
     if not len(lengths) or (lengths % 4).any() or lengths.min() < 12:
         return None
@@ -104,16 +113,22 @@ def _payloads(encoded: Sequence[str]) -> list[bytes] | None:
     try:
         whole = binascii.a2b_base64("".join(encoded).replace("=", "A"), strict_mode=True)
         data = np.frombuffer(whole, np.uint8)
-        headers = data[begins[:, None] + np.arange(OUTER.itemsize)].copy().view(OUTER)[:, 0]
+        headers = data[begins[:, None] + np.arange(OUTER.itemsize)].view(OUTER)[:, 0]
         spare = ends - begins - OUTER.itemsize - headers["stream_bytes"]
         usual = (_without_word_size(headers["cookie"]) == OUTER_COOKIE) & (spare >= 0) & (spare <= 2)
         if not usual.all():
             return None
-        streams = zip((begins + OUTER.itemsize).tolist(), ends.tolist(), strict=True)
-        payloads = [zlib.decompress(whole[begin:end]) for begin, end in streams]
-    except (ValueError, zlib.error):
+        streams = zip((begins + OUTER.itemsize).tolist(), (ends - spare).tolist(), strict=True)
+        together = b"".join([whole[begin:end] for begin, end in streams])
+        with pa.CompressedInputStream(pa.BufferReader(together), "gzip") as opened:
+            found = opened.read()
+    except (ValueError, OSError):
         return None
-    return payloads if all(len(each) >= INNER.itemsize for each in payloads) else None
+    edges = [0]
+    for _ in encoded:
+        header = found[edges[-1] : edges[-1] + INNER.itemsize]
+        edges.append(edges[-1] + INNER.itemsize + int.from_bytes(header[4:8], "big"))
+    return (np.frombuffer(found, np.uint8), np.array(edges)) if edges[-1] == len(found) else None
 
 
 def _without_word_size(cookies: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -132,16 +147,21 @@ def _counts(
     sizes = ends - begins + 1
     if sizes.max() > LONGEST_COUNT:
         return None
-    zigzag = (data[begins] & 0x7F).astype(np.int64)
+    # Half as wide is twice as fast: these arrays have an item for each count of all histograms.
+    width = np.int32 if sizes.max() <= 4 and len(data) < 2**27 else np.int64
+    zigzag = (data[begins] & 0x7F).astype(width)
     longer, place = np.flatnonzero(sizes > 1), 1
     while longer.size:
-        zigzag[longer] |= (data[begins[longer] + place] & 0x7F).astype(np.int64) << (7 * place)
+        zigzag[longer] |= (data[begins[longer] + place] & 0x7F).astype(width) << (7 * place)
         place += 1
         longer = longer[sizes[longer] > place]
-    numbers = (zigzag >> 1) ^ -(zigzag & 1)
+    halves, is_negative = zigzag >> 1, (zigzag & 1).astype(bool)
+    if halves[is_negative].max(initial=0) > MOST_BUCKETS:
+        return None
     items = np.searchsorted(ends, edges)
-    before = np.concatenate([[0], np.where(numbers < 0, -numbers, 1).cumsum()])
-    buckets = before[:-1] - np.repeat(before[items[:-1]], np.diff(items))
-    used = numbers > 0
-    bounds = np.concatenate([[0], used.cumsum()])[items]
-    return buckets[used], numbers[used], bounds
+    after = np.where(is_negative, halves + 1, 1).cumsum(dtype=np.int64)
+    used = np.flatnonzero(~is_negative & (halves > 0))
+    bounds = np.searchsorted(used, items)
+    begin = np.concatenate([[0], after])[items[:-1]]
+    buckets = after[used] - 1 - np.repeat(begin, np.diff(bounds))
+    return buckets, halves[used].astype(np.int64), bounds

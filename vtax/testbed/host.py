@@ -145,8 +145,8 @@ class Host:
     ) -> dict[str, Any]:
         """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
 
-        It runs on `cpus`, or the guests', and will be configured with `interfaces`. Programs of `packages` are to be started in it, where that is not None.
-        Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
+        It runs on `cpus`, or the guests', and will be configured with `interfaces`. Programs of `packages` are to be
+        started in it, where that is not None. Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
         module = load_kind(kind)
         chosen = module.Config(**config)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.inputs import InputError
-from vtax.results import Result
 from vtax.views.compare.changes import CellChange, Verdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
 from vtax.views.compare.rules import Broken, Rule, broken_rules, parse_rules
-from vtax.views.metrics import Key, Measured, metrics_of, read_measured
+from vtax.views.compare.side import Side, read_side
+from vtax.views.metrics import Key, Measured
 
-__all__ = ["Comparison", "Verdict", "compare_results", "parse_rules"]
+__all__ = ["Comparison", "Verdict", "compare", "parse_rules", "read_side"]
 
 
 @dataclass(frozen=True)
@@ -44,42 +44,39 @@ class Comparison:
         return {verdict: counted[verdict] for verdict in Verdict}
 
 
-def compare_results(
-    a: Result, b: Result, *, within: float, allow: Collection[str] = (), rules: tuple[Rule, ...] = ()
+def compare(
+    a: Side, b: Side, *, within: float, allow: Collection[str] = (), rules: tuple[Rule, ...] = ()
 ) -> Comparison:
     """Compare B with A, the reference; `within` is the share that counts as no change.
 
     InputError where they measured different things, differ in a condition that `allow` does not name, or have no
     cell in common.
     """
-    metrics = metrics_of(b)
-    if metrics != metrics_of(a):
+    if a.metrics != b.metrics:
         raise InputError(
             f"{a.directory} and {b.directory} are of different kinds of workload: nothing to compare"
         )
-    found = differences(a, b)
+    found = differences(a.facts, b.facts)
     check_conditions(found, allow)
-    before, after = read_measured(a), read_measured(b)
-    pairs = _pairs(before, after, CONTEXT in allow)
+    pairs = _pairs(a.measured, b.measured, CONTEXT in allow)
     if not pairs:
         raise InputError(
             f"{a.directory} and {b.directory} have no cell with usable trials in common; their cells are as "
-            f"'{_first(before)}' and '{_first(after)}'"
+            f"'{_first(a.measured)}' and '{_first(b.measured)}'"
         )
-    adaptive = any((side.campaign.get("scenario") or {}).get("precision") for side in (a, b))
-    rows = changes(before, after, pairs, metrics, within, adaptive)
+    rows = changes(a.measured, b.measured, pairs, a.metrics, within, a.adaptive or b.adaptive)
     return Comparison(
         a=a.directory,
         b=b.directory,
         within=within,
         differences=found,
-        notes=noted(a, b),
+        notes=noted(a.programs, b.programs),
         changes=rows,
-        only_in_a=_others(before, {one for one, _ in pairs}),
-        only_in_b=_others(after, {other for _, other in pairs}),
+        only_in_a=_others(a.measured, {one for one, _ in pairs}),
+        only_in_b=_others(b.measured, {other for _, other in pairs}),
         rules=rules,
         broken=broken_rules(rules, rows),
-        damaged=[problem for side in (a, b) for problem in (*side.damaged, *side.notes)],
+        damaged=[*a.damaged, *b.damaged],
     )
 
 

@@ -53,14 +53,14 @@ class Difference:
         return f"{self.condition}: {self.what}: {self.before} and {self.after}"
 
 
-def differences(a: Result, b: Result) -> list[Difference]:
-    """Facts of the conditions that both campaigns tell and that differ.
+def differences(a: Mapping[str, Facts], b: Mapping[str, Facts]) -> list[Difference]:
+    """Facts of the conditions, by the condition, that both campaigns tell and that differ.
 
     What one of them does not tell, as an earlier vtax did not, is not known to differ.
     """
     found = []
-    for condition, facts_of in CONDITIONS.items():
-        before, after = facts_of(a), facts_of(b)
+    for condition, before in a.items():
+        after = b[condition]
         found += [
             Difference(condition, what, before[what], after[what])
             for what in before
@@ -87,9 +87,8 @@ def check_conditions(found: Collection[Difference], allowed: Collection[str]) ->
         )
 
 
-def noted(a: Result, b: Result) -> list[str]:
+def noted(before: Facts, after: Facts) -> list[str]:
     """What differs of the programs and platforms: what a comparison is made for, so that it is only told."""
-    before, after = programs(a), programs(b)
     return [
         f"{what}: {_clip(before[what])} and {_clip(after[what])}"
         for what in before

@@ -92,8 +92,11 @@ def interval_of(by_block: ByBlock, cell: CellEvidence) -> Difference:
 
 def differences(pair: Pair, metric: Metric) -> dict[int, float]:
     """What the cell has more of a metric than its reference, in each block that has both."""
-    measured, reference = pair.cell.by_block(metric), pair.reference.by_block(metric)
-    return {block: measured[block] - reference[block] for block in sorted(measured.keys() & reference.keys())}
+    (blocks, measured), (others, reference) = pair.cell.means(metric), pair.reference.means(metric)
+    if not np.array_equal(blocks, others):
+        blocks, here, there = np.intersect1d(blocks, others, assume_unique=True, return_indices=True)
+        measured, reference = measured[here], reference[there]
+    return dict(zip(blocks.tolist(), (measured - reference).tolist(), strict=True))
 
 
 def left_out(pair: Pair) -> float:

@@ -89,11 +89,18 @@ class CellEvidence:
 
     def by_block(self, metric: Metric) -> dict[int, float]:
         """{block: value}, ready for pairing: the mean over a block's trials, without those that have none."""
+        blocks, means = self.means(metric)
+        return dict(zip(blocks.tolist(), means.tolist(), strict=True))
+
+    def means(self, metric: Metric) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The same as columns, the blocks ascending."""
         values = metric(self.trials)
         known = ~np.isnan(values)
-        blocks, place = np.unique(self.trials.block[known], return_inverse=True)
-        means = np.bincount(place, values[known]) / np.bincount(place)
-        return dict(zip(blocks.tolist(), means.tolist(), strict=True))
+        blocks, values = self.trials.block[known], values[known]
+        if (np.diff(blocks) > 0).all():  # a trial each, as mostly
+            return blocks, values
+        blocks, place = np.unique(blocks, return_inverse=True)
+        return blocks, np.bincount(place, values) / np.bincount(place)
 
 
 def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
@@ -135,13 +142,14 @@ def _attempts(result: Result, told: NDArray[np.int64]) -> dict[str, dict[str, At
     usable = rows["usable"].combine_chunks().to_numpy(zero_copy_only=False) & np.isin(trials, told)
     chosen = np.flatnonzero(usable)
     chosen = chosen[place[chosen].argsort(kind="stable")]
+    placed = place[chosen]
     found: dict[str, dict[str, Attempts]] = {}
     unusable: dict[str, str] = {}
     for each in places:
         cell, context = each["cell"], each["uut_context"]
         unusable.setdefault(cell, context)
         at = number[cell] * len(contexts.dictionary) + number_of_context[context]
-        begin, end = np.searchsorted(place[chosen], [at, at + 1])
+        begin, end = np.searchsorted(placed, [at, at + 1])
         if begin < end:
             own = chosen[begin:end]
             found.setdefault(cell, {})[context] = trials[own], blocks[own]
