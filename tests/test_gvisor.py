@@ -12,16 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from tests.conftest import interfaces
 from tests.test_campaign import assert_measured, vtax
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import GuestPlan, PlatformUnusable, gvisor
+from vtax.platforms import GuestPlan, PlatformUnusable, container, gvisor
 from vtax.results import Result
 
 system = pytest.mark.system
+whole_campaign = [system, pytest.mark.usefixtures("leaves_nothing")]
 
 
 def has_runsc() -> bool:
@@ -60,6 +62,10 @@ class TestWhatIsRefused:
         monkeypatch.setenv("PATH", "/usr/bin:/usr/sbin")
         with pytest.raises(PlatformUnusable, match=r"no runsc command found; .*make runsc"):
             gvisor.Kind().check(gvisor.Config())
+
+    def test_it_is_no_runtime_of_plain_containers(self) -> None:
+        with pytest.raises(ValidationError, match="allowed: the platform gvisor"):
+            container.Config(runtime="runsc")
 
     def test_what_its_network_stack_has_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(gvisor, "find_runsc", lambda: "runsc")
@@ -149,7 +155,7 @@ class TestGuest:
 
 @needs_runsc
 class TestCampaign:
-    pytestmark = (system, pytest.mark.usefixtures("leaves_nothing"))
+    pytestmark = whole_campaign
 
     @pytest.mark.platform
     def test_guests_forward_every_stream(self, tmp_path: Path) -> None:

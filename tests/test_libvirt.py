@@ -7,6 +7,7 @@ import signal
 import socket
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,11 @@ from tests.conftest import interfaces
 from tests.test_campaign import assert_measured, vtax
 from tests.test_libvirt_definition import DOMAINS, UNWANTED
 from vtax.cli import main
+from vtax.machine.agent import Agent, AgentGone
 from vtax.platforms import GuestPlan, PlatformUnusable, libvirt
+from vtax.platforms.libvirt import guest as guests
 from vtax.platforms.libvirt import hypervisor as hypervisors
+from vtax.platforms.libvirt import kind as kinds
 from vtax.platforms.libvirt.hypervisor import EMBEDDED, Hypervisor, find_hypervisor
 from vtax.results import Result
 
@@ -76,9 +80,39 @@ class TestGuest:
         assert guest.threads() == {}
         guest.stop()
 
+    def test_one_that_hangs_halfway_is_ended_with_its_domain(self, plan: GuestPlan) -> None:
+        guest = libvirt.Kind().start(replace(plan, config=config("proxmox")))
+        os.killpg(guest.agent.process.pid, signal.SIGSTOP)
+        emulator, _ = guest.emulator
+        os.kill(emulator, signal.SIGSTOP)
+        with pytest.raises(AgentGone):
+            guest.agent.call("ping", timeout_s=0.5)
+        with os.fdopen(os.pidfd_open(emulator)) as handle:
+            guest.stop()
+            assert select.select([handle], [], [], 5)[0], "readable as soon as its process has ended"
+        assert interfaces(plan.host) == {"lo"}
+
 
 class TestRefusals:
     pytestmark = system
+
+    def test_a_hypervisor_that_hangs_as_it_starts_is_not_waited_for(
+        self, plan: GuestPlan, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        keep = guests.keep
+
+        def hang(*arguments: Any) -> tuple[Agent, int]:
+            agent, answer = keep(*arguments)
+            os.killpg(agent.process.pid, signal.SIGSTOP)
+            return agent, answer
+
+        kind, chosen = libvirt.Kind(), config("proxmox")
+        kind.prepare(chosen)  # before the limit is lowered: another machine's may need it
+        monkeypatch.setattr(kinds, "keep", hang)
+        monkeypatch.setattr(guests, "ANSWER_LIMIT_S", 1.0)
+        with pytest.raises(AgentGone, match="did not start the domain within 1 s; needs the domain changed"):
+            kind.start(replace(plan, config=chosen))
+        assert interfaces(plan.host) == {"lo"}
 
     @pytest.mark.parametrize(
         ("uri", "refusal"),

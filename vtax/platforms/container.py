@@ -2,8 +2,9 @@
 
 import subprocess
 from collections.abc import Sequence
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
@@ -15,10 +16,20 @@ from vtax.platforms.shared_kernel import Container, ContainerGuest, start_contai
 from vtax.stages.hooks import NicKind
 
 
+def _without_own_network(runtime: str) -> str:
+    if runtime == "runsc":
+        raise ValueError(
+            "runsc has a network stack of its own to be set up; allowed: the platform gvisor in its place"
+        )
+    return runtime
+
+
 class Config(GuestConfig):
     """Keys of containers."""
 
-    runtime: str = Field("runc", pattern=r"^[a-z][a-z0-9-]*$", description="an OCI runtime's command name")
+    runtime: Annotated[str, AfterValidator(_without_own_network)] = Field(
+        "runc", pattern=r"^[a-z][a-z0-9-]*$", description="an OCI runtime's command name"
+    )
     memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")
 
     @property
