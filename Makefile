@@ -1,5 +1,6 @@
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make test-platforms: frames through a guest of each platform, or why there is none here.
+# make dist: a wheel with the agent inside, tried where there is neither cargo nor this tree.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
@@ -15,7 +16,7 @@ TEST_PACKAGES := bpftool chromium cpio tshark openssh-server openvswitch-switch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: demo test test-platforms fuzz soak validate bench lint build install install-dev agent runsc
+.PHONY: demo test test-platforms dist fuzz soak validate bench lint build install install-dev agent runsc
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
 demo: install packages-run
@@ -28,6 +29,14 @@ test: install-dev packages-run packages-test lint
 
 test-platforms: install-dev runsc packages-run packages-test
 	$(BIN)/python -m pytest -m platform --durations 0
+
+# The agent is static. What the tag promises of glibc is of the Python code; vtax-xstate.so is loaded by user-mode Linux alone.
+WHEEL_PLATFORM := manylinux_2_17_x86_64
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist: install-dev packages-run
+	rm -rf build dist
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist --config-settings=--build-option=--plat-name=$(WHEEL_PLATFORM) .
+	$(BIN)/python -m pytest -m dist
 
 fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
 fuzz: install-dev packages-run packages-test

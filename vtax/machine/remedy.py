@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from pathlib import Path
 
 AS_ROOT = 'sudo "$(command -v vtax)" doctor'
@@ -20,5 +21,8 @@ def load_module(module: str) -> str:
 
 
 def build_agent() -> str:
-    """Builds the agent in the source tree that this package belongs to."""
-    return f"make -C {shlex.quote(str(Path(__file__).resolve().parents[2]))} build"
+    """Builds the agent in the source tree that this package belongs to, or installs the wheel again that had it."""
+    tree = Path(__file__).resolve().parents[2]
+    if (tree / "agent/Cargo.toml").is_file():
+        return f"make -C {shlex.quote(str(tree))} build"
+    return f"{shlex.quote(sys.executable)} -m pip install --force-reinstall --no-deps vtax"

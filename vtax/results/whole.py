@@ -109,7 +109,8 @@ def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
         raise NotWholeError
     # A thread for each table is quicker than many for each of its small parts. The system's allocator gives back what
     # the decoders needed beside, half as much again.
-    found = data.to_table(columns=told, use_threads=False, memory_pool=pa.system_memory_pool())
+    pool = pa.system_memory_pool()
+    found = data.to_table(columns=told, use_threads=False, memory_pool=pool).combine_chunks(memory_pool=pool)
     columns = [found[field.name] if field.name in told else nulls(sum(rows), field.type) for field in schema]
     names = set(data.schema.names)
     return WholeTable(

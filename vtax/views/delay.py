@@ -95,7 +95,7 @@ class _Histograms:
         one_way = pc.and_(pc.equal(rows["kind"], "one-way"), pc.is_valid(rows["histogram"]))
         corrected = pc.fill_null(rows["corrected"], False)
         wanted = np.flatnonzero(pc.and_(pc.fill_null(one_way, False), pc.invert(corrected)).to_numpy())
-        # Of more than 2 GB of text an array that is not large has no room, and what is not copied is not kept twice.
+        # Of more than 2 GB of text an array that is not large has no room.
         self._texts = rows["histogram"].cast(pa.large_string()).combine_chunks()
         self._lost = pc.fill_null(rows["lost"], 0).to_numpy()
         trials = rows["trial_id"].to_numpy()[wanted]

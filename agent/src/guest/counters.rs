@@ -26,7 +26,22 @@ fn parse(line: &str) -> Option<(String, Frames)> {
         .split_whitespace()
         .map_while(|number| number.parse().ok())
         .collect();
-    let [_, received, _, dropped_in, _, _, _, _, _, sent, _, dropped_out, ..] = numbers[..] else {
+    let [
+        _,
+        received,
+        _,
+        dropped_in,
+        _,
+        _,
+        _,
+        _,
+        _,
+        sent,
+        _,
+        dropped_out,
+        ..,
+    ] = numbers[..]
+    else {
         return None;
     };
     let frames = Frames {

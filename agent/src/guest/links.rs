@@ -170,7 +170,10 @@ impl Links {
     /// Has the namespace reach its own addresses.
     pub(super) async fn set_loopback_up(&self) -> Result<(), Error> {
         let present = self.all().await?;
-        if present.iter().any(|link| link.index == LOOPBACK_INDEX && link.is_up) {
+        if present
+            .iter()
+            .any(|link| link.index == LOOPBACK_INDEX && link.is_up)
+        {
             return Ok(());
         }
         let message = LinkUnspec::new_with_index(LOOPBACK_INDEX).up().build();
