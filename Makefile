@@ -67,7 +67,8 @@ agent: packages-build
 # gVisor's runtime, which Debian has not: of the version and the hashes that scripts/runsc names. It needs Go.
 runsc: $(BIN)/runsc
 $(BIN)/runsc: scripts/runsc/go.mod scripts/runsc/go.sum | $(VENV)/bin/python
-	cd scripts/runsc && CGO_ENABLED=0 go build -trimpath -o $(abspath $@) gvisor.dev/gvisor/runsc
+	cd scripts/runsc && CGO_ENABLED=0 go build -trimpath -o $(abspath $@) \
+		-ldflags "-X gvisor.dev/gvisor/runsc/version.version=$$(sed -n 's,^require gvisor.dev/gvisor ,,p' go.mod)" gvisor.dev/gvisor/runsc
 
 # The virtual environment: what vtax needs to run, and what its tests need beside that.
 install: $(VENV)/run agent

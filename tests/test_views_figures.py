@@ -48,6 +48,20 @@ def test_a_sheet_has_each_panel_in_a_place_of_its_own(result: Path) -> None:
     assert [note["text"] for note in layout["annotations"]] == [f"<b>{p.title}</b>" for p in figure.panels]
 
 
+@pytest.mark.parametrize("rates", [[100.0, 101.0, 99.0], [60.0, 140.0]])
+def test_a_whisker_is_drawn_whole_unless_it_is_longer_than_its_point_is_high(
+    rates: list[float], tmp_path: Path
+) -> None:
+    summary = summarise(make(tmp_path / "r", blocks(rates)))
+    (row,) = summary.throughput
+    figure = next(each for each in draw_figures(summary) if each.name == "throughput-by-load")
+    low, high = figure.panels[0].plot.layout.yaxis.range
+    assert row.received_mbps.high is not None
+    assert low == 0
+    assert high >= min(row.received_mbps.high, 2 * row.received_mbps.value)
+    assert high < 3 * row.received_mbps.value
+
+
 def test_names_in_a_sheet_are_escaped(tmp_path: Path) -> None:
     summary = summarise(
         make(tmp_path / "r", blocks([90, 80], platform=HOSTILE, further=(("cap_mbps", HOSTILE),)))

@@ -91,6 +91,12 @@ def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:
     assert row.timed_ratio.value == pytest.approx(0.14)
 
 
+def test_each_run_is_a_trial_that_was_planned(tmp_path: Path) -> None:
+    made = [MadeRun(0, [10.0] * 4), MadeRun(1, [10.0] * 4), MadeRun(2, [10.0] * 4, verdict="invalid")]
+    origin = summarise(rounds(tmp_path, made, workload={"kind": "relay", "runs": 3})).provenance
+    assert (origin.planned_trials, origin.recorded_trials, origin.measured_trials) == (3, 3, 2)
+
+
 def test_a_failed_round_is_later_than_every_other(tmp_path: Path) -> None:
     times = [float(us) for us in range(1, 101)]
     (row,) = summarise(rounds(tmp_path / "a", [MadeRun(0, times)])).rounds

@@ -29,6 +29,8 @@ FORMAT = ds.ParquetFileFormat(
         pre_buffer=False,  # parts are small and on a disk that is near
     )
 )
+NONSENSE = (AttributeError, KeyError, TypeError, ValueError)
+"""What nonsense raises that stands where numbers of rows are told."""
 Integers = NDArray[np.int64]
 
 
@@ -74,7 +76,7 @@ def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | Non
             )
             tables = dict(zip(schemas, found, strict=True))
         unknown = _check(tables, read_numbers(directory)) - schemas.keys()
-    except (NotWholeError, DamagedJournalError, OSError, pa.ArrowException, KeyError, ValueError):
+    except (NotWholeError, DamagedJournalError, OSError, pa.ArrowException, *NONSENSE):
         return None
     for name, table in tables.items():
         absent |= {f"{name}.{column}" for column in table.absent}
@@ -104,13 +106,18 @@ def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
     for file in files:
         empty = empty_columns(file, empty)
     known = set(schema.names)
-    told = [name for name in schema.names if name in data.schema.names and name not in empty]
+    in_parts = [name for name in schema.names if name in data.schema.names and name not in empty]
+    told = in_parts if any(rows) else []
     if any(data.schema.field(name).type != schema.field(name).type for name in told):
         raise NotWholeError
     # A thread for each table is quicker than many for each of its small parts. The system's allocator gives back what
     # the decoders needed beside, half as much again.
     pool = pa.system_memory_pool()
-    found = data.to_table(columns=told, use_threads=False, memory_pool=pool).combine_chunks(memory_pool=pool)
+    found = (
+        data.to_table(columns=told, use_threads=False, memory_pool=pool).combine_chunks(memory_pool=pool)
+        if told
+        else schema.empty_table()
+    )
     columns = [found[field.name] if field.name in told else nulls(sum(rows), field.type) for field in schema]
     names = set(data.schema.names)
     return WholeTable(

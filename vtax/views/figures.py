@@ -17,6 +17,7 @@ from vtax.views import (
 )
 from vtax.views.cells import Setting, load_label, load_order, load_phrase
 from vtax.views.delay import DelayPercentile
+from vtax.views.estimate import Estimate
 from vtax.views.figure import Figure, Panel, check_figures, draw_figures, figure, figure_names, plot
 from vtax.views.palette import Style, styles
 from vtax.views.summary import Summary
@@ -73,15 +74,15 @@ def throughput_by_load(summary: Summary) -> Figure:
             MBPS_RECEIVED,
             lambda row: [Point(row.offered_mbps.value, row.received_mbps, _at(row), row.generator_limited)],
         )
-        axis = {"range": [0, reach], "nticks": 6}
-        panels.append(
-            Panel(
-                setting.label,
-                plot(
-                    [diagonal(reach), *lines], "offered, Mbit/s", "received, Mbit/s", xaxis=axis, yaxis=axis
-                ),
-            )
+        offered = {"range": [0, reach], "nticks": 6}
+        received = {
+            "range": [0, max(reach, *(1.04 * _whisker(row.received_mbps) for row in here))],
+            "nticks": 6,
+        }
+        drawn = plot(
+            [diagonal(reach), *lines], "offered, Mbit/s", "received, Mbit/s", xaxis=offered, yaxis=received
         )
+        panels.append(Panel(setting.label, drawn))
     return Figure(
         name="throughput-by-load",
         title="Throughput by offered load",
@@ -90,6 +91,11 @@ def throughput_by_load(summary: Summary) -> Figure:
         platforms=_present(summary, rows),
         table=tables.throughput_table(summary),
     )
+
+
+def _whisker(estimate: Estimate) -> float:
+    """How far up it is drawn: a whisker that is longer than its point is high would leave the points no room."""
+    return min(estimate.high or estimate.value, 2 * estimate.value)
 
 
 @figure("maximum-by-streams")

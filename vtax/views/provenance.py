@@ -19,6 +19,7 @@ _ENVIRONMENTS = """
 """
 
 _MEASURED = "SELECT count(DISTINCT (block, cell, step)) AS n FROM trials WHERE verdict <> 'invalid'"
+_MEASURED_RUNS = "SELECT count(*) AS n FROM trials WHERE verdict <> 'invalid'"
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ def read_provenance(result: Result) -> Provenance:
     cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
     measured = sum(platform.skipped_reason is None for platform in platforms)
     adaptive = bool(scenario.get("precision") or scenario.get("search"))
+    told = (scenario.get("workload") or {}).get("runs")
+    runs = told if isinstance(told, int) and told > 1 else 1
     return Provenance(
         name=str(scenario.get("name") or campaign.get("name") or result.directory.name),
         title=str(scenario.get("title") or ""),
@@ -127,9 +130,9 @@ def read_provenance(result: Result) -> Provenance:
         repetitions=repetitions,
         precision=scenario.get("precision") or {},
         search=scenario.get("search") or {},
-        planned_trials=None if adaptive else cells_a_platform * measured * repetitions,
+        planned_trials=None if adaptive else cells_a_platform * measured * repetitions * runs,
         recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
-        measured_trials=int(result.query(_MEASURED)["n"][0].as_py()),
+        measured_trials=int(result.query(_MEASURED if runs == 1 else _MEASURED_RUNS)["n"][0].as_py()),
         platforms=platforms,
         labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
         testbed=campaign.get("testbed") or {},
