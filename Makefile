@@ -1,5 +1,8 @@
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make test-platforms: frames through a guest of each platform, or why there is none here.
+# make test-hosts: hypervisors that run for real on machines that vtax emulates, or whose hosts are simulated; it needs Go.
+# make esxi: what vtax speaks with ESXi by; few need it.
+# make test-cluster: several machines, and several testbeds, made of namespaces, and what befalls them.
 # make dist: a wheel with the agent inside, tried where there is neither cargo nor this tree.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
@@ -11,12 +14,14 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 
 # What each command or file comes from; only packages whose probe fails are installed.
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
-RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86 dpdk-dev libvirt-daemon python3-libvirt openssh-client
-TEST_PACKAGES := bpftool chromium cpio tshark openssh-server openvswitch-switch
+RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86 dpdk-dev libvirt-daemon python3-libvirt openssh-client \
+	xorriso isolinux syslinux-common socat
+TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch-switch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: demo test test-platforms dist fuzz soak validate bench lint build install install-dev agent runsc
+.PHONY: demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench lint build install install-dev agent runsc
+.PHONY: esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
 demo: install packages-run
@@ -24,11 +29,17 @@ demo: install packages-run
 
 test: install-dev packages-run packages-test lint
 	cd agent && cargo test --release --locked --quiet
-	$(BIN)/python -m pytest -m "not system and not soak" --numprocesses auto --dist loadfile
-	$(BIN)/python -m pytest -m "system and not soak"
+	$(BIN)/python -m pytest -m "not system and not soak and not cluster and not hosts" --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest -m "system and not soak and not dist and not cluster and not hosts"
 
 test-platforms: install-dev runsc packages-run packages-test
 	$(BIN)/python -m pytest -m platform --durations 0
+
+test-hosts: install-dev esxi vcsim packages-run packages-test
+	$(BIN)/python -m pytest -m hosts --durations 0
+
+test-cluster: install-dev packages-run packages-test
+	$(BIN)/python -m pytest -m cluster --durations 0
 
 # The agent is static. What the tag promises of glibc is of the Python code; vtax-xstate.so is loaded by user-mode Linux alone.
 WHEEL_PLATFORM := manylinux_2_17_x86_64
@@ -70,9 +81,15 @@ $(BIN)/runsc: scripts/runsc/go.mod scripts/runsc/go.sum | $(VENV)/bin/python
 	cd scripts/runsc && CGO_ENABLED=0 go build -trimpath -o $(abspath $@) \
 		-ldflags "-X gvisor.dev/gvisor/runsc/version.version=$$(sed -n 's,^require gvisor.dev/gvisor ,,p' go.mod)" gvisor.dev/gvisor/runsc
 
+# A simulator of an ESXi host, for tests. It needs Go.
+vcsim: $(BIN)/vcsim
+$(BIN)/vcsim: scripts/vcsim/main.go scripts/vcsim/go.mod scripts/vcsim/go.sum | $(VENV)/bin/python
+	cd scripts/vcsim && CGO_ENABLED=0 go build -trimpath -o $(abspath $@) .
+
 # The virtual environment: what vtax needs to run, and what its tests need beside that.
 install: $(VENV)/run agent
 install-dev: $(VENV)/dev agent
+esxi: $(VENV)/esxi
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || scripts/packages python3-venv
 	$(PYTHON) -m venv $(VENV)
@@ -80,8 +97,12 @@ $(VENV)/run: requirements.lock pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
-$(VENV)/dev: $(VENV)/run requirements-dev.lock
+$(VENV)/esxi: $(VENV)/run requirements-esxi.lock
+	$(BIN)/pip install --quiet --require-hashes -r requirements-esxi.lock
+	touch $@
+$(VENV)/dev: $(VENV)/run requirements-dev.lock requirements-cluster.lock
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --require-hashes -r requirements-cluster.lock
 	touch $@
 
 packages-build:

@@ -24,6 +24,7 @@ PARTS = (
     "search_cost",
     "artifacts",
     "scale",
+    "testbeds",
 )
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"

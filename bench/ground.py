@@ -17,6 +17,7 @@ from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, complete_frames, make_link
+from vtax.testbed.machines import OneMachine
 from vtax.testbed.settings import LocalSettings
 
 STREAM = StreamAddresses(0)
@@ -113,9 +114,11 @@ def router_ground(
     record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, link_mbps: float | None = None
 ) -> Iterator[Ground]:
     """Two links with a router between them, the kernel's own, which runs in a context of its own."""
-    testbed = DedicatedTestbed(LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), 1, record)
+    testbed = DedicatedTestbed(
+        LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), 1, OneMachine(record)
+    )
     ground = Ground(
-        *(testbed.source, testbed.sink, "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
+        *(testbed.sources[0], testbed.sinks[0], "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
         *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory, testbed.uut),
     )
     try:

@@ -11,9 +11,16 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+SUB_BUCKET_BITS: Final = 7
 LOWEST, HIGHEST, DIGITS = 1, 10_000_000_000, 3
 OUTER_COOKIE, INNER_COOKIE = 0x1C849314, 0x1C849313
 CONVERSION_RATIO: Final = 1.0
+
+
+def as_filed(delays_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What a sink makes of delays: the middle of one of 128 buckets an octave (agent/bpf/delay_bucket.h)."""
+    shift = np.maximum(np.floor(np.log2(delays_ns)).astype(int) - SUB_BUCKET_BITS, 0)
+    return np.asarray((delays_ns >> shift << shift) + (1 << shift) // 2)
 
 
 def encode_all(delays_ns: NDArray[np.int64]) -> list[str]:
@@ -60,5 +67,5 @@ def _varints(numbers: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
 
 def _wrapped(counts: bytes) -> str:
     header = struct.pack(">IIIIQQd", INNER_COOKIE, len(counts), 0, DIGITS, LOWEST, HIGHEST, CONVERSION_RATIO)
-    stream = zlib.compress(header + counts, 1)
+    stream = zlib.compress(header + counts, 0)  # as sinks do
     return base64.b64encode(struct.pack(">II", OUTER_COOKIE, len(stream)) + stream).decode()

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from bench.histograms import encode_all
+from bench.histograms import as_filed, encode_all
 from vtax.results import ResultWriter
 from vtax.results.journal import NAME as JOURNAL
-from vtax.results.parts import part_path
+from vtax.results.parts import encoded, part_path
 from vtax.results.schema import schemas
 
 TRIALS = 1_000_000
@@ -36,8 +35,17 @@ LOADS_MBPS = tuple(range(10, 260))
 COMMANDS = ("show", "compare", "report")
 
 
-def make(directory: Path, trials: int, seed: int = 1, loads_mbps: Sequence[int] = LOADS_MBPS) -> None:
-    """Write the result: blocks of all cells, by default a thousand, a trial each."""
+def make(
+    directory: Path,
+    trials: int,
+    seed: int = 1,
+    loads_mbps: Sequence[int] = LOADS_MBPS,
+    share: tuple[int, int] = (0, 1),
+) -> None:
+    """Write the result: blocks of all cells, by default a thousand, a trial each.
+
+    A `share` (k, n) is what testbed k of n has of it: every n-th block, from the k-th on.
+    """
     cells = len(PLATFORMS) * len(loads_mbps)
     factors = {"platform": list(PLATFORMS), "intended_mbps": list(loads_mbps)}
     campaign: dict[str, Any] = {
@@ -49,6 +57,7 @@ def make(directory: Path, trials: int, seed: int = 1, loads_mbps: Sequence[int] 
             "repetitions": trials // cells,
             "figures": ["throughput-by-load"],
         },
+        "factors": list(factors),
         "status": "complete",
         "platforms": {name: {"title": name, "kind": name, "emulated": False} for name in PLATFORMS},
     }
@@ -56,7 +65,7 @@ def make(directory: Path, trials: int, seed: int = 1, loads_mbps: Sequence[int] 
     rng = np.random.default_rng(seed)
     counts = json.dumps({"trials": 1, "flows": 1, "cpu": 1, "latency": 1, "environment": 1})
     with sqlite3.connect(directory / JOURNAL) as journal:
-        for block in range(trials // cells):
+        for block in range(share[0], trials // cells, share[1]):
             for name, columns in _block(block, counts, rng, loads_mbps):
                 write_rows(part_path(directory, name, block), campaign, columns)
             journal.executemany(
@@ -75,7 +84,7 @@ def write_rows(path: Path, campaign: dict[str, Any], columns: dict[str, Any]) ->
     ]
     path.parent.mkdir(exist_ok=True)
     rows = pa.Table.from_arrays(arrays, schema=schema)
-    pq.write_table(rows, path, compression="zstd", write_page_checksum=True)
+    path.write_bytes(encoded(rows))
 
 
 def _block(
@@ -108,7 +117,7 @@ def _block(
         },
     )
     sent = np.full(cells, 10_000)
-    delays_ns = rng.lognormal(9, 0.3, (cells, SAMPLES)).astype(np.int64)
+    delays_ns = as_filed(rng.lognormal(9, 0.3, (cells, SAMPLES)).astype(np.int64))
     lost = (sent * (1 - received / loads)).round().astype(int)
     yield (
         "flows",

@@ -11,8 +11,8 @@ from bench.figure import Figure, Section, sample_text
 from bench.ground import Ground, link_ground
 from bench.pauses import NOTICED_NS, Pauses, pauses, together
 from vtax.campaign.forwarding.calibrate import AMPLE, PLAIN
-from vtax.campaign.hold import hold_host
 from vtax.machine.cpu import sample_cpus
+from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.statistics import mean_interval
 from vtax.testbed.layout import cpu_layout

@@ -8,7 +8,7 @@ from bench.figure import Figure, Section
 from bench.ground import STREAM, Ground, link_ground
 from bench.rounds import ROUNDS, mpps_text
 from validation.agreement.process import started
-from vtax.campaign.hold import hold_host
+from vtax.machine.hold import hold_host
 from vtax.statistics import paired_difference, paired_ratio
 from vtax.testbed.layout import cpu_layout
 

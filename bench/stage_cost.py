@@ -12,7 +12,7 @@ from bench.figure import Figure, Section, sample_text
 from bench.ground import SOURCE_INTERFACE, Ground, link_ground, router_ground
 from bench.rounds import ROUNDS, mpps_text
 from bench.senders import SEND_S, Sender, vtax
-from vtax.campaign.hold import hold_host
+from vtax.machine.hold import hold_host
 from vtax.machine.namespace import Namespace
 from vtax.statistics import paired_difference, paired_ratio
 from vtax.testbed.layout import cpu_layout

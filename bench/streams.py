@@ -8,13 +8,14 @@ from validation.agreement import process
 from validation.agreement.process import ToolFailed, started
 from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.bulk.trial import measure
-from vtax.campaign.hold import hold_host
 from vtax.campaign.kind import settings_of
+from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.scenario import Cell, load_scenario
 from vtax.statistics import paired_ratio
 from vtax.testbed.layout import cpu_layout
+from vtax.testbed.machines import OneMachine
 from vtax.testbed.shared import SharedTestbed
 
 ROUNDS = 6
@@ -64,7 +65,7 @@ def _rounds(
     fixes.append(f"workload.warmup_s={WARMUP_S}")
     (cell,) = load_scenario("anhalt2009/sending").override(["raw"], fixes, 1, SECONDS).cells()
     preset = presets()[cell.platform]
-    testbed = SharedTestbed(settings_of(cell, cpu_layout()), 1, record, forwards=False)
+    testbed = SharedTestbed(settings_of(cell, cpu_layout()), 1, OneMachine(record), forwards=False)
     path = BulkPath(preset, preset.resolve({}), testbed, [], 0)
     ours: dict[int, float] = {}
     theirs: dict[int, float] = {}

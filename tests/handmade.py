@@ -29,6 +29,7 @@ class Made:
     delay_ns: int | None = 5_000
     samples: int = 1_000
     probes_lost: int | None = None
+    clock_error_ns: float | None = None
     host_percent: float | None = 20.0
     verdict: str = "valid"
     marks: tuple[str, ...] = ()
@@ -55,6 +56,7 @@ class Made:
             "frames_received": FRAMES_SENT - lost,
             "frames_lost": lost,
             "loss_ratio": lost / FRAMES_SENT,
+            "clock_error_ns": self.clock_error_ns,
             **{
                 f"latency_{name}_ns": self.delay_ns
                 for name, least in (("p50", 20), ("p99", 1_000))

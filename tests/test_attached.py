@@ -15,10 +15,10 @@ from tests.test_campaign import assert_measured, vtax
 from tests.test_libvirt_definition import DOMAINS
 from vtax.cli import main
 from vtax.machine.agent import AgentGone
+from vtax.machine.lent import OWN
 from vtax.machine.namespace import Namespace
 from vtax.platforms import GuestPlan, PlatformConfig, PlatformUnusable, attached, libvirt
 from vtax.platforms.attached.ssh import refusal
-from vtax.platforms.attached.wire import OWN
 from vtax.platforms.libvirt.hypervisor import EMBEDDED
 from vtax.results import Result
 from vtax.testbed.ports import PORTS

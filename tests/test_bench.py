@@ -17,7 +17,7 @@ from bench.page import page
 from bench.pauses import NOTICED_NS, Pauses
 from bench.rounds import Rates, against
 from bench.senders import TESTPMD_PACKET, TRAFGEN, vtax
-from vtax.campaign.hold import hold_host
+from vtax.machine.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 
 OURS = vtax("gso")

@@ -34,9 +34,11 @@ DISTURBED = ("kept waiting for its CPU", "stolen", "taken from the UUT")
 """What vtax says of a machine that others kept busy."""
 
 
-def vtax(*arguments: str | Path, **options: object) -> "subprocess.CompletedProcess[str]":
+def vtax(
+    *arguments: str | Path, timeout: float = 240, **options: object
+) -> "subprocess.CompletedProcess[str]":
     command = [str(VTAX), *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=240, **options)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def start(*arguments: str | Path) -> "subprocess.Popen[str]":
@@ -115,7 +117,7 @@ QEMU_PRESETS = [name for name, preset in presets().items() if preset.kind == "qe
 def test_qemu_guests_forward_every_stream(platform: str, scenario: Path, tmp_path: Path) -> None:
     preset = presets()[platform]
     try:
-        preset.platform().check(preset.resolve({}))
+        preset.platform().prepare(preset.resolve({}))
     except PlatformUnusable as unusable:
         pytest.skip(str(unusable))
     out = tmp_path / "out"
@@ -151,11 +153,10 @@ def test_ctrl_c_ends_the_campaign_and_keeps_its_trials(
 
 
 def test_a_running_campaign_is_read(running: "subprocess.Popen[str]", tmp_path: Path) -> None:
-    first = vtax("sql", tmp_path / "out", "SELECT count(*) AS n FROM trials", "--format", "json")
-    wait_for_line(running, r"^\[\d+/")
-    wait_for_line(running, r"^\[\d+/")
-    second = vtax("sql", tmp_path / "out", "SELECT count(*) AS n FROM trials", "--format", "json")
-    assert 1 <= json.loads(first.stdout)[0]["n"] < json.loads(second.stdout)[0]["n"]
+    count = ("sql", tmp_path / "out", "SELECT count(*) AS n FROM trials", "--format", "json")
+    first = json.loads(vtax(*count).stdout)[0]["n"]
+    wait_for_line(running, rf"^\[{first + 1}/")
+    assert 1 <= first < json.loads(vtax(*count).stdout)[0]["n"]
 
 
 def test_the_second_campaign_is_told_who_holds_the_host(

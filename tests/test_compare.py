@@ -133,6 +133,15 @@ def test_cells_of_one_side_alone_are_named(tmp_path: Path) -> None:
 HOST = {"cpu_model": "One", "cpus": 2, "label": None}
 
 
+def test_every_machine_of_a_testbed_counts(tmp_path: Path) -> None:
+    sides = [
+        made(tmp_path / model, {"raw": STEADY}, hosts={"uut": HOST, "gen": {"cpu_model": model}})
+        for model in ("One", "Two")
+    ]
+    with pytest.raises(InputError, match=r"--allow machine\n.*gen cpu_model: One and Two"):
+        compare_results(*sides, within=0.05)
+
+
 @pytest.mark.parametrize(
     ("condition", "campaign"),
     [

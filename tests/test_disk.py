@@ -165,7 +165,7 @@ def test_a_disk_that_fills_ends_the_campaign_and_loses_nothing(
 
 
 def test_a_report_that_does_not_fit_spoils_nothing_else(scenario: Path, memory: Memory) -> None:
-    memory.mount("2m")
+    memory.mount("1m")
     out = memory.path / "out"
     done = vtax("run", scenario, "--out", out, "--json")
     assert done.returncode == 1

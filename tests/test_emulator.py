@@ -13,6 +13,7 @@ from vtax.platforms.emulator import PACKAGE, PACKAGES, find_emulator
 from vtax.platforms.package import cache_directory
 from vtax.results import Result
 from vtax.scenario import load_scenario
+from vtax.testbed.machines import OneMachine
 
 KNOWN = 'case "$*" in indextargets*) echo "Debian $(. /etc/os-release; echo $VERSION_CODENAME) /nowhere";;'
 OLD, NEW = f"{PACKAGE}=1:9.2.0-1~bpo12+1", f"{PACKAGE}=1:10.0.2-1~bpo12+1"
@@ -72,7 +73,7 @@ def test_a_version_that_cannot_be_had_leaves_out_its_cells_alone(scenario: Path)
     )
     cells = checked.cells()
     platforms = resolve(checked, cells)
-    probe(platforms, cells)
+    probe(platforms, cells, OneMachine())
     ((refused, unusable),) = platforms.refused.items()
     assert "version=backports" in refused
     assert "backports can be had: E: Could not resolve" in unusable.reason

@@ -14,6 +14,7 @@ from vtax.platforms.kernel import BACKPORTED, KERNELS, fetch_kernel
 from vtax.platforms.package import Shelf, cache_directory
 from vtax.results import Result
 from vtax.scenario import load_scenario
+from vtax.testbed.machines import OneMachine
 
 OLD, NEW = "linux-image-6.9.7+deb12-amd64", "linux-image-6.12.95+deb12-amd64"
 
@@ -106,7 +107,7 @@ def test_a_kernel_that_cannot_be_had_leaves_out_its_cells_alone(
     )
     cells = checked.cells()
     platforms = resolve(checked, cells)
-    probe(platforms, cells)
+    probe(platforms, cells, OneMachine())
     ((refused, unusable),) = platforms.refused.items()
     assert "platform.kernel=backports" in refused
     assert "backports can be had: E: Could not resolve" in unusable.reason

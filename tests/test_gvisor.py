@@ -1,12 +1,8 @@
 """Platform kind `gvisor`: a kernel beside the host's forwards real frames, and goes again, whoever is killed."""
 
-import json
 import os
-import select
 import signal
-import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,27 +11,17 @@ import pytest
 from pydantic import ValidationError
 
 from tests.conftest import interfaces
-from tests.test_campaign import assert_measured, vtax
+from tests.guests import forward_streams, have_ended, orphans
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestPlan, PlatformUnusable, container, gvisor
-from vtax.results import Result
 
 system = pytest.mark.system
-whole_campaign = [system, pytest.mark.usefixtures("leaves_nothing")]
 
 
-def has_runsc() -> bool:
-    """Whether make runsc has built it, or it is installed."""
-    try:
-        gvisor.find_runsc()
-    except PlatformUnusable:
-        return False
-    return True
-
-
-needs_runsc = pytest.mark.skipif(not has_runsc(), reason=gvisor.REMEDY)
+built = [system, pytest.mark.soak, pytest.mark.platform, pytest.mark.usefixtures("leaves_nothing")]
+"""make test-platforms builds runsc, make test does not."""
 
 
 @pytest.fixture
@@ -60,7 +46,7 @@ class TestWhatIsRefused:
     ) -> None:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
         monkeypatch.setenv("PATH", "/usr/bin:/usr/sbin")
-        with pytest.raises(PlatformUnusable, match=r"no runsc command found; .*make runsc"):
+        with pytest.raises(PlatformUnusable, match=r"no runsc command found; make -C .* runsc"):
             gvisor.Kind().check(gvisor.Config())
 
     def test_it_is_no_runtime_of_plain_containers(self) -> None:
@@ -78,9 +64,8 @@ class TestWhatIsRefused:
             kind.check_protocols(gvisor.Config(), ["ipv6", "8021q"])
 
 
-@needs_runsc
 class TestGuest:
-    pytestmark = system
+    pytestmark = built
 
     def test_it_starts_answers_and_goes(self, plan: GuestPlan) -> None:
         for _ in range(2):
@@ -121,68 +106,18 @@ class TestGuest:
         guest.stop()
 
     def test_one_of_a_killed_controller_is_removed(self, plan: GuestPlan) -> None:
-        controller = textwrap.dedent("""
-            import json, sys
-            from pathlib import Path
-            from vtax.machine.namespace import Namespace
-            from vtax.machine.ownership import OwnershipRecord
-            from vtax.platforms import GuestPlan, gvisor
-            run, directory, host = sys.argv[1:]
-            record = OwnershipRecord(run, Path(directory))
-            guest = gvisor.Kind().start(GuestPlan("guest", gvisor.Config(), [], Namespace(host), [0], record))
-            print(json.dumps(sorted({pid for pid, _ in guest.threads().values()})), flush=True)
-            sys.stdin.read()
-        """)
-        arguments = [plan.record.run, str(plan.record.path.parent), plan.host.name]
-        process = subprocess.Popen(
-            [sys.executable, "-c", controller, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        handles = [os.pidfd_open(pid) for pid in json.loads(process.stdout.readline())]
-        assert handles
-        process.kill()
-        process.communicate()
+        handles = orphans("gvisor", plan)
         record = OwnershipRecord(plan.record.run, plan.record.path.parent)
         record.clean()
         assert not record.failed
-        for handle in handles:
-            assert select.select([handle], [], [], 5)[0], "readable as soon as its process has ended"
-            os.close(handle)
+        assert have_ended(handles, 5000)
 
 
-@needs_runsc
 class TestCampaign:
-    pytestmark = whole_campaign
+    pytestmark = built
 
-    @pytest.mark.platform
     def test_guests_forward_every_stream(self, tmp_path: Path) -> None:
-        scenario = tmp_path / "scenario.yaml"
-        scenario.write_text("""
-name: test/gvisor
-title: A test
-question: Do frames come through a sandbox?
-workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
-testbed: {link_mbps: 1000, flow_control: true}
-factors:
-  platform: [gvisor]
-  streams: [1, 2]
-  frame_bytes: [64, 1514]
-  intended_mbps: [1]
-repetitions: 1
-figures: [throughput-by-load]
-""")
-        out = tmp_path / "out"
-        assert_measured(vtax("run", scenario, "--out", out))
-        result = Result.open(out)
-        flows = result.query(
-            "SELECT streams, stream, max(loss_ratio) AS loss, bool_or(emulated) AS emulated "
-            "FROM trials JOIN flows USING (trial_id) GROUP BY ALL ORDER BY ALL"
-        ).to_pylist()
-        assert [(flow["streams"], flow["stream"]) for flow in flows] == [(1, 0), (2, 0), (2, 1)]
-        assert {(flow["loss"], flow["emulated"]) for flow in flows} == {(0, False)}
+        result = forward_streams("gvisor", 2, tmp_path)
         cpu = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
         assert {row["component"] for row in cpu} >= {"kernel", "userspace"}
         forwarded = result.query("SELECT min(received) AS least FROM hops WHERE hop = 'guest ring'")

@@ -140,7 +140,7 @@ def test_a_sink_that_gets_no_cpu(in_the_trial: Callable[[Act], None], scenario: 
     (cpu, *_) = cpu_layout()["agents"]  # where the source never sleeps
 
     def starve(run: str) -> None:
-        thread = thread_ingress(Namespace(f"{run}-sink"), "snk0", [cpu])
+        (thread,) = thread_ingress(Namespace(f"{run}-sink"), "snk0", [cpu])
         os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))
 
     in_the_trial(starve)

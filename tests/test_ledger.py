@@ -226,7 +226,7 @@ def test_the_ledger_is_rows_of_the_machine() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, judge(measured, 9e5, 1000), place, 51.0, {"host": "local"}).cpu
+    rows = record(measured, judge(measured, 9e5, 1000), place, {"sink": 51.0}, "local").cpu
     of_machine = {(row["domain"], row["component"]): row for row in rows if row.get("samples") is not None}
     assert sum(row["percent"] for row in of_machine.values()) == pytest.approx(200)
     assert {row["host"] for row in of_machine.values()} == {"local"}
@@ -245,6 +245,29 @@ def test_a_trial_without_samples_is_counted_as_before() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, judge(measured, 9e5, 1000), place, 51.0, {"host": "local"}).cpu
+    rows = record(measured, judge(measured, 9e5, 1000), place, {"sink": 51.0}, "local").cpu
     assert rows
     assert all(row.get("samples") is None for row in rows)
+
+
+def test_what_a_hypervisor_says_guests_had_was_stolen_or_idle() -> None:
+    entries = [sample(0, 40), sample(50, 30)]
+    found = ledger(told(entries, 100), OWNERS, {0: CpuTime(idle=0.5, stolen=0.2)}, HOST_CPUS)
+    shared = found.with_guests_apart({"guest vcpu 0": 0.25, "guest vcpu 1": 0.1})
+    percents = {(row["domain"], row["component"]): row["percent"] for row in shared.rows()}
+    assert percents["guest", "vcpu 0"] == 25
+    assert percents["guest", "vcpu 1"] == 10
+    assert percents["steal", "lost"] == 0
+    assert percents["idle", "idle"] == 50 + 20 - 35 - 0
+    assert percents["host", "ingress in0"] == 30
+    assert sum(percents.values()) == pytest.approx(100)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["guest vcpu 0", "guest1 vcpu 0", "neighbour vcpu 0"]), st.floats(0, 4))
+)
+def test_guests_apart_have_no_more_than_there_is(shares: dict[str, float]) -> None:
+    found = ledger(told([sample(0, 60), sample(50, 40)], 100), OWNERS, {0: CpuTime(0.6, 0.0)}, HOST_CPUS)
+    rows = found.with_guests_apart(shares).rows()
+    assert sum(row["percent"] for row in rows) == pytest.approx(100)
+    assert all(row["percent"] >= 0 for row in rows)

@@ -9,16 +9,20 @@ from pathlib import Path
 import pytest
 from pyroute2.ethtool import Ethtool
 
+from vtax.machine.agent import start_agent
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import CHECKSUMS, SEGMENTATION
 from vtax.platforms.tap import open_tap
-from vtax.testbed.addressing import Station
+from vtax.testbed.addressing import Station, StreamAddresses, as_source_takes_it
+from vtax.testbed.counters import interface_counters
 from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
 from vtax.testbed.ports import BridgePort, Site
 
 pytestmark = pytest.mark.system
+
+STREAM = StreamAddresses(0)
 
 
 @pytest.fixture
@@ -98,7 +102,7 @@ def test_frames_leave_a_source_whole(link: tuple[LinkEnd, LinkEnd]) -> None:
 
 def test_the_ingress_gets_a_pinned_thread(link: tuple[LinkEnd, LinkEnd]) -> None:
     _, far = link
-    pid = thread_ingress(far.namespace, far.interface, [0])
+    (pid,) = thread_ingress(far.namespace, far.interface, [0])
     assert Path(f"/proc/{pid}/comm").read_text().startswith("napi/in0")
     assert os.sched_getaffinity(pid) == {0}
     assert thread_time(pid) is not None
@@ -120,6 +124,39 @@ def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) 
     port.close()
     assert "port-in0" not in told(far.namespace, "ip", "link")
     assert "tap0" not in told(far.namespace, "ip", "link")
+
+
+def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+    near, far = spaces
+    (sent,) = open_tap(near, "src0", 1500, headers=False)
+    (came,) = open_tap(far, "snk0", 1500, headers=False, polled=True)
+    os.set_blocking(
+        came, False
+    )  # as QEMU writes; what is written otherwise passes by the driver's own program
+    source = start_agent("source", netns=near.path, cpus=[0], log=tmp_path / "source.log")
+    sink = start_agent("sink", netns=far.path, cpus=[0], log=tmp_path / "sink.log")
+    try:
+        stream = as_source_takes_it(STREAM, "src0", STREAM.sink_mac, None)
+        source.call("source.open", {"cpu": 0, "streams": [stream]})
+        sink.call("sink.open", {"streams": [{"stream": 0, "interface": "snk0"}], "attach": "native"})
+        trial = {"trial": 1, "frame_bytes": 100}
+        sink.call("sink.arm", {**trial, "phase": "probe"})
+        phase = {"phase": "probe", "duration_s": 0.02}
+        load = {"mechanism": "raw", "intended_fps": 1000, "probe_fps": 1000, "phases": [phase]}
+        told = source.call("source.run", {**trial, **load})
+        frames = told["streams"][0]["phases"][0]["frames_sent"]
+        for _ in range(frames):
+            os.write(came, os.read(sent, 2000))
+        expected = [{"stream": 0, "frames": frames}]
+        counted = sink.call("sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500})
+        counters = interface_counters(far)["snk0"]
+    finally:
+        source.close()
+        sink.close()
+        os.close(sent)
+        os.close(came)
+    assert counted["streams"][0]["received"] == counters["received"] == frames > 0
+    assert counters["dropped_in"] == 0
 
 
 def test_cpu_use_tells_a_spinner_from_idleness() -> None:

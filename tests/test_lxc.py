@@ -1,12 +1,8 @@
 """Platform kind `lxc`: what is missed is named, what is started goes again, whoever is killed."""
 
-import json
 import os
-import select
 import signal
 import subprocess
-import sys
-import textwrap
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import interfaces
+from tests.guests import have_ended, orphans
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
@@ -87,40 +84,14 @@ def test_the_record_alone_removes_a_guest(plan: GuestPlan) -> None:
 
 def test_a_guest_of_a_killed_controller_is_removed(plan: GuestPlan, tmp_path: Path) -> None:
     """The monitor and the agent die with it, and the record has the rest."""
-    controller = textwrap.dedent("""
-        import json, sys
-        from pathlib import Path
-        from vtax.machine.namespace import Namespace
-        from vtax.machine.ownership import OwnershipRecord
-        from vtax.platforms import GuestPlan, lxc
-        run, directory, host = sys.argv[1:]
-        record = OwnershipRecord(run, Path(directory))
-        guest = lxc.Kind().start(GuestPlan("guest", lxc.Config(), [], Namespace(host), [0], record))
-        monitor = guest.agent.process.pid
-        (agent,) = Path(f"/proc/{monitor}/task/{monitor}/children").read_text().split()
-        print(json.dumps([monitor, int(agent)]), flush=True)
-        sys.stdin.read()
-    """)
-    arguments = [plan.record.run, str(plan.record.path.parent), plan.host.name]
-    process = subprocess.Popen(
-        [sys.executable, "-c", controller, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    handles = [os.pidfd_open(pid) for pid in json.loads(process.stdout.readline())]
-    process.kill()
-    process.communicate()
+    handles = orphans("lxc", plan)
     assert list(cgroups.ROOT.glob(f"**/{plan.record.run}-guest"))
     record = OwnershipRecord(plan.record.run, plan.record.path.parent)
     removed = {str(entry) for entry in record.clean()}
     assert f"container {plan.record.run}-guest" in removed
     assert not record.failed
     assert remains(plan) == []
-    for handle in handles:
-        assert select.select([handle], [], [], 0)[0], "readable as soon as its process has ended"
-        os.close(handle)
+    assert have_ended(handles)
 
 
 def test_a_limit_that_would_be_passed_over_is_refused(

@@ -104,7 +104,7 @@ def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], 
 
 def test_the_time_that_neighbours_frames_take_is_not_held_against_the_source() -> None:
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=450_000)
-    measured.source["thread"]["run_delay_ns"] = SECOND_NS * 3 // 10
+    measured.source["hosts"][0]["thread"]["run_delay_ns"] = SECOND_NS * 3 // 10
     assert judge(measured, CEILING, 1000).verdict is Verdict.INVALID
     measured.beside = Beside(source_share=0.3)
     judgement = judge(measured, CEILING, None)

@@ -13,6 +13,7 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout
+from vtax.testbed.machines import OneMachine
 from vtax.testbed.settings import LocalSettings
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -29,14 +30,14 @@ def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
     """A testbed whose guest has loaded pktgen, with a sink that keeps the first frames."""
     record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}", tmp_path / "state")
     record.open()
-    testbed = DedicatedTestbed(UNLIMITED, 1, record)
+    testbed = DedicatedTestbed(UNLIMITED, 1, OneMachine(record))
     try:
         testbed.build("bridge")
         guest = testbed.uut.start_guest(GUEST, "qemu", {}, testbed.guests[0].nics, ["pktgen"])
         configuration = testbed.guests[0].configuration(guest["modules"])
         testbed.uut.call(GUEST, "guest.configure", configuration, timeout_s=30.0)
         sink = {"streams": testbed.sink_streams(), "attach": "auto", "capture_frames": 64}
-        testbed.sink.call("sink", "sink.open", sink)
+        testbed.sinks[0].call("sink", "sink.open", sink)
         yield testbed
     finally:
         testbed.close()
@@ -65,7 +66,7 @@ def open_source(testbed: DedicatedTestbed, vlan: int | None = None) -> dict[str,
 
 def arm(testbed: DedicatedTestbed) -> None:
     armed = {"trial": TRIAL, "phase": "measure", "frame_bytes": FRAME_BYTES}
-    testbed.sink.call("sink", "sink.arm", armed)
+    testbed.sinks[0].call("sink", "sink.arm", armed)
 
 
 def flood(phases: dict[str, float]) -> dict[str, Any]:
@@ -84,13 +85,13 @@ def collect(testbed: DedicatedTestbed, frames: int) -> dict[str, Any]:
     """What the sink counted of the measured phase, in which so many were sent."""
     expected = [{"stream": 0, "frames": frames}]
     awaited = {"expected": expected, "quiet_ms": 500, "limit_ms": 2000}
-    (stream,) = testbed.sink.call("sink", "sink.collect", awaited)["streams"]
+    (stream,) = testbed.sinks[0].call("sink", "sink.collect", awaited)["streams"]
     return dict(stream)
 
 
 def captured(testbed: DedicatedTestbed) -> list[bytes]:
     """The first frames, those of the probe lane left out."""
-    kept = testbed.sink.call("sink", "sink.capture", {"stream": 0, "first": 0})["frames"]
+    kept = testbed.sinks[0].call("sink", "sink.capture", {"stream": 0, "first": 0})["frames"]
     frames = [base64.b64decode(frame["bytes"]) for frame in kept]
     return [frame for frame in frames if b"vtax" not in frame]
 

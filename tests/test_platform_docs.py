@@ -1,4 +1,7 @@
-"""docs/adding-a-platform.md: the kind that it builds is whole, starts, and passes the tests that it shows."""
+"""docs/adding-a-platform.md: the kind that it builds is whole, starts, and passes the tests that it shows.
+
+docs/platforms.md: what of each preset was run.
+"""
 
 import re
 import shutil
@@ -8,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from vtax.platforms import presets
+
 ROOT = Path(__file__).parent.parent
+TABLE = ROOT / "docs/platforms.md"
 DOCUMENT = ROOT / "docs/adding-a-platform.md"
 
 
@@ -53,6 +59,19 @@ def test_the_document_holds_word_by_word(tree: Path) -> None:
     assert "a namespace without a container runtime" in run(
         tree, "-c", "from vtax.cli import main; main(['list'])"
     )
+
+
+def test_every_preset_is_in_the_table_of_what_was_run() -> None:
+    """A row each: what of it, where, and when. What doctor says of one that was not is said there in the same words."""
+    table = re.findall(
+        r"^\| ([a-z0-9-]+)(?::\S+)? \| (.*)$", TABLE.read_text().partition("**Switches**")[0], re.MULTILINE
+    )
+    rows = {name: row for name, row in table if name != "platform"}
+    assert rows.keys() == presets().keys()
+    for name, preset in presets().items():
+        what, where, when, *_ = rows[name].split(" | ")
+        assert what.startswith(preset.untried or ("frames forwarded", "the same", "nothing: "))
+        assert re.fullmatch(r"(here|emulated host|simulator) \w+ 20\d\d|– –", f"{where} {when}"), name
 
 
 def test_its_excerpt_stands_in_the_code() -> None:

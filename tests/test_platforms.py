@@ -34,6 +34,7 @@ from vtax.platforms.oci import runtime_command
 from vtax.platforms.preset import kinds
 from vtax.scenario import load_scenario
 from vtax.testbed.host import Host
+from vtax.testbed.machines import OneMachine
 
 OLD, NEW, NEWEST = (f"linux-image-6.1.0-{build}-amd64" for build in (9, 10, 11))
 
@@ -156,7 +157,7 @@ def test_what_fails_its_probe_is_set_aside(error: Exception, monkeypatch: pytest
     monkeypatch.setattr(container.Kind, "prepare", fail)
     cells = load_scenario("quick").override(["raw", "container"], [], None, None).cells()
     platforms = platform_set.resolve(load_scenario("quick"), cells)
-    platform_set.probe(platforms, cells)
+    platform_set.probe(platforms, cells, OneMachine())
     assert "raw" in platforms.probes
     skipped = platforms.as_json()["container"]["skipped"]
     expected = error.reason if isinstance(error, PlatformUnusable) else f"{type(error).__name__}: {error}"

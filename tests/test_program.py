@@ -209,7 +209,7 @@ def test_a_resumed_campaign_has_the_files_that_it_began_with(tmp_path: Path, sce
     with ResultWriter.create(directory, manifest) as writer:
         writer.keep_files(asked.files())
     (tmp_path / "client.sh").write_text("something else")
-    again, _ = resumed_scenario(load_scenario(scenario), directory)
+    again, *_ = resumed_scenario(load_scenario(scenario), directory)
     assert again.files() == {"client.sh": b"#!/bin/sh\necho 1\n"}
     assert again.beside == directory / FILES
 

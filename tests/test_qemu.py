@@ -140,3 +140,16 @@ def test_keys_are_factors_and_impossible_cells_alone_are_refused(scenario: Path,
     assert (facts["queues"], facts["offloads"], facts["rx_queue_size"]) == (2, "none", 1024)
     flows = result.query("SELECT loss_ratio FROM flows").to_pylist()
     assert flows and all(flow["loss_ratio"] == 0 for flow in flows), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("device", "shown", "reason"), [(False, None, "no /dev/kvm"), (True, "emulated", "did not boot a guest")]
+)
+def test_kvm_presets_take_kvm_and_nothing_less(
+    monkeypatch: pytest.MonkeyPatch, device: bool, shown: str | None, reason: str
+) -> None:
+    monkeypatch.setattr(qemu, "has_device", lambda: device)
+    monkeypatch.setattr(qemu, "known_accelerator", lambda *_: shown)
+    preset = presets()["kvm-virtio"]
+    with pytest.raises(PlatformUnusable, match=rf"{reason}.*presets qemu-\* emulate it"):
+        preset.platform().check(preset.resolve({}))

@@ -2,6 +2,7 @@
 
 import io
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -97,7 +98,8 @@ def test_any_edit_leaves_a_campaign_that_can_be_mended(result: Result, data: st.
             if isinstance(node[name], dict) and node[name] and data.draw(st.booleans()):
                 node = node[name]
                 continue
-            node[name] = data.draw(st.sampled_from(VALUES))
+            # A copy: the next edit may go inside it.
+            node[name] = deepcopy(data.draw(st.sampled_from(VALUES)))
             break
     mend(campaign)
     assert mend(campaign) == []

@@ -59,6 +59,16 @@ def block_of(number: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
+def told(row_counts: str) -> Callable[[pa.Table], pa.Table]:
+    """Has every trial say so of its rows in the other tables."""
+
+    def change(rows: pa.Table) -> pa.Table:
+        column = pa.array([row_counts] * rows.num_rows, rows.schema.field("row_counts").type)
+        return rows.set_column(rows.schema.get_field_index("row_counts"), "row_counts", column)
+
+    return change
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "a part is missing": lambda result: (result / "flows/block-0001.parquet").unlink(),
     "a trials part is missing": lambda result: (result / "trials/block-0001.parquet").unlink(),
@@ -71,6 +81,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     ),
     "two parts are exchanged": lambda result: exchange(result / "flows", 0, 1),
     "trials of another block": lambda result: rewritten(result / "trials/block-0001.parquet", block_of(2)),
+    "numbers of rows are nonsense": lambda result: rewritten(
+        result / "trials/block-0001.parquet", told("nonsense")
+    ),
+    "numbers of rows are no numbers": lambda result: rewritten(
+        result / "trials/block-0001.parquet", told('{"flows": "many"}')
+    ),
     "the journal is missing": lambda result: (result / JOURNAL).unlink(),
     "the journal is no database": lambda result: (result / JOURNAL).write_bytes(b"garbage" * 200),
 }

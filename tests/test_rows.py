@@ -2,20 +2,21 @@
 
 import pytest
 
-from tests.trials import make_cell, make_measured
+from tests.trials import SECOND_NS, make_cell, make_measured
+from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.rows import headline, record
 from vtax.campaign.forwarding.trial import probe_interval
 from vtax.units import fps
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
-ENVIRONMENT = {"host": "local", "kernel": "6.18"}
+SINK_COST_NS = {"sink": 51.0}
 
 
 def test_rates_and_loss_follow_from_counts() -> None:
     cell = make_cell(streams=2)
     measured = make_measured(cell, received_share=0.75)
-    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
     assert [flow["stream"] for flow in rows.flows] == [0, 1]
     flow = rows.flows[0]
     assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)
@@ -27,7 +28,7 @@ def test_rates_and_loss_follow_from_counts() -> None:
 
 def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
     measured = make_measured(make_cell())
-    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
     percent = {(row["host"], row["domain"], row["component"]): row["percent"] for row in rows.cpu}
     assert percent["uut", "host", "total"] == pytest.approx(40)
     assert percent["sink", "sink", "calibrated"] == pytest.approx(8202 * 51 / 1e7)
@@ -38,12 +39,12 @@ def test_a_lost_probe_is_later_than_every_other() -> None:
     """Half of the probes arrive: their median is the largest delay seen, and the 90th percentile is unknown."""
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=10_000)
     measured.source["streams"][0]["phases"][0]["probes_sent"] = 2100
-    (flow,) = record(measured, judge(measured, 1e4, None), PLACE, 51.0, ENVIRONMENT).flows
+    (flow,) = record(measured, judge(measured, 1e4, None), PLACE, SINK_COST_NS, "local").flows
     assert (flow["probes_sent"], flow["latency_count"]) == (2100, 1000)
     assert flow["latency_p50_ns"] is None
     assert flow["latency_max_ns"] is None
     measured.source["streams"][0]["phases"][0]["probes_sent"] = 1250
-    (flow,) = record(measured, judge(measured, 1e4, None), PLACE, 51.0, ENVIRONMENT).flows
+    (flow,) = record(measured, judge(measured, 1e4, None), PLACE, SINK_COST_NS, "local").flows
     assert flow["latency_p50_ns"] == pytest.approx(3000 + 2 * 625, rel=0.01)
     assert flow["latency_p90_ns"] is None
 
@@ -51,7 +52,7 @@ def test_a_lost_probe_is_later_than_every_other() -> None:
 def test_delay_variation_is_told_with_enough_probes() -> None:
     """PDV of 1000 delays of 3 to 5 µs, one of each 8 frames; IPDV of 1100 pairs that differ by as much."""
     measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
-    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
     (flow,) = rows.flows
     assert flow["pdv_p99_ns"] == flow["latency_p99_ns"] - 3000 == pytest.approx(2 * 989, abs=40)
     assert flow["pdv_p999_ns"] is None
@@ -65,13 +66,13 @@ def test_delay_variation_is_told_with_enough_probes() -> None:
 
 def test_loss_behind_the_last_frame_is_a_period_too() -> None:
     measured = make_measured(make_cell(), received_share=0.75)
-    (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT).flows
+    (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (1, flow["frames_lost"])
     measured.sink["streams"][0]["loss"] = {"periods": 7, "longest": None}
-    (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT).flows
+    (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (8, None)
     complete = make_measured(make_cell())
-    (flow,) = record(complete, judge(complete, 1e6, 1000), PLACE, 51.0, ENVIRONMENT).flows
+    (flow,) = record(complete, judge(complete, 1e6, 1000), PLACE, SINK_COST_NS, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (0, 0)
 
 
@@ -87,7 +88,7 @@ def test_probes_are_counted_as_the_source_sends_them() -> None:
 
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:
     measured = make_measured(make_cell(intended_mbps=1000.0))
-    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
     flow = rows.flows[0]
     assert [flow[name] for name in ("latency_p50_ns", "pdv_p99_ns", "ipdv_p99_ns")] == [None] * 3
     assert [row["kind"] for row in rows.latency] == ["gap"]
@@ -96,7 +97,7 @@ def test_delay_in_the_sources_own_queue_is_not_given() -> None:
 def test_a_broken_trial_is_still_a_row() -> None:
     measured = make_measured(make_cell())
     measured.failure = "source: its stream ended during source.run\nlast words"
-    rows = record(measured, judge(measured, 1e6, 1000), PLACE, 51.0, ENVIRONMENT)
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
     assert rows.trial["verdict"] == "invalid"
     assert rows.flows == []
     assert headline(measured) == "source: its stream ended during source.run"
@@ -112,5 +113,69 @@ def test_delay_at_a_source_that_fell_behind_is_not_given() -> None:
     for share, given in ((1.0, True), (0.99, False)):
         rate = share * fps(100.0, 1500)
         measured = make_measured(cell, offered_fps=rate)
-        (flow,) = record(measured, judge(measured, rate, 1000), PLACE, 51.0, ENVIRONMENT).flows
+        (flow,) = record(measured, judge(measured, rate, 1000), PLACE, SINK_COST_NS, "local").flows
         assert (flow["latency_p50_ns"] is not None) is given
+
+
+def test_each_source_has_its_own_clock_and_window() -> None:
+    """The second source's clock is an hour ahead, and its window a quarter shorter."""
+    measured = make_measured(make_cell(streams=3), sources=2)
+    (phase,) = measured.source["streams"][1]["phases"]
+    hour_ns = 3600 * SECOND_NS
+    phase |= {"start_ns": hour_ns, "end_ns": hour_ns + 3 * SECOND_NS // 4, "first_ns": hour_ns + 10}
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, {"sink": 50.0, "sink1": 100.0}, "uut")
+    assert [flow["duration_s"] for flow in rows.flows] == [0.75] * 3
+    assert rows.trial["start_spread_ms"] is None
+    percent = {row["host"]: row["percent"] for row in rows.cpu if row["domain"] == "sink"}
+    assert percent["sink"] == pytest.approx(percent["sink1"])
+    assert {row["host"] for row in rows.cpu if row["domain"] == "source"} == {"source", "source1"}
+
+
+def test_each_streams_hops_are_on_its_own_way() -> None:
+    measured = make_measured(make_cell(streams=2), sources=2, received_share=0.5)
+    measured.interfaces[1]["sink1/snk1"]["received"] -= 7
+    lost = {(hop.stream, hop.name): hop.dropped for hop in hops(measured) if hop.dropped}
+    assert lost[1, "sink"] == 7
+    assert (0, "sink") not in lost
+
+
+def test_what_a_hypervisor_gave_the_guests_is_the_hosts_and_not_stolen() -> None:
+    """The CPU idled 60% and was stolen 25% beside what its kernel ran; 20% were a guest's."""
+    measured = make_measured(make_cell())
+    assert measured.cpu is not None
+    after = measured.cpu[1]
+    after["steal_s"], after["apart"] = {1: 0.25}, {"guest vcpu 0": 0.2}
+    rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "uut")
+    percent = {(row["domain"], row["component"]): row["percent"] for row in rows.cpu if row["host"] == "uut"}
+    assert percent["host", "total"] == pytest.approx(15 + 20)
+    assert percent["steal", "total"] == pytest.approx(5)
+    assert percent["guest", "vcpu 0"] == pytest.approx(20)
+
+
+class TestClocksOfTheirOwn:
+    def test_the_bound_stands_beside_the_delay(self) -> None:
+        measured = make_measured(make_cell())
+        measured.clock_error_ns = {0: 700}
+        rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
+        (flow,) = rows.flows
+        assert flow["clock_error_ns"] == 700
+        assert flow["latency_min_ns"] == 3000
+
+    def test_variation_over_a_trial_has_the_clocks_drift_in_it(self) -> None:
+        told = []
+        for error_ns in (0, 700):
+            measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
+            measured.clock_error_ns = {0: error_ns}
+            (flow,) = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local").flows
+            told.append(flow)
+        assert [flow["pdv_p99_ns"] is None for flow in told] == [False, True]
+        assert told[0]["ipdv_p99_ns"] == told[1]["ipdv_p99_ns"]
+
+    def test_nothing_is_told_where_a_probe_came_before_it_left(self) -> None:
+        measured = make_measured(make_cell())
+        measured.clock_error_ns = {0: 700}
+        measured.sink["streams"][0]["latency"]["min_ns"] = 0
+        rows = record(measured, judge(measured, 1e6, 1000), PLACE, SINK_COST_NS, "local")
+        (flow,) = rows.flows
+        assert (flow["clock_error_ns"], flow["latency_p50_ns"]) == (700, None)
+        assert {row["kind"] for row in rows.latency} == {"gap"}

@@ -96,7 +96,7 @@ def test_every_platform_says_what_its_nics_are() -> None:
     kinds = {preset.platform().nic for preset in presets().values()}
     assert kinds <= ARRIVING.keys() == LEAVING.keys()
     wired = {name for name, preset in presets().items() if preset.platform().nic == "wire"}
-    assert wired == {"raw", "attached"}
+    assert wired == {"raw", "attached", "esxi-e1000", "esxi-vmxnet3"}
 
 
 class Agent:

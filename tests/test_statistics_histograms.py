@@ -1,6 +1,11 @@
 """A column of HdrHistograms read at once is what the library reads one by one."""
 
+import base64
+import struct
+import zlib
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
@@ -23,16 +28,29 @@ def same(found: Distributions, wanted: list[Distribution]) -> None:
         assert found.lost[at] == one.lost
 
 
+def stored(text: str) -> str:
+    """The same histogram with its stream not compressed, as sinks write them."""
+    bytes_ = base64.b64decode(text)
+    stream = zlib.compress(zlib.decompress(bytes_[8:]), 0)
+    return base64.b64encode(bytes_[:4] + struct.pack(">I", len(stream)) + stream).decode()
+
+
+def column(encoded: list[str]) -> pa.Array:
+    return pa.array(encoded, pa.large_string())
+
+
 def texts(delays: list[list[int]]) -> list[str]:
     return [encode(np.array(each)) for each in delays]
 
 
-@given(MANY)
-def test_many_at_once_are_what_each_is_alone(many: list[tuple[list[int], int]]) -> None:
-    encoded, lost = texts([delays for delays, _ in many]), [missing for _, missing in many]
+@given(MANY, st.data())
+def test_many_at_once_are_what_each_is_alone(many: list[tuple[list[int], int]], data: st.DataObject) -> None:
+    compressed, lost = texts([delays for delays, _ in many]), [missing for _, missing in many]
+    as_told = data.draw(st.sampled_from([[True], [False], [True, False]]))
+    encoded = [stored(text) if data.draw(st.sampled_from(as_told)) else text for text in compressed]
     alone = [decode(text) for text in encoded]
     wanted = [Distribution(one.values, one.counts, missing) for one, missing in zip(alone, lost, strict=True)]
-    same(decode_all(encoded, lost), wanted)
+    same(decode_all(column(encoded), lost), wanted)
 
 
 def test_counts_of_any_length_are_read() -> None:
@@ -41,7 +59,7 @@ def test_counts_of_any_length_are_read() -> None:
         histogram.record_value(2**power, 3 ** (power // 2) if power % 2 else 2 ** min(power, 31))
     text = histogram.encode().decode()
     same(
-        decode_all([text, text], [0, 1]),
+        decode_all(column([text, text]), [0, 1]),
         [decode(text), Distribution(decode(text).values, decode(text).counts, 1)],
     )
 
@@ -50,17 +68,39 @@ def test_histograms_of_other_range_and_precision_are_read_beside_each_other() ->
     coarse = HdrHistogram(1, 1_000_000, 2)
     coarse.record_value(100)
     encoded = [coarse.encode().decode(), *texts([[5, 5, 70_000]])]
-    same(decode_all(encoded, [0, 0]), [decode(text) for text in encoded])
+    same(decode_all(column(encoded), [0, 0]), [decode(text) for text in encoded])
 
 
 @pytest.mark.parametrize("damaged", ["", "x", "AAAA", "no histogram", "AAAAAAAAAAAAAAAA"])
 def test_what_is_no_histogram_is_refused(damaged: str) -> None:
     with pytest.raises(ValueError, match="HdrHistogram"):
-        decode_all([*texts([[5]]), damaged], [0, 0])
+        decode_all(column([*texts([[5]]), damaged]), [0, 0])
+
+
+@given(st.integers(0, 400), st.integers(0, 255))
+def test_a_byte_that_is_another_gives_an_error_or_a_histogram(place: int, byte: int) -> None:
+    """Never anything else: neither a fault nor counts that are another histogram's."""
+    whole = stored(texts([[5, 70, 900, 900, 10_000]])[0])
+    raw = bytearray(base64.b64decode(whole))
+    raw[place % len(raw)] = byte
+    encoded = column([whole, base64.b64encode(raw).decode(), whole])
+    try:
+        found = decode_all(encoded, [0, 0, 0])
+    except ValueError as error:
+        assert "HdrHistogram" in str(error)
+        return
+    for at in (0, 2):
+        assert found.values[found.bounds[at] : found.bounds[at + 1]].tolist() == decode(whole).values.tolist()
+
+
+def test_a_slice_of_a_column_is_read() -> None:
+    encoded = texts([[5], [70, 70], [900]])
+    for each in (encoded, [stored(text) for text in encoded]):
+        same(decode_all(column(each)[1:], [0, 0]), [decode(text) for text in encoded[1:]])
 
 
 def test_nothing_is_no_histograms() -> None:
-    assert len(decode_all([], [])) == 0
+    assert len(decode_all(column([]), [])) == 0
 
 
 @given(MANY, st.sampled_from([0.05, 0.5, 0.9]))
@@ -116,4 +156,4 @@ def spread(values: list[int]) -> list[float]:
 
 def test_results_that_are_made_have_histograms_of_their_delays() -> None:
     delays = np.random.default_rng(1).lognormal(9, 2, (20, 50)).astype(np.int64) + 1
-    same(decode_all(encode_all(delays), [0] * 20), [decode(encode(row)) for row in delays])
+    same(decode_all(column(encode_all(delays)), [0] * 20), [decode(encode(row)) for row in delays])

@@ -132,15 +132,13 @@ def test_frames_that_gro_merged_are_noticed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    call = Host.call
+    begin = Host.begin
 
-    def by_tc(self: Host, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
+    def by_tc(self: Host, agent: str, method: str, params: dict[str, Any]) -> str:
         # A link that ends in XDP takes merged frames apart again.
-        return call(
-            self, agent, method, {**params, "attach": "tc"} if method == "sink.open" else params, timeout_s
-        )
+        return begin(self, agent, method, {**params, "attach": "tc"} if method == "sink.open" else params)
 
-    monkeypatch.setattr(Host, "call", by_tc)
+    monkeypatch.setattr(Host, "begin", by_tc)
     program = bpf_program(tmp_path / "checksum.o", "tc", CHECKSUMS_UDP, CHECKSUM)
     attach = (
         f"tc qdisc add dev src0 clsact; tc filter add dev src0 egress bpf direct-action object-file {program}"

@@ -2,23 +2,19 @@
 
 import json
 import os
-import select
-import subprocess
-import sys
-import textwrap
 import uuid
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from tests.test_campaign import assert_measured, vtax
+from tests.guests import forward_streams, have_ended, orphans
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, process_start
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, uml
 from vtax.platforms.cpio import newc_archive
-from vtax.results import Result
 
 system = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -65,52 +61,16 @@ def processes(guest: uml.UmlGuest) -> dict[str, list[int]]:
     return handles
 
 
-def have_ended(handles: dict[str, list[int]], patience_ms: int = 0) -> bool:
-    """Whether all of these processes end within some time; closes the handles."""
-    ended = []
-    for handle in (each for several in handles.values() for each in several):
-        poller = select.poll()
-        poller.register(handle, select.POLLIN)
-        ended.append(bool(poller.poll(patience_ms)))
-        os.close(handle)
-    return all(ended)
-
-
 class TestCampaign:
     pytestmark = system
 
     @pytest.mark.platform
     def test_guests_forward_every_stream(self, tmp_path: Path) -> None:
-        scenario = tmp_path / "scenario.yaml"
-        scenario.write_text(
-            textwrap.dedent("""
-                name: test/uml
-                title: A test
-                question: Do frames come through a second kernel?
-                workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
-                testbed: {link_mbps: 1000, flow_control: true}
-                factors:
-                  platform: [uml]
-                  streams: [1, 3]
-                  frame_bytes: [64, 1514]
-                  intended_mbps: [1]
-                repetitions: 1
-                figures: [throughput-by-load]
-            """)
-        )
-        out = tmp_path / "out"
-        assert_measured(vtax("run", scenario, "--out", out))
-        result = Result.open(out)
+        result = forward_streams("uml", 3, tmp_path)
         probe = result.campaign["platforms"]["uml"]
         assert probe["accelerator"] == "none"
         assert probe["facts"]["nic_model"] == "vector tap"
         assert probe["facts"]["version"].startswith(probe["facts"]["guest_kernel"].rpartition(".")[0])
-        flows = result.query(
-            "SELECT streams, stream, max(loss_ratio) AS loss, bool_or(emulated) AS emulated "
-            "FROM trials JOIN flows USING (trial_id) GROUP BY ALL ORDER BY ALL"
-        ).to_pylist()
-        assert [(flow["streams"], flow["stream"]) for flow in flows] == [(1, 0), (3, 0), (3, 1), (3, 2)]
-        assert {(flow["loss"], flow["emulated"]) for flow in flows} == {(0, False)}
         cpu = result.query("SELECT DISTINCT component FROM cpu WHERE domain = 'guest'").to_pylist()
         assert {row["component"] for row in cpu} == {"kernel", "userspace", "io"}
         assert result.query("SELECT min(hello_s) AS s FROM trials").to_pylist()[0]["s"] > 0
@@ -148,7 +108,7 @@ class TestEnd:
         assert handles.keys() == {"kernel", "userspace", "io"}
         assert interfaces(plan.host) == {"lo", "guestp0", "guestp1"}
         guest.stop()
-        assert have_ended(handles)
+        assert have_ended(chain(*handles.values()))
         assert interfaces(plan.host) == {"lo"}
         assert guest.threads() == {}
         guest.stop()
@@ -161,29 +121,10 @@ class TestEnd:
             os.kill(kernel, 9)
         else:
             os.kill(guest.pid, 9)
-        assert have_ended(handles, 5000)
+        assert have_ended(chain(*handles.values()), 5000)
 
     def test_none_outlives_a_killed_controller(self, plan: GuestPlan) -> None:
-        controller = textwrap.dedent("""
-            import json, os, signal, sys
-            from tests.test_uml import NoPort
-            from vtax.machine.namespace import Namespace
-            from vtax.machine.ownership import OwnershipRecord
-            from vtax.platforms import GuestNic, GuestPlan, uml
-            record, host = OwnershipRecord(sys.argv[1]), Namespace(sys.argv[2])
-            nics = [GuestNic("02:00:00:00:00:08", NoPort(), 1500)]
-            guest = uml.Kind().start(GuestPlan("guest", uml.Config(), nics, host, [0], record))
-            print(json.dumps([[pid, part] for pid, part in guest.threads().values()]), flush=True)
-            sys.stdin.read()
-        """)
-        command = [sys.executable, "-c", controller, plan.record.run, plan.host.name]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        found = json.loads(process.stdout.readline())
-        handles = {component: [os.pidfd_open(pid)] for pid, component in found}
-        assert handles.keys() == {"kernel", "userspace", "io"}
-        process.kill()
-        process.communicate()
+        handles = orphans("uml", plan)
         assert have_ended(handles, 5000)
         assert interfaces(plan.host) == {"lo"}
 

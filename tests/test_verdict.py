@@ -93,8 +93,18 @@ def test_others_on_the_sources_cpu_take_nothing_from_the_uut() -> None:
     assert judge(measured, CEILING, 1000).reasons == ()
 
 
+def test_what_a_hypervisor_took_for_the_guests_is_not_stolen() -> None:
+    measured = make_measured(make_cell())
+    _steal(measured, 0.5)
+    assert judge(measured, CEILING, 1000).verdict is Verdict.INVALID
+    assert measured.cpu is not None
+    for sample, ran_s in zip(measured.cpu, (3.0, 3.5), strict=True):
+        sample["apart"]["guest vcpu 0"] = ran_s
+    assert judge(measured, CEILING, 1000).reasons == ()
+
+
 def _wait(measured: Measured, share: float) -> None:
-    measured.source["thread"]["run_delay_ns"] = share * SECOND_NS
+    measured.source["hosts"][0]["thread"]["run_delay_ns"] = share * SECOND_NS
 
 
 def _steal(measured: Measured, share: float) -> None:
@@ -122,11 +132,11 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "steal": (lambda m: _steal(m, 0.05), Verdict.SUSPECT, "stolen"),
     "much steal": (lambda m: _steal(m, 0.3), Verdict.INVALID, "stolen"),
     "late": (
-        lambda m: m.source["lag_ns"].update(p99=2_000_000),
+        lambda m: m.source["hosts"][0]["lag_ns"].update(p99=2_000_000),
         Verdict.SUSPECT,
         "departures were late: 99th percentile 2.0 ms",
     ),
-    "aborted": (lambda m: m.source.update(aborted=True), Verdict.INVALID, "aborted"),
+    "aborted": (lambda m: m.source["hosts"][0].update(aborted=True), Verdict.INVALID, "aborted"),
     "detached": (lambda m: m.sink["streams"][0].update(attached=False), Verdict.INVALID, "detached"),
     "more than sent": (
         lambda m: m.sink["streams"][0].update(received=10**9),
@@ -159,7 +169,7 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         Verdict.SUSPECT,
         "drop events were lost: 7 dropped frames have no reason",
     ),
-    "drain": (lambda m: m.sink.update(ended="limit"), Verdict.SUSPECT, "drain"),
+    "drain": (lambda m: m.sink["hosts"][0].update(ended="limit"), Verdict.SUSPECT, "drain"),
     "broken": (
         lambda m: setattr(m, "failure", "source: gone"),
         Verdict.INVALID,
@@ -180,7 +190,7 @@ def test_each_cause_is_named(cause: str) -> None:
 
 def test_a_source_that_waits_for_room_is_not_blamed_for_being_late() -> None:
     measured = make_measured(make_cell(intended_mbps=1000.0))
-    measured.source["lag_ns"]["p99"] = 5_000_000
+    measured.source["hosts"][0]["lag_ns"]["p99"] = 5_000_000
     measured.source["streams"][0]["phases"][0]["blocked"] = 10
     assert judge(measured, CEILING, 1000).verdict is Verdict.VALID
 
@@ -263,13 +273,13 @@ def test_drops_at_a_full_ring_tell_that_flow_control_is_missing() -> None:
 
 def test_a_kernel_without_schedstat_is_judged_by_the_rest() -> None:
     measured = make_measured(make_cell())
-    measured.source["thread"] = None
+    measured.source["hosts"][0]["thread"] = None
     assert judge(measured, CEILING, 1000).verdict is Verdict.VALID
 
 
 def test_the_worst_cause_comes_first() -> None:
     measured = make_measured(make_cell())
-    measured.source["lag_ns"]["p99"] = 2_000_000
+    measured.source["hosts"][0]["lag_ns"]["p99"] = 2_000_000
     _others(0.5)(measured)
     first, second = judge(measured, CEILING, 1000).reasons
     assert first.startswith("CPU time taken")

@@ -172,7 +172,7 @@ def test_a_point_shows_its_trials_on_a_click_and_by_keyboard(opened: Opened) -> 
     page.keyboard.press("Escape")
     point = plot.locator(".points path, .point path").first.bounding_box()
     assert point is not None
-    page.mouse.move(point["x"] + point["width"] / 2, point["y"] + min(4, point["height"] / 2))
+    page.mouse.move(point["x"] + point["width"] / 2, point["y"] + min(20, point["height"] / 2))
     page.wait_for_function("document.querySelector('.plot.leads') !== null")
     page.mouse.down()
     page.mouse.up()

@@ -9,7 +9,9 @@ import pytest
 from tests.handmade import Made, blocks, make
 from vtax.views.cells import Limit
 from vtax.views.estimate import Estimate
+from vtax.views.metrics import read_measured
 from vtax.views.summary import summarise
+from vtax.views.tables import delay_table
 from vtax.views.tax import Bound
 
 T_2 = 4.302652729911275  # Student's t, 97.5%, two degrees of freedom
@@ -299,3 +301,29 @@ def test_a_cell_without_a_usable_trial_is_named_with_its_reason(tmp_path: Path) 
     (caveat,) = [each for each in summary.caveats if "without a usable trial" in each.subject]
     assert "container, 64-byte frames, 1 stream, 100 Mbit/s" in caveat.text
     assert "the sink was detached" in caveat.text
+
+
+def test_one_repetition_by_clocks_of_their_own_says_nothing_of_what_is_added(tmp_path: Path) -> None:
+    trials = [Made(platform=name, delay_ns=5_000, clock_error_ns=200) for name in ("raw", "container")]
+    (cost,) = summarise(make(tmp_path / "r", trials)).costs
+    assert cost.added_delay_p50_ns is None
+
+
+def test_clocks_of_their_own_widen_what_is_said_of_delay(tmp_path: Path) -> None:
+    trials = [
+        Made(platform=platform, block=block, delay_ns=delay + 10 * block, clock_error_ns=error)
+        for platform, delay, error in [("raw", 5_000, 200), ("container", 5_500, 300)]
+        for block in range(3)
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    (cost,) = summary.costs
+    assert interval(cost.added_delay_p50_ns) == pytest.approx((500, 0, 1000, 3), abs=10)
+    (raw,) = [row for row in summary.percentiles if (row.platform, row.label) == ("raw", "p50")]
+    assert raw.delay_ns is not None
+    assert raw.delay_ns.low is not None
+    assert raw.delay_ns.low < 5_010 - 200
+    assert "may be wrong alike, by up to 0.30 µs" in delay_table(summary).note
+    (p50,) = {
+        measured.values["latency_p50"] for measured in read_measured(make(tmp_path / "s", trials)).values()
+    }
+    assert p50 == (), "none to compare by"

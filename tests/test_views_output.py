@@ -42,6 +42,15 @@ def visible(page: str) -> str:
     return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
 
 
+def test_machines_of_a_testbed_are_told_where_they_are_several(tmp_path: Path) -> None:
+    machine = {"cpu_model": "Some CPU", "cpus": 4, "kernel": "6.1"}
+    hosts = {"uut": {**machine, "roles": "uut"}, "gen": {**machine, "roles": "source, sink"}}
+    several = make(tmp_path / "several", [Made()], hosts=hosts)
+    assert re.search(r"gen +source, sink +Some CPU +4 +6\.1", shown(several))
+    assert "source, sink" in views.write_report(several).read_text()
+    assert "Machines" not in shown(make(tmp_path / "one", [Made()], hosts={"uut": hosts["uut"]}))
+
+
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_the_terminal_is_filled_to_at_most_a_hundred_columns(synthetic: Result, width: int) -> None:
     text = shown(synthetic, width)

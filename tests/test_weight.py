@@ -87,7 +87,7 @@ def ingress(record: OwnershipRecord) -> Iterator[int]:
         record.add("namespace", name=namespace.name)
         namespace.create()
     make_link(LinkEnd(near, "src", MACS[0]), LinkEnd(far, "dst", MACS[1]), 1500)
-    thread = thread_ingress(far, "dst", [1])
+    (thread,) = thread_ingress(far, "dst", [1])
     listeners = far.run(lambda: [_listener("dst") for _ in range(LISTENERS)])
     command = ["nsenter", f"--net={near.path}", "taskset", "-c", "0", sys.executable, "-c", FLOOD]
     assert CONTROLLER is not None

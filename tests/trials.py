@@ -1,5 +1,6 @@
 """Trials as the agents would report them, for tests of what is made of them."""
 
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from vtax.campaign.forwarding.trial import Measured
 from vtax.scenario import Cell, Forwarding, TestbedSettings
 from vtax.scenario.lengths import Lengths
 from vtax.testbed.guest import GUEST
+from vtax.testbed.machines import host_names, turn_of
 from vtax.units import fps
 
 SECOND_NS = 1_000_000_000
@@ -38,26 +40,38 @@ def make_cell(platform: str = "raw", **workload: Any) -> Cell:
     )
 
 
-def make_measured(cell: Cell, *, offered_fps: float | None = None, received_share: float = 1.0) -> Measured:
-    """An undisturbed trial of one second; `offered_fps` is that of each stream, as intended unless told otherwise."""
+def make_measured(
+    cell: Cell, *, offered_fps: float | None = None, received_share: float = 1.0, sources: int = 1
+) -> Measured:
+    """An undisturbed trial of one second; `offered_fps` is that of each stream, as intended unless told otherwise.
+
+    Sinks are as many as `sources`.
+    """
+    senders, receivers = host_names("source", sources), host_names("sink", sources)
     work = cell.forwarding
     rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.lengths.mean)
     sent = round(rate)
     measured = Measured(1, cell, datetime.now(UTC), mechanism="raw")
-    measured.source = {
+    source = {
         "start_ns": 0,
         "end_ns": SECOND_NS,
         "cpu_latency_held": True,
         "aborted": False,
         "lag_ns": {"p50": 50, "p99": 4000, "max": 90_000},
         "thread": {"run_ns": SECOND_NS, "run_delay_ns": 1_000_000},
-        "streams": [{"stream": stream, "phases": [_phase(sent)]} for stream in range(cell.streams)],
+    }
+    measured.source = {
+        "hosts": [{**deepcopy(source), "host": host} for host in senders],
+        "streams": [
+            {"stream": stream, "host": turn_of(stream, senders), "phases": [_phase(sent)]}
+            for stream in range(cell.streams)
+        ],
     }
     measured.sink = {
-        "drain_ms": 3.0,
-        "ended": "complete",
+        "hosts": [{"host": host, "drain_ms": 3.0, "ended": "complete"} for host in receivers],
         "streams": [
-            _sunk(stream, work.lengths, round(sent * received_share)) for stream in range(cell.streams)
+            {"host": turn_of(stream, receivers), **_sunk(stream, work.lengths, round(sent * received_share))}
+            for stream in range(cell.streams)
         ],
     }
     before = {
@@ -65,22 +79,27 @@ def make_measured(cell: Cell, *, offered_fps: float | None = None, received_shar
         "idle_s": {1: 0.0},
         "steal_s": {1: 0.0},
         "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0, "runs": 0}},
+        "apart": {},
     }
     after = {
         "at_s": 1.0,
         "idle_s": {1: 0.6},
         "steal_s": {1: 0.0},
         "threads": {"ingress in0": {"run_ns": 700 * sent * cell.streams, "wait_ns": 0, "runs": 0}},
+        "apart": {},
     }
     measured.cpu = (before, after)
     received = round(sent * received_share)
-    frames = {
-        "source/src": (0, sent),
-        "uut/in": (sent, 0),
-        "uut/out": (0, received),
-        "sink/snk": (received, 0),
-    }
-    ways = [(f"{name}{stream}", taken) for stream in range(cell.streams) for name, taken in frames.items()]
+    ways = [
+        way
+        for stream in range(cell.streams)
+        for way in (
+            (f"{turn_of(stream, senders)}/src{stream}", (0, sent)),
+            (f"uut/in{stream}", (sent, 0)),
+            (f"uut/out{stream}", (0, received)),
+            (f"{turn_of(stream, receivers)}/snk{stream}", (received, 0)),
+        )
+    ]
     measured.interfaces = (
         {name: _frames(name, 0, 0) for name, _ in ways},
         {name: _frames(name, *taken) for name, taken in ways},

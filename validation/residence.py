@@ -8,13 +8,14 @@ from itertools import product
 from validation.agreement.trials import NoTrial, Trials, cell
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.path import ForwardingPath
-from vtax.campaign.hold import hold_host
 from vtax.campaign.kind import settings_of
+from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.local import local_testbed
+from vtax.testbed.machines import OneMachine
 
 REPEATS = 5
 
@@ -66,7 +67,7 @@ def _behind(
     config = preset.resolve({"egress_qdisc": qdisc})
     emulated = preset.platform().prepare(config).emulated
     asked = cell(platform, load.frame_bytes, load.fps, load.duration_s)
-    path = ForwardingPath(preset, config, local_testbed(settings_of(asked, cpus), 1, record))
+    path = ForwardingPath(preset, config, local_testbed(settings_of(asked, cpus), 1, OneMachine(record)))
     try:
         path.open()
         path.testbed.uut.call(GUEST, "residence.open", {})

@@ -10,7 +10,6 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -20,17 +19,23 @@ import typer
 from typer.exceptions import TyperException
 
 import vtax
-from vtax.commands import Json, ResultPath
+from vtax.cluster.errors import ClusterError
+from vtax.commands import BROKE, Json, ResultPath, reading
 from vtax.commands.claims import claims
 from vtax.commands.compare import compare
 from vtax.commands.export import export
 from vtax.commands.history import history
-from vtax.commands.report import report, write_report
+from vtax.commands.host import host
+from vtax.commands.merge import merge
+from vtax.commands.report import report
+from vtax.commands.run import run
 from vtax.commands.schema import schema
+from vtax.commands.testbed import testbed as testbed_commands
+from vtax.commands.testbeds import certificates
 from vtax.inputs import InputError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
 
-BROKE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+BAD_INPUT, INTERRUPTED = 2, 130
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 app = typer.Typer(
@@ -52,13 +57,6 @@ def _version(wanted: bool) -> None:
     if wanted:
         print(f"vtax {vtax.__version__}")
         raise typer.Exit
-
-
-def _scenarios(incomplete: str) -> list[str]:
-    """What a shell completes a scenario's name to."""
-    from vtax.scenario import list_scenarios
-
-    return [scenario.name for scenario in list_scenarios() if scenario.name.startswith(incomplete)]
 
 
 @app.callback()
@@ -92,78 +90,7 @@ def doctor(json: Json = False) -> None:
         print_checks(checks, sys.stdout)
 
 
-@app.command()
-def run(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=_scenarios
-        ),
-    ],
-    platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=V1,V2", help="Values of a factor; a single one fixes it."),
-    ] = None,
-    repetitions: Annotated[int | None, typer.Option(help="Trials of every cell.")] = None,
-    duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory of the result; results/<name>-<time>.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="RESULT", help="Go on with a campaign that did not end.")
-    ] = None,
-    libvirt_uri: Annotated[
-        str | None, typer.Option(metavar="URI", help="Libvirt for libvirt:FILE.xml, as in qemu:///system.")
-    ] = None,
-    allow_programs: Annotated[
-        bool, typer.Option("--allow-programs", help="Start the programs that the scenario names.")
-    ] = False,
-    json: Json = False,
-) -> int:
-    """Measure a scenario on this machine; then print its tables and write its report."""
-    from vtax import campaign, views
-    from vtax.results import Result
-    from vtax.scenario import load_scenario
-    from vtax.terminal import progress_on, table_console
-
-    if libvirt_uri is not None:
-        sets = [*(sets or []), f"platform.libvirt_uri={libvirt_uri}"]
-    changed = {
-        "--platform": platform,
-        "--set or --libvirt-uri": sets,
-        "--repetitions": repetitions,
-        "--duration": duration,
-    }
-    kept = [name for name, value in {**changed, "--seed": seed, "--out": out}.items() if value is not None]
-    if resume is not None and kept:
-        raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
-    platforms = platform.split(",") if platform is not None else None
-    chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
-    chosen.check_figures(views.figure_names())
-    outcome = campaign.run(
-        chosen,
-        out=out,
-        seed=seed,
-        resume=resume,
-        allow_programs=allow_programs,
-        progress=progress_on(sys.stderr, plain=json),
-    )
-    result = Result.open(outcome.directory)
-    if json:
-        written = write_report(result)
-        document = {
-            "directory": str(outcome.directory),
-            "report": str(written) if written else None,
-            "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
-            "summary": views.as_json(result),
-        }
-        print_json(document, sys.stdout)
-    else:
-        views.show(result, table_console())
-        if written := write_report(result):
-            print(f"report: {written}")
-    _say_unusable(outcome.unusable)
-    return outcome.exit_status if written else BROKE
+app.command()(run)
 
 
 @app.command()
@@ -218,6 +145,7 @@ def clean() -> None:
 
 
 @app.command()
+@reading
 def show(result: ResultPath, json: Json = False) -> None:
     """The tables of a result again, also while its campaign runs."""
     from vtax import views
@@ -232,6 +160,7 @@ def show(result: ResultPath, json: Json = False) -> None:
 
 
 @app.command()
+@reading
 def diagnose(result: ResultPath, json: Json = False) -> None:
     """Why cells lost throughput or gained delay: who had the CPU, which hop dropped what, who was held back."""
     from vtax import views
@@ -266,8 +195,13 @@ def sql(
     write_rows(rows, row_format, sys.stdout)
 
 
-for command in (report, compare, claims, history, export, schema):
-    app.command()(command)
+app.add_typer(testbed_commands, name="testbed")
+for command in (report, compare, claims, history, export):
+    app.command()(reading(command))
+app.command()(merge)
+app.command()(schema)
+app.command()(certificates)
+app.command()(host)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -277,6 +211,8 @@ def main(arguments: list[str] | None = None) -> int:
         status = app(arguments or ["--help"], prog_name="vtax", standalone_mode=False)
     except InputError as error:
         return _fail(str(error), BAD_INPUT)
+    except ClusterError as error:
+        return _fail(f"{error}; what has arrived is kept: go on with --testbeds FILE --resume RESULT", BROKE)
     except TyperException as error:
         return _fail(f"vtax: {error.format_message()} (see vtax --help)", error.exit_code)
     except Exception as error:
@@ -308,15 +244,6 @@ def _broke(error: Exception) -> int:
 def _fail(text: str, status: int) -> int:
     print(text, file=sys.stderr)
     return status
-
-
-def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:
-    """Names the cells without a usable trial under the reason they share."""
-    cells: dict[str, list[str]] = {}
-    for cell, reason in unusable:
-        cells.setdefault(reason, []).append(cell)
-    for reason, keys in cells.items():
-        print(f"no usable trial: {reason}", *keys, sep="\n  ", file=sys.stderr)
 
 
 def _one_sentence(text: str) -> str:

@@ -25,6 +25,7 @@ struct state {
 	__u16 stream;
 	__u32 probe_interval; /* one frame in so many gives a delay */
 	__u32 captured;
+	__s64 clock_ahead_ns; /* of this clock against the source's */
 	__u64 frames[PHASES]; /* the main lane's, duplicates included */
 	struct lane lanes[LANES]; /* sequence state of the analysed phase */
 	__u64 first_ns; /* of the main lane */
@@ -124,7 +125,7 @@ static __always_inline void analyse(struct state *state, struct memory *memory,
 	count_arrival(lane, &past->history, sequence, frame_bytes);
 
 	if (extra || frame->phase & PHASE_FLAG_PROBE || frame_phase(frame) == PHASE_PROBE) {
-		__s64 delay_ns = now_ns - bpf_be64_to_cpu(frame->time_ns);
+		__s64 delay_ns = now_ns - bpf_be64_to_cpu(frame->time_ns) - state->clock_ahead_ns;
 
 		file_delay(histograms, past->probes, sequence, extra ? 1 : state->probe_interval,
 			   delay_ns < 0 ? 0 : delay_ns);

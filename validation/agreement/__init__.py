@@ -15,7 +15,7 @@ from validation.agreement.samples import (
 from validation.agreement.trials import NoTrial, Trials
 from validation.section import Check, Section
 from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.hold import hold_host
+from vtax.machine.hold import hold_host
 from vtax.platforms import presets
 from vtax.testbed.layout import cpu_layout
 

@@ -16,6 +16,7 @@ from vtax.machine.clock import clock_offset_ns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Preset
 from vtax.testbed.local import local_testbed
+from vtax.testbed.machines import OneMachine
 
 FRAME_BYTES = 128
 FPS = 5000
@@ -57,7 +58,7 @@ def on_platform(
     config = preset.resolve({})
     emulated = preset.platform().prepare(config).emulated
     asked = cell(preset.name, FRAME_BYTES, FPS, TRIAL_S)
-    path = TestPath(preset, config, local_testbed(settings_of(asked, cpus), 1, record))
+    path = TestPath(preset, config, local_testbed(settings_of(asked, cpus), 1, OneMachine(record)))
     testbed, host_cpu = path.testbed, cpus["host"][0]
     departures, arrivals = directory / "departures.pcap", directory / "arrivals.pcap"
     try:
@@ -65,7 +66,7 @@ def on_platform(
         all_kinds = Planted(lost=PER_10000, twice=PER_10000, late=PER_10000)
         with (
             planted(testbed.uut.namespace, all_kinds, FRAME_BYTES, directory),
-            captured(testbed.source, record, host_cpu, "src0", departures),
+            captured(testbed.sources[0], record, host_cpu, "src0", departures),
             captured(testbed.uut, record, host_cpu, "out0", arrivals),
         ):
             number, flow = trials.whole(path, asked, emulated=emulated)

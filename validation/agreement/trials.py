@@ -42,7 +42,7 @@ class Trials:
             measured = measure(path, cell, number, path.guest_states(), mechanism="raw", emulated=emulated)
             judgement = judge(measured, 0.0, cell.testbed.link_mbps)
             if judgement.verdict is not Verdict.INVALID:
-                (row,) = record(measured, judgement, {}, 0.0, {}).flows
+                (row,) = record(measured, judgement, {}, {}, "local").flows
                 return number, Flow(
                     **{name: row[f"frames_{name}"] for name in COUNTS},
                     received_mbps=row["received_mbps"],

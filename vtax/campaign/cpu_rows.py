@@ -4,7 +4,7 @@ from typing import Any
 
 from vtax.campaign.crosscheck import ledger_of
 from vtax.campaign.ledger import account_named
-from vtax.campaign.observed import Observed
+from vtax.campaign.observed import Observed, shares_apart
 from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.testbed.guest import GUEST, NEIGHBOUR, PEER, SERVER
 
@@ -32,33 +32,43 @@ def cpu_row(
 
 
 def counted_rows(measured: Observed) -> list[dict[str, Any]]:
-    """The UUT's CPUs as a whole, and each thread that has a name."""
+    """The UUT's CPUs as a whole, and each thread that has a name.
+
+    What a hypervisor below gave the guests is the whole's, and was not stolen from it.
+    """
     if measured.cpu is None:
         return []
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
     use = cpu_use(*map(CpuSample.of, measured.cpu))
+    apart = shares_apart(before, after)
+    apart_percent = 100 * sum(apart.values())
+    busy_percent = use.busy_percent + apart_percent
+    steal_percent = max(0.0, use.steal_percent - apart_percent)
     rows = [
-        cpu_row(measured.trial, "uut", "host", "total", use.busy_percent, use.rounding_percent),
-        cpu_row(measured.trial, "uut", "steal", "total", use.steal_percent, use.rounding_percent),
+        cpu_row(measured.trial, "uut", "host", "total", busy_percent, use.rounding_percent),
+        cpu_row(measured.trial, "uut", "steal", "total", steal_percent, use.rounding_percent),
     ]
     nothing = {"run_ns": 0, "wait_ns": 0}
     for name, times in after["threads"].items():
         earlier = before["threads"].get(name, nothing)
         percent, wait = ((times[key] - earlier[key]) / elapsed_s / 1e7 for key in ("run_ns", "wait_ns"))
         rows.append(cpu_row(measured.trial, "uut", *account_named(name), percent, wait=wait))
+    for name, share in apart.items():
+        rows.append(cpu_row(measured.trial, "uut", *account_named(name), 100 * share))
     return rows
 
 
-def ledger_rows(measured: Observed, environment: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every account of the sampled ledger, of the host that `environment` names; none where nothing was sampled."""
+def ledger_rows(measured: Observed, machine: str) -> list[dict[str, Any]]:
+    """Every account of the sampled ledger of the UUT's machine; none where nothing was sampled."""
     found = ledger_of(measured)
-    if found is None:
+    if found is None or measured.cpu is None:
         return []
+    found = found.with_guests_apart(shares_apart(*measured.cpu))
     return [
         {
             "trial_id": measured.trial,
-            "host": environment["host"],
+            "host": machine,
             "wait_percent": None,
             **row,
             **_whose(row["domain"]),

@@ -13,7 +13,8 @@ from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import PEER, SERVER, GuestSpec
 from vtax.testbed.host import Host
-from vtax.testbed.pair import METER, PairTestbed
+from vtax.testbed.machines import Agent
+from vtax.testbed.pair import PairTestbed
 from vtax.testbed.shared import SharedTestbed
 
 READY_REPLIES = 200
@@ -36,7 +37,7 @@ class End:
     cpu: int
     """As the end's own kernel counts."""
     shares_clock: bool
-    """Whether its kernel's clock is the host's."""
+    """Whether its kernel's clock is the controller's."""
 
     def call(self, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
         """Ask its agent."""
@@ -62,7 +63,7 @@ def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:
         nics[guest.interfaces[0]["mac"]],
         address,
         0 if own_kernel else guest.host.cpus["guests"][0],
-        not own_kernel,
+        guest.host.shares_clock and not own_kernel,
     )
 
 
@@ -72,7 +73,7 @@ def far_end(
     """An end with an agent of its own, on a host that has the agents' CPUs."""
     host.start_agent(agent, "agents")
     host.call(agent, "guest.configure", configuration)
-    return End(host, agent, interface, address, cpu, True)
+    return End(host, agent, interface, address, cpu, host.shares_clock)
 
 
 def await_echoes(peer: End, other: End, last_words: Callable[[], str]) -> None:
@@ -124,7 +125,8 @@ class EndsPath(Path):
         try:
             hello_s = self.start_guests()
             self.ends = [(self.peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
-            self.cpu_meter.open(self.testbed.source, self.meter)
+            self.choose_watcher()
+            self.cpu_meter.open(*self.watcher)
             for peer, other in self.ends:
                 await_echoes(peer, other, self.last_words)
             self.neighbours.ready()
@@ -150,9 +152,12 @@ class EndsPath(Path):
         )
 
     @property
-    def meter(self) -> str:
-        """The agent on the source's host that samples the CPUs."""
-        return self.ends[0][0].agent
+    def watcher(self) -> Agent:
+        """Who watches the kernel of the UUT's machine."""
+        return self.testbed.watcher
+
+    def choose_watcher(self) -> None:
+        """No end is told to: either may have another kernel."""
 
     @property
     def far_cpus(self) -> set[int]:
@@ -162,7 +167,7 @@ class EndsPath(Path):
     @property
     def far_end_cpu(self) -> int:
         """Where bare far ends run, all of them."""
-        return self.testbed.settings.cpus["agents"][0]
+        return self.testbed.source.cpus["agents"][0]
 
     def ways(self) -> list[Way]:
         """The ways that a traced trial follows packets along."""
@@ -176,13 +181,17 @@ class EndsPath(Path):
         self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
     ) -> End:
         """An end with an agent of its own, on a host that has the agents' CPUs."""
-        return far_end(host, agent, configuration, interface, address, self.far_end_cpu)
+        return far_end(host, agent, configuration, interface, address, host.cpus["agents"][0])
 
 
 class SharedEndsPath(EndsPath):
     """A path behind one link that all guests share; a server is behind each guest that is a router."""
 
     testbed: SharedTestbed
+
+    def choose_watcher(self) -> None:
+        """The first peer, where that has the kernel."""
+        self.testbed.watch((self.testbed.source, self.ends[0][0].agent))
 
     def other_end(self, stream: StreamAddresses) -> End:
         """The stream's guest itself."""
@@ -210,8 +219,3 @@ class PairEndsPath(EndsPath):
     def other_end(self, stream: StreamAddresses) -> End:
         """The guest."""
         return self.guest_end(self.testbed.guests[0], stream.uut_in_ip)
-
-    @property
-    def meter(self) -> str:
-        """The far host's own: the far end may have another kernel."""
-        return METER

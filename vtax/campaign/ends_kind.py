@@ -8,9 +8,9 @@ from vtax.campaign.kind import settings_of
 from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.machines import Machines
 from vtax.testbed.pair import PairTestbed, Placement
 from vtax.testbed.shared import SharedTestbed
 
@@ -40,29 +40,27 @@ class EndsKind:
             if (unfit := settings_of(cell, self.cpus).problem()) is not None:
                 raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
 
-    def prepare(
-        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
-    ) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
         """A transport finds its own rate: nothing has a ceiling that is known beforehand."""
         return []
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> EndsPath:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> EndsPath:
         """As the cells of the plot have it."""
         first = plot.cells[0]
-        testbed = self.testbed(first, owned)
-        neighbours = neighbours_of(first, testbed, preset, owned)
+        testbed = self.testbed(first, machines)
+        neighbours = neighbours_of(first, testbed, preset, machines)
         path_class = PairEndsPath if isinstance(testbed, PairTestbed) else self.shared_path
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
         samples_hz = max(cell.timed.cpu_samples_hz for cell in plot.cells)
         return path_class(preset, config, testbed, protocols, samples_hz, neighbours)
 
-    def testbed(self, cell: Cell, owned: OwnershipRecord) -> EndsTestbed:
+    def testbed(self, cell: Cell, machines: Machines) -> EndsTestbed:
         """Of two ends, placed as the cell says, or of as many guests as it has, all behind one link."""
         settings = settings_of(cell, self.cpus)
         if placement := self.placement(cell):
             beside = cell.testbed.neighbour_guests if cell.testbed.neighbours_share_link else 0
-            return PairTestbed(settings, placement, owned, self.burst_frames, beside)
-        return SharedTestbed(settings, cell.testbed.guests, owned, forwards=cell.workload.guests_forward)
+            return PairTestbed(settings, placement, machines, self.burst_frames, beside)
+        return SharedTestbed(settings, cell.testbed.guests, machines, forwards=cell.workload.guests_forward)
 
     def placement(self, cell: Cell) -> Placement | None:
         """How two ends are placed that have a link of their own; None where guests share one."""

@@ -12,10 +12,10 @@ from vtax.campaign.path import Path
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.campaign.verdict import Judgement
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import TrialRecord
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
 
@@ -28,8 +28,8 @@ class Finished:
     """Its most telling number, for whoever watches."""
     broken: bool
     """Whether the path can serve no other trial."""
-    rows: Callable[[dict[str, Any], dict[str, Any]], TrialRecord]
-    """Its rows, by the columns of `trials` that all kinds share and by those of its `environment`."""
+    rows: Callable[[dict[str, Any], str], TrialRecord]
+    """Its rows, by the columns of `trials` that all kinds share and by the name of the UUT's machine."""
 
 
 class Kind(Protocol):
@@ -38,15 +38,13 @@ class Kind(Protocol):
     def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
         """Refuse what this testbed cannot carry, before anything starts; raises InputError."""
 
-    def prepare(
-        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
-    ) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
         """Find out what trials have to know of the testbed; returns it for campaign.json (`ceilings`).
 
         Raises InputError for a scenario that it refutes.
         """
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> Path:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> Path:
         """A path for the cells of a plot, not yet open."""
 
     def measure(

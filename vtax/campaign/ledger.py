@@ -7,6 +7,7 @@ or nobody's that is known: the kernel's own counts of a CPU decide. So the accou
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from vtax.statistics.interval import CONFIDENCE, proportion_interval
@@ -44,6 +45,23 @@ class Ledger:
         """What an account has; 100 is one CPU."""
         samples = self.accounts.get(account, Counter())
         return 100 * sum(count / self.slots[cpu] for cpu, count in samples.items())
+
+    def with_guests_apart(self, shares: Mapping[str, float]) -> "Ledger":
+        """The same where a hypervisor below says what guests had, in CPUs by "domain component".
+
+        To this kernel that was time stolen from it, or idle.
+        """
+        accounts = {account: Counter(samples) for account, samples in self.accounts.items()}
+        for name, share in shares.items():
+            left = round(share * max(self.slots.values()))
+            had = accounts.setdefault(account_named(name), Counter())
+            for source, cpu in product((STOLEN, IDLE), self.slots):
+                moved = min(left, accounts.get(source, Counter())[cpu])
+                if moved:
+                    accounts[source][cpu] -= moved
+                    had[cpu] += moved
+                    left -= moved
+        return Ledger(accounts, self.slots)
 
     def rows(self) -> list[dict[str, Any]]:
         """Every account that has anything; their percents add up to 100 for each CPU."""

@@ -43,3 +43,11 @@ class Observed:
         """How long warm-up and measurement were."""
         work = self.cell.timed
         return work.warmup_s, work.duration_s
+
+
+def shares_apart(before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
+    """CPUs that guests had in between of which a hypervisor below tells; see Host.counters."""
+    elapsed_s = after["at_s"] - before["at_s"]
+    return {
+        name: (ran_s - before["apart"].get(name, 0.0)) / elapsed_s for name, ran_s in after["apart"].items()
+    }

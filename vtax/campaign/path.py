@@ -106,6 +106,11 @@ class Path:
         """All hosts."""
         return (*self.testbed.hosts, *self.neighbours.hosts)
 
+    @property
+    def beside_uut(self) -> list[Host]:
+        """The hosts on the UUT's machine: those whose processes and namespaces its kernel can tell of."""
+        return [host for host in self.hosts if host.is_beside(self.testbed.uut)]
+
     def start_guests(self) -> float:
         """Start and configure every guest; returns the longest time to a hello, in seconds."""
         if (host_weight := self._config.weight_of_host) is not None:
@@ -144,9 +149,9 @@ class Path:
         return self.testbed.uut.surroundings()
 
     def owners(self) -> dict[str, dict[int, str]]:
-        """Whose the threads and processes of all hosts are; see Host.owners, Host.heirs."""
+        """Whose the threads and processes of the UUT's machine are; see Host.owners, Host.heirs."""
         owners: dict[str, dict[int, str]] = {"threads": {}, "processes": {}}
-        for host in self.hosts:
+        for host in self.beside_uut:
             for kind, named in host.owners().items():
                 owners[kind] |= named
         owners["processes"] = self.testbed.uut.heirs(owners["processes"])

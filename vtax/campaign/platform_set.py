@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vtax.inputs import advised, suggestion
+from vtax.machine.emulation import MOST_GUESTS
 from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
-from vtax.testbed.local import require_far_protocols
-from vtax.testbed.ports import PORTS
+from vtax.testbed.machines import Machine, Machines
+from vtax.testbed.ports import require_meeting
 
 
 @dataclass
@@ -67,6 +68,10 @@ class PlatformSet:
                 raise scenario.error("platform", cell.platform, problem)
         if (lacking := self.config(cell).lacking) is not None:
             raise scenario.error("platform", cell.platform, lacking)
+        try:
+            require_meeting(self.config(cell))
+        except PlatformUnusable as unusable:
+            raise scenario.error("platform", cell.platform, str(unusable)) from None
 
     def _overrides(self, cell: Cell) -> dict[str, Any]:
         """What the scenario changes; a key that this platform's kind has not is meant for another one."""
@@ -118,11 +123,15 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
     return platforms
 
 
-def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
-    """Prepare each platform; what cannot run here is set aside with reason and remedy, and so are single cells."""
+def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> None:
+    """Prepare each platform on the UUT's machine; what cannot run there is set aside with reason and remedy.
+
+    So are single cells.
+    """
     cells = list(cells)
+    uut = machines.machine("uut")
     for cell in cells:
-        variant = _probe(platforms, cell)
+        variant = _probe(platforms, cell, uut)
         if isinstance(variant, Probe):
             platforms.probes.setdefault(cell.platform, variant)
     for cell in cells:
@@ -134,21 +143,42 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell]) -> None:
                 platforms.skipped.setdefault(cell.platform, unusable)
             continue
         try:
-            kind = platforms.known[cell.platform].platform()
-            if kind.port != "wire":
-                _find_switch(platforms, cell)
-            kind.check_protocols(platforms.config(cell), cell.workload.protocols)
-            require_far_protocols(cell.workload.far_protocols)
+            preset = platforms.known[cell.platform]
+            if uut.is_emulated and preset.platform().own_kernel:
+                _require_few(cell)
+            if preset.platform().port != "wire":
+                _find_switch(platforms, cell, uut)
+            uut.check_protocols(preset.kind, platforms.config(cell), cell.workload.protocols)
+            _require_far_protocols(machines, cell)
         except PlatformUnusable as lacking:
             platforms.refused[cell.key] = lacking
 
 
-def _find_switch(platforms: PlatformSet, cell: Cell) -> None:
+def _require_few(cell: Cell) -> None:
+    """Look whether a cell has no more guests than an emulated machine bears; raises PlatformUnusable."""
+    testbed = cell.testbed
+    guests = testbed.guests + (testbed.neighbour_guests if testbed.has_neighbours else 0)
+    if guests > MOST_GUESTS:
+        raise PlatformUnusable(
+            f"{guests} guests are more than the {MOST_GUESTS} that an emulated machine bears",
+            f"needs fewer, as by --set guests={MOST_GUESTS}",
+        )
+
+
+def _require_far_protocols(machines: Machines, cell: Cell) -> None:
+    """Look whether far ends, which have their machine's kernel, speak a cell's protocols; raises PlatformUnusable."""
+    try:
+        machines.machine("source").require_protocols(cell.workload.far_protocols)
+    except PlatformUnusable as unusable:
+        raise PlatformUnusable(f"{unusable.reason}, and the far ends have it", unusable.remedy) from None
+
+
+def _find_switch(platforms: PlatformSet, cell: Cell, uut: Machine) -> None:
     """Look for a cell's switch, once, and whether its platform can be at it; raises PlatformUnusable."""
     name = cell.testbed.switch
     if name not in platforms.switches:
         try:
-            platforms.switches[name] = PORTS[name].find()
+            platforms.switches[name] = uut.find_switch(name)
         except PlatformUnusable as unusable:
             platforms.switches[name] = unusable
     if isinstance(found := platforms.switches[name], PlatformUnusable):
@@ -157,14 +187,14 @@ def _find_switch(platforms: PlatformSet, cell: Cell) -> None:
         raise PlatformUnusable(why, f"needs another switch than {name}")
 
 
-def _probe(platforms: PlatformSet, cell: Cell) -> Probe | PlatformUnusable:
+def _probe(platforms: PlatformSet, cell: Cell, uut: Machine) -> Probe | PlatformUnusable:
     """Prepare a platform with a cell's keys, once."""
     config = platforms.config(cell)
     variant = cell.platform, config
     if variant not in platforms.variants:
         try:
-            platform = platforms.known[cell.platform].platform()
-            found: Probe | PlatformUnusable = platform.prepare(config, cell.workload.program_packages)
+            preset, packages = platforms.known[cell.platform], cell.workload.program_packages
+            found: Probe | PlatformUnusable = uut.prepare(preset.kind, config, packages)
         except PlatformUnusable as unusable:
             found = unusable
         except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:

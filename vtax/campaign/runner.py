@@ -1,12 +1,10 @@
 """Carries out a campaign: blocks of plots of trials, each committed before the next begins."""
 
-import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path as Directory
 from typing import Any
 
-import vtax
+from vtax.campaign.environment import environment_rows
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.guest import answers, called, ending
 from vtax.campaign.kind import Kind
@@ -17,10 +15,9 @@ from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.verdict import Verdict
-from vtax.machine.environment import environment_columns
-from vtax.machine.ownership import OwnershipRecord
 from vtax.results import ResultWriter
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.machines import Machines
 
 STARTS = 2
 """How often a path that does not become ready is built in all."""
@@ -41,21 +38,22 @@ class Outcome:
 
 @dataclass
 class Campaign:
-    """One campaign on the local testbed. The host lock is held and everything made is owned while it runs."""
+    """One campaign. Its machines are held and everything made is owned while it runs."""
 
     scenario: Scenario
     cells: list[Cell]
+    blocks: list[int]
     platforms: PlatformSet
     writer: ResultWriter
     progress: Progress
     seed: int
-    cpus: dict[str, list[int]]
+    machines: Machines
     mode: Mode
     kind: Kind
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def run(self, owned: OwnershipRecord | None) -> list[tuple[str, str]]:
+    def run(self) -> list[tuple[str, str]]:
         """Measure all there is; returns the cells without a usable trial, with the reason."""
         for name, skipped in self.platforms.skipped.items():
             self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.remedy}")
@@ -70,28 +68,23 @@ class Campaign:
             for cell in self.cells
             if cell.platform in self.platforms.probes and cell.key not in self.platforms.refused
         ]
-        if todo and owned is not None:
-            self._measure(todo, owned)
+        if todo:
+            self._measure(todo)
         return [
             (cell.key, self.reasons.get(cell.key, "not measured"))
             for cell in self.cells
             if not self.mode.measured(cell, self.standing)
         ]
 
-    def _measure(self, cells: list[Cell], owned: OwnershipRecord) -> None:
-        affinity = os.sched_getaffinity(0)
-        try:
-            os.sched_setaffinity(0, self.cpus["controller"])
-            self.writer.update(ceilings=self.kind.prepare(cells, owned, self.progress))
-            for block in range(self.scenario.repetitions):
-                if self.mode.ended(block, self.standing):
-                    break
-                for plot in plan_block(cells, self.seed, block):
-                    self._plot(block, plot, owned)
-        finally:
-            os.sched_setaffinity(0, affinity)
+    def _measure(self, cells: list[Cell]) -> None:
+        self.writer.update(ceilings=self.kind.prepare(cells, self.machines, self.progress))
+        for block in self.blocks:
+            if self.mode.ended(block, self.standing):
+                break
+            for plot in plan_block(cells, self.seed, block):
+                self._plot(block, plot)
 
-    def _plot(self, block: int, plot: Plot, owned: OwnershipRecord) -> None:
+    def _plot(self, block: int, plot: Plot) -> None:
         todo = [
             (position, cell)
             for position, cell in enumerate(plot.cells)
@@ -101,7 +94,7 @@ class Campaign:
             return
         first = plot.cells[0]
         preset = self.platforms.known[first.platform]
-        path = self.kind.path(plot, preset, self.platforms.config(first), owned)
+        path = self.kind.path(plot, preset, self.platforms.config(first), self.machines)
         try:
             for position, cell in todo:
                 if not self._cell(block, position, cell, path, plot):
@@ -137,7 +130,7 @@ class Campaign:
 
     def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""
-        probe = self.platforms.probe_of(cell)
+        probe, uut = self.platforms.probe_of(cell), self.machines.machine("uut")
         lost = 0
         while (wanted := self.mode.next(block, cell, self.standing)) is not None:
             facts = path.facts or self._open(path, plot)
@@ -170,12 +163,8 @@ class Campaign:
                 "hello_s": facts.hello_s,
                 "ready_s": facts.ready_s,
             }
-            environment = {
-                "host": "local",
-                "versions": json.dumps({"vtax": vtax.__version__}),
-                **environment_columns(),
-            }
-            rows = finished.rows(place, environment)
+            rows = finished.rows(place, uut.name)
+            rows.environment = environment_rows(self.machines)
             self.standing.add(Trial.of(rows))
             rows.searches = self.mode.found(block, cell, self.standing)
             self.writer.commit(rows)

@@ -140,10 +140,10 @@ def read_standing(directory: Path) -> Standing:
     return Standing(Trial.read(row) for row in Result.open(directory).query(_TRIALS).to_pylist())
 
 
-def resumed_scenario(given: Scenario, directory: Path) -> tuple[Scenario, int]:
-    """The scenario and seed of the campaign in `directory`, which keeps its own settings.
+def resumed_scenario(given: Scenario, directory: Path) -> tuple[Scenario, int, list[int] | None]:
+    """The scenario, the seed and the blocks of the campaign in `directory`, which keeps its own settings.
 
-    Raises InputError when that campaign was of another scenario, or is complete.
+    Raises InputError when that campaign was of another scenario, or of several testbeds.
     """
     campaign = Result.open(directory).campaign
     lost = [key for key in ("name", "scenario", "seed") if campaign.get(key) is None]
@@ -156,5 +156,10 @@ def resumed_scenario(given: Scenario, directory: Path) -> tuple[Scenario, int]:
         raise InputError(
             f'{directory} holds a campaign of "{campaign["name"]}", not of "{given.name}"; name that one'
         )
+    if campaign.get("testbeds") is not None:
+        raise InputError(
+            f"{directory}: its campaign is one of several testbeds, to which this machine alone adds nothing; go on "
+            "with --testbeds FILE"
+        )
     kept = Scenario.from_resolved(campaign["scenario"], directory / "campaign.json", directory / FILES)
-    return kept, int(campaign["seed"])
+    return kept, int(campaign["seed"]), campaign.get("blocks")

@@ -15,18 +15,21 @@ class Described(StrEnum):
     SCENARIO = "scenario"
     TESTBED = "testbed"
     PRESET = "preset"
+    TESTBED_FILE = "testbed-file"
 
 
 def schema(what: Annotated[Described, typer.Argument(help="Which file, or part of one.")]) -> None:
-    """The JSON Schema of a scenario, its `testbed`, or a platform's preset, for editors."""
+    """The JSON Schema of a scenario, its `testbed`, a platform's preset, or a file of machines, for editors."""
     from vtax.inputs.json_schema import json_schema
     from vtax.platforms.preset import preset_model
     from vtax.scenario.links import TestbedSettings
     from vtax.scenario.schema import ScenarioFile
+    from vtax.testbed.remote import TestbedFile
 
     described: dict[Described, tuple[Any, str]] = {
         Described.SCENARIO: (ScenarioFile, "vtax scenario"),
         Described.TESTBED: (TestbedSettings, "testbed of a vtax scenario"),
         Described.PRESET: (preset_model(), "vtax platform preset"),
+        Described.TESTBED_FILE: (TestbedFile, "vtax testbed file"),
     }
     print_json(json_schema(*described[what]), sys.stdout)

@@ -13,7 +13,7 @@ class Check:
     detail: str
     remedy: str | None = None
     accelerator: str | None = None
-    """Of a platform: `none`, `kvm`, `emulated`, or `not probed` until the first run has found out."""
+    """Of a platform, as its probe has it, or `not probed` until the first run has found out."""
     versions: dict[str, str] = field(default_factory=dict)
     """Of what a platform consists of here, as far as that is known without fetching it."""
 

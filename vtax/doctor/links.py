@@ -66,7 +66,7 @@ def _shared_uplink(bench: Bench) -> str:
 
 
 def _ingress(bench: Bench) -> str:
-    pid = thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
+    (pid,) = thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
     if os.sched_getaffinity(pid) != {bench.cpu}:
         raise OSError("the NAPI thread cannot be pinned to a CPU")
     return "a pinned NAPI thread of its own polls it"

@@ -6,7 +6,7 @@ from vtax.doctor.check import Check, unusable
 from vtax.machine.remedy import load_module
 from vtax.platforms import PlatformUnusable, presets
 from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
-from vtax.testbed.ports import PORTS
+from vtax.testbed.ports import PORTS, require_meeting
 
 
 def switch(name: str) -> Check:
@@ -23,13 +23,15 @@ def platform(name: str) -> Check:
     """Whether guests of this preset run here."""
     preset = presets()[name]
     kind, config = preset.platform(), preset.resolve({})
+    untried = f" ({preset.untried})" if preset.untried else ""
     try:
         kind.check(config)
+        require_meeting(config)
         known = kind.known(config)
     except PlatformUnusable as refused:
-        return unusable("platforms", name, refused.reason, refused.remedy)
+        return unusable("platforms", name, f"{refused.reason}{untried}", refused.remedy)
     versions = {fact: str(version) for fact, version in known.facts.items()}
-    return Check("platforms", name, True, preset.title, None, known.accelerator, versions)
+    return Check("platforms", name, True, f"{preset.title}{untried}", None, known.accelerator, versions)
 
 
 def kvm() -> Check:

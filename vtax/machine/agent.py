@@ -30,6 +30,11 @@ PIECE_BYTES = 1024
 class AgentError(Exception):
     """The agent answered with an error: what it was asked, and what it says is wrong."""
 
+    def __init__(self, message: str, problem: str = "", data: Any = None) -> None:
+        super().__init__(message)
+        self.problem, self.data = problem or message, data
+        """What it says, and what it adds to that."""
+
 
 class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLookupError does
     """The agent's stream ended, broke the protocol, or stayed silent beyond the time allowed."""
@@ -65,9 +70,14 @@ class Agent:
     """One agent behind a process's stdin and stdout. Calls may come from any thread."""
 
     def __init__(
-        self, name: str, process: "subprocess.Popen[bytes]", window_bytes: int | None = None
+        self,
+        name: str,
+        process: "subprocess.Popen[bytes]",
+        window_bytes: int | None = None,
+        line_limit_bytes: int = LINE_LIMIT_BYTES,
     ) -> None:
         """With `window_bytes`, the agent is at a terminal and may have only as much to read at a time."""
+        self._line_limit_bytes = line_limit_bytes
         self.name = name
         self.process = process
         self._window = Window(window_bytes) if window_bytes is not None else None
@@ -150,7 +160,7 @@ class Agent:
         assert self.process.stdout is not None  # noqa: S101 - opened as a pipe by whoever started it
         try:
             while True:
-                self._take(self.process.stdout.readline(LINE_LIMIT_BYTES))
+                self._take(self.process.stdout.readline(self._line_limit_bytes))
         except (_Ended, OSError) as error:
             ended = str(error)
             if isinstance(error, _Breach):
@@ -167,7 +177,7 @@ class Agent:
         """Hand a message to who waits for it: a hello once, and one answer to each call."""
         if line == b"\n":  # ends what an agent that died within a line has left
             return
-        match message := _parsed(line):
+        match message := _parsed(line, self._line_limit_bytes):
             case {"method": "hello", "params": dict(params)} if not self._greeted:
                 self._greeted = True
                 self._hello.put(params)
@@ -185,11 +195,11 @@ class Agent:
                 raise _Breach(f"sent what is neither hello nor an answer ({_shown(line)})")
 
 
-def _parsed(line: bytes) -> Any:
+def _parsed(line: bytes, limit_bytes: int) -> Any:
     """The JSON of a line; raises _Ended for anything else."""
     if not line.endswith(b"\n"):
-        if len(line) == LINE_LIMIT_BYTES:
-            raise _Breach(f"sent a line longer than {LINE_LIMIT_BYTES} bytes ({_shown(line)})")
+        if len(line) == limit_bytes:
+            raise _Breach(f"sent a line longer than {limit_bytes} bytes ({_shown(line)})")
         raise _Ended(f"its stream ended within a line ({_shown(line)})" if line else "its stream ended")
     try:
         return json.loads(line)
@@ -219,8 +229,8 @@ class PendingReply:
         if message is None:
             raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self._method}")
         match message:
-            case {"error": {"message": str(problem)}}:
-                raise AgentError(f"{self._agent.name}: {self._method}: {problem}")
+            case {"error": {"message": str(problem)} as error}:
+                raise AgentError(f"{self._agent.name}: {self._method}: {problem}", problem, error.get("data"))
         return message["result"]
 
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,14 @@ class CpuSample:
     def of(cls, counters: Mapping[str, Any]) -> CpuSample:
         """What Host.counters tells of CPUs."""
         return cls(counters["at_s"], counters["idle_s"], counters["steal_s"])
+
+    def having_run(self, ran_s: Mapping[int, float]) -> CpuSample:
+        """The same where a hypervisor below tells for how long each CPU ran: what that and stolen time leave is idle.
+
+        A kernel that is woken takes the time until it gets its CPU both for idle and for stolen.
+        """
+        idle_s = {cpu: self.at_s - ran_s[cpu] - stolen_s for cpu, stolen_s in self.steal_s.items()}
+        return replace(self, idle_s=idle_s)
 
 
 def sample_cpus(cpus: list[int] | None = None) -> CpuSample:

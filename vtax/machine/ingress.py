@@ -8,42 +8,68 @@ import os
 import time
 from pathlib import Path
 
+from vtax.machine.emulation import patience
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import set_offload
 
 APPEAR_TIMEOUT_S = 2.0
 
 
-def thread_ingress(namespace: Namespace, interface: str, cpus: list[int]) -> int:
-    """Give `interface` (up) a NAPI thread pinned to `cpus`; returns the thread's process id.
+_kept: dict[str, set[int]] = {}
+"""Threads by the device they poll: kernels before 6.17 keep them, and their names, when a device is not polled so."""
+
+
+def thread_ingress(namespace: Namespace, interface: str, cpus: list[int]) -> list[int]:
+    """Give each queue of `interface` (up) a NAPI thread pinned to `cpus`; returns the threads' process ids.
 
     Raises OSError when the kernel has no threaded NAPI (before 5.12) or no thread appears.
     """
     set_offload(namespace, interface, "rx-gro", True)
+    device = namespace.run(lambda: _device(interface), private_sysfs=True)
     before = _napi_threads(interface)
+    switch_threads(namespace, interface, True)
+    threads = _kept.get(device, set()) & _napi_threads() or _await_threads(interface, before)
+    if device:
+        _kept[device] = threads
+    for pid in threads:
+        os.sched_setaffinity(pid, cpus)
+    return sorted(threads)
+
+
+def _await_threads(interface: str, before: set[int]) -> set[int]:
+    """Threads of an interface that were not there before; those that were, where none appears. Raises OSError."""
+    deadline = time.monotonic() + patience(APPEAR_TIMEOUT_S)
+    while time.monotonic() < deadline:
+        if appeared := _napi_threads(interface) - before:
+            return appeared
+        time.sleep(0.005)
+    if kept := before & _napi_threads(interface):
+        return kept
+    raise OSError(f"{interface}: no NAPI thread appeared within {APPEAR_TIMEOUT_S} s of switching it on")
+
+
+def _device(interface: str) -> str:
+    """What an interface is of, empty for a virtual one."""
+    device = Path(f"/sys/class/net/{interface}/device")
+    return str(device.resolve()) if device.exists() else ""
+
+
+def switch_threads(namespace: Namespace, interface: str, enabled: bool) -> None:
+    """Have an interface polled by threads of its own, or not."""
 
     def act() -> None:
-        Path(f"/sys/class/net/{interface}/threaded").write_text("1")
+        Path(f"/sys/class/net/{interface}/threaded").write_text(str(int(enabled)))
 
     try:
         namespace.run(act, private_sysfs=True)
     except FileNotFoundError as error:
         raise OSError(f"{interface}: this kernel has no threaded NAPI; Linux 5.12 or later has it") from error
-    deadline = time.monotonic() + APPEAR_TIMEOUT_S
-    while time.monotonic() < deadline:
-        appeared = _napi_threads(interface) - before
-        if appeared:
-            pid = min(appeared)
-            os.sched_setaffinity(pid, cpus)
-            return pid
-        time.sleep(0.005)
-    raise OSError(f"{interface}: no NAPI thread appeared within {APPEAR_TIMEOUT_S} s of switching it on")
 
 
-def _napi_threads(interface: str) -> set[int]:
-    """Kernel threads that poll an interface of this name, in whatever namespace."""
+def _napi_threads(interface: str | None = None) -> set[int]:
+    """Kernel threads that poll an interface of this name, in whatever namespace; any, where none is named."""
     threads = set()
-    prefix = f"napi/{interface}-"[:15]
+    prefix = "napi/" if interface is None else f"napi/{interface}-"[:15]
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
             if comm.read_text().startswith(prefix):

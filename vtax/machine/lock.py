@@ -3,11 +3,14 @@
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import IO
 
 from vtax.inputs import InputError
 from vtax.machine.ownership import STATE_DIRECTORY
+
+TRY_AGAIN_S = 0.1
 
 
 class HostLock:
@@ -17,31 +20,49 @@ class HostLock:
         self._path = directory / "lock"
         self._file: IO[str] | None = None
 
-    def acquire(self, purpose: str) -> None:
-        """Take the lock or raise InputError that names the holder and what it does."""
+    def acquire(self, purpose: str, patience_s: float = 0.0) -> None:
+        """Take the lock, or raise InputError that names the holder and what it does.
+
+        With `patience_s`, it is tried again for so long.
+        """
         self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         handle = self._path.open("a+", errors="replace")
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(handle, time.monotonic() + patience_s):
             handle.seek(0)
             holder = _parse(handle.read())
             handle.close()
             raise InputError(
                 f"this host is in use by process {holder.get('pid', 'unknown')} ({holder.get('purpose', 'unknown')}); "
                 "wait until it ends, or stop it"
-            ) from None
+            )
         handle.seek(0)
         handle.truncate()
         handle.write(json.dumps({"pid": os.getpid(), "purpose": purpose}))
         handle.flush()
         self._file = handle
 
+    def wait(self) -> None:
+        """Return when nobody has the lock; another may take it at once."""
+        self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with self._path.open("a") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+
     def release(self) -> None:
         """Let the next campaign in."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _locked(handle: IO[str], deadline: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(TRY_AGAIN_S)
 
 
 def _parse(text: str) -> dict[str, object]:

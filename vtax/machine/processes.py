@@ -1,5 +1,6 @@
-"""CPU time of processes that are not ours: what else ran on this machine."""
+"""Processes of this machine: whose they are, those below one, and the CPU time of those that are not ours."""
 
+import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,6 +55,20 @@ def inherited(everything: Iterable[Process], named: dict[int, str]) -> dict[int,
 
     found = {pid: name(process) for pid, process in known.items()}
     return {pid: whose for pid, whose in found.items() if whose is not None} | named
+
+
+def children(pid: int) -> list[int]:
+    """The children of all of a process's threads (proc(5)); none when it is gone."""
+    found: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, listed.read_text().split())
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """The children of a process, each followed by its own descendants."""
+    return [one for child in children(pid) for one in (child, *descendants(child))]
 
 
 def _read(pid: int) -> Process | None:

@@ -1,9 +1,12 @@
 """What makes a machine usable: commands that can be pasted into a shell as they stand."""
 
+import json
 import os
 import shlex
 import sys
+from importlib import metadata
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 AS_ROOT = 'sudo "$(command -v vtax)" doctor'
 """The path in full: root's own search path may not hold vtax."""
@@ -20,9 +23,22 @@ def load_module(module: str) -> str:
     return f"{'' if os.geteuid() == 0 else 'sudo '}modprobe {module}"
 
 
-def build_agent() -> str:
-    """Builds the agent in the source tree that this package belongs to, or installs the wheel again that had it."""
+def in_tree(target: str) -> str | None:
+    """Makes a target of the source tree that this package belongs to; None where it was installed without."""
     tree = Path(__file__).resolve().parents[2]
-    if (tree / "agent/Cargo.toml").is_file():
-        return f"make -C {shlex.quote(str(tree))} build"
-    return f"{shlex.quote(sys.executable)} -m pip install --force-reinstall --no-deps vtax"
+    return f"make -C {shlex.quote(str(tree))} {target}" if (tree / "agent/Cargo.toml").is_file() else None
+
+
+def build_agent() -> str:
+    """Builds the agent in the source tree, or installs the wheel again that had it."""
+    return (
+        in_tree("build")
+        or f"{shlex.quote(sys.executable)} -m pip install --force-reinstall --no-deps {_wheel()}"
+    )
+
+
+def _wheel() -> str:
+    """The file that this package was installed from (PEP 610), or how it is called where that is not known."""
+    told = metadata.distribution("vtax").read_text("direct_url.json")
+    url = urlsplit(json.loads(told)["url"]) if told else None
+    return shlex.quote(unquote(url.path)) if url and url.scheme == "file" else "vtax-*.whl"

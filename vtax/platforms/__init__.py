@@ -1,6 +1,7 @@
 """The layers being taxed: one file a kind, and under data/platforms a preset for each name a user may ask for."""
 
 from vtax.platforms.contract import (
+    Apart,
     Argument,
     Guest,
     GuestNic,
@@ -13,6 +14,7 @@ from vtax.platforms.contract import (
 from vtax.platforms.preset import Preset, load_kind, presets
 
 __all__ = [
+    "Apart",
     "Argument",
     "Guest",
     "GuestNic",

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from vtax.machine.emulation import patience
 from vtax.platforms.package import cache_directory, filling_cache
 
 DEVICE = Path("/dev/kvm")
@@ -29,7 +30,7 @@ def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
     known = _load()
     name = f"{_host()} {key}"
     if name not in known:
-        known[name] = "kvm" if boots(BOOT_LIMIT_S) else "emulated"
+        known[name] = "kvm" if boots(patience(BOOT_LIMIT_S)) else "emulated"
         with filling_cache():
             memory = memory_file()
             memory.parent.mkdir(parents=True, exist_ok=True)

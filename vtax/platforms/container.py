@@ -12,7 +12,7 @@ from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, Programs
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
-from vtax.platforms.shared_kernel import Container, ContainerGuest, start_container
+from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
 
 

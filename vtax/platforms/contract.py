@@ -4,10 +4,10 @@ A kind is a module of this package with a `Config` (a PlatformConfig) and a clas
 else in vtax knows which kinds there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -51,6 +51,11 @@ class PlatformConfig(BaseModel):
         return None
 
     @property
+    def elsewhere(self) -> str | None:
+        """Where guests' NICs are, in words that follow "its NICs are"; None where they are at ports of this machine."""
+        return None
+
+    @property
     def pinned_vcpus(self) -> int:
         """How many virtual CPUs of a guest have one CPU each; 0 where they float over all of the role's."""
         return 0
@@ -81,7 +86,10 @@ class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this m
 
 @dataclass(frozen=True)
 class Probe:
-    """What a platform is on this machine: accelerator (`none`, `kvm`, `emulated`) and further facts for the result."""
+    """What a platform is on this machine: accelerator and further facts for the result.
+
+    The accelerator is `none`, `kvm`, `emulated`, or the name of another hypervisor that virtualizes CPUs.
+    """
 
     accelerator: str
     facts: dict[str, Any] = field(default_factory=dict)
@@ -165,6 +173,17 @@ class Guest(Protocol):
 
     def stop(self) -> None:
         """Take the guest and all it brought down; never raises for a guest that is gone already."""
+
+
+@runtime_checkable
+class Apart(Protocol):
+    """A guest that a hypervisor below this kernel runs: no thread is its, and the hypervisor tells its CPU time."""
+
+    def cpu_times(self) -> dict[str, float]:
+        """Seconds that it has run so far, by component: `vcpu 0`."""
+
+    def host_cpu_times(self, cpus: Collection[int]) -> dict[int, float]:
+        """The same of these CPUs of the host, which is a guest of that hypervisor too, by number."""
 
 
 class Platform(Protocol):

@@ -209,7 +209,7 @@ class GuestConfig(PlatformConfig):
         return (f"sch_{qdisc.kind}",) if qdisc else ()
 
     @property
-    def weight_of_host(self) -> int:
+    def weight_of_host(self) -> int | None:
         """The weight of the host's ingress threads, where that of a guest is 1."""
         return self.host_weight
 

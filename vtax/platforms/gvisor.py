@@ -15,6 +15,8 @@ from pathlib import Path
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import threads_of
 from vtax.machine.namespace import Namespace
+from vtax.machine.processes import children, descendants
+from vtax.machine.remedy import in_tree
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
@@ -22,11 +24,10 @@ from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.oci import write_bundle
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
-from vtax.platforms.shared_kernel import Container, ContainerGuest, start_container
+from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
 
 RUNTIME = "runsc"
-REMEDY = "needs gVisor's runsc in PATH; in vtax's source tree, make runsc builds it"
 TOOLS = {"taskset": "util-linux", "setpriv": "util-linux"}
 SENTRY = "runsc-sandbox"
 """What the process of a guest's kernel calls itself."""
@@ -51,10 +52,10 @@ class GvisorGuest(ContainerGuest):
     def threads(self) -> dict[int, tuple[int, str]]:
         """The Sentry (`kernel`), the processes that programs run in (`userspace`), and its helpers (`io`)."""
         found: dict[int, tuple[int, str]] = {}
-        for pid in _children(self.agent.process.pid):
+        for pid in children(self.agent.process.pid):
             component = "kernel" if _command(pid) == SENTRY else "io"
             found |= dict.fromkeys(threads_of(pid), (pid, component))
-            for below in _descendants(pid):
+            for below in descendants(pid):
                 found |= dict.fromkeys(threads_of(below), (below, "userspace"))
         return found
 
@@ -120,8 +121,7 @@ class Kind:
                 present=["test", "-e", str(root)],
             )
 
-        guest = start_container(plan, describe)
-        return GvisorGuest(guest.agent, guest.hello_s, guest.undo, guest.log)
+        return start_container(plan, describe, GvisorGuest)
 
 
 def find_runsc() -> str:
@@ -129,7 +129,8 @@ def find_runsc() -> str:
     places = [os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)]
     path = shutil.which(RUNTIME, path=os.pathsep.join(places))
     if path is None:
-        raise PlatformUnusable(f"no {RUNTIME} command found", REMEDY)
+        remedy = in_tree(RUNTIME) or f"needs gVisor's {RUNTIME} in PATH"
+        raise PlatformUnusable(f"no {RUNTIME} command found", remedy)
     return path
 
 
@@ -146,19 +147,6 @@ def set_up(plan: GuestPlan, namespace: Namespace) -> None:
         agent.wait_hello(5.0)
         configuration = {"modules": [], "nics": list(plan.interfaces), "forward": False}
         agent.call("guest.configure", configuration, timeout_s=15.0)
-
-
-def _children(pid: int) -> list[int]:
-    """The children of all of a process's threads (proc(5))."""
-    found: list[int] = []
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, children.read_text().split())
-    return found
-
-
-def _descendants(pid: int) -> list[int]:
-    return [one for child in _children(pid) for one in (child, *_descendants(child))]
 
 
 def _command(pid: int) -> str:

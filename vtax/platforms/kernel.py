@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
-
 from vtax.platforms.backports import check_backports, fetch_backport
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.package import Shelf, check_tools, run_tool, told_by_lists
@@ -104,7 +102,7 @@ def extract_vmlinux(image: bytes) -> bytes:
         if payload.startswith(magic):
             try:
                 kernel = decompress(payload)
-            except (lzma.LZMAError, zlib.error, pa.ArrowException, OSError):
+            except (lzma.LZMAError, zlib.error, OSError):
                 break
             if kernel.startswith(b"\x7fELF"):
                 return kernel
@@ -127,8 +125,13 @@ def _unxz(data: bytes) -> bytes:
 
 
 def _unzstd(data: bytes) -> bytes:
+    import pyarrow as pa  # of results else; a host takes part without it
+
     size = int.from_bytes(data[-4:], "little")
-    kernel: bytes = pa.decompress(data[:-4], size, codec="zstd", asbytes=True)
+    try:
+        kernel: bytes = pa.decompress(data[:-4], size, codec="zstd", asbytes=True)
+    except pa.ArrowException as error:
+        raise OSError(str(error)) from error
     return kernel
 
 

@@ -1,5 +1,7 @@
 """A guest's process, its agent behind stdin and stdout: started, heard, or taken down again."""
 
+import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -63,3 +65,12 @@ def await_hello(guest: Started, plan: GuestPlan, begun_s: float, limit_s: float)
         guest.stop()
         raise
     guest.hello_s = time.monotonic() - begun_s
+
+
+def pin_vcpus(threads: Mapping[int, tuple[int, str]], cpus: Sequence[int]) -> None:
+    """Give each virtual CPU among `threads` one of `cpus`, the first to the first; the other threads float on."""
+    for tid, (_, component) in threads.items():
+        kind, _, number = component.partition(" ")
+        if cpus and kind == "vcpu":
+            with contextlib.suppress(ProcessLookupError):  # the guest has ended: whoever asks it will see
+                os.sched_setaffinity(tid, [cpus[int(number)]])

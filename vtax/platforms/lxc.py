@@ -15,7 +15,7 @@ from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.oci import NEW_TMP, capabilities
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_protocols, require_root
-from vtax.platforms.shared_kernel import Container, ContainerGuest, start_container
+from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.platforms.userland import Userland, fetch_userland
 from vtax.stages.hooks import NicKind
 

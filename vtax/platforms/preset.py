@@ -24,6 +24,8 @@ class PresetFile(BaseModel):
     title: str
     kind: str
     config: dict[str, Any] = {}
+    untried: str | None = None
+    """What of it was never run, where that is so; in words that stand in brackets behind its title."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Preset:
     kind: str
     config: dict[str, Any]
     document: Document
+    untried: str | None = None
 
     @property
     def path(self) -> Path:
@@ -101,7 +104,9 @@ def presets(directory: Path = DIRECTORY) -> Presets:
     for path in sorted(directory.glob("*.yaml"), key=lambda path: path.stem):
         document = read_document(path)
         content = validate(PresetFile, document)
-        found[path.stem] = Preset(path.stem, content.title, content.kind, content.config, document)
+        found[path.stem] = Preset(
+            path.stem, content.title, content.kind, content.config, document, content.untried
+        )
     return found
 
 

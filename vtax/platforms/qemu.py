@@ -9,15 +9,16 @@ from pathlib import Path
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
+from vtax.machine.emulation import patience
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.remedy import load_module
-from vtax.platforms.accelerator import find_accelerator, remembered_accelerators
+from vtax.platforms.accelerator import find_accelerator, has_device, remembered_accelerators
 from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.emulator import Emulator, check_emulator, find_emulator, known_emulator
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
-from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
+from vtax.platforms.launch import DIES_WITH_US, await_hello, launch, pin_vcpus
 from vtax.platforms.package import check_tools
 from vtax.platforms.qemu_config import Config
 from vtax.platforms.qemu_machine import NicEnd, machine_words, nic_words
@@ -29,6 +30,7 @@ from vtax.stages.hooks import NicKind
 
 HELLO_TIMEOUT_S = 30.0
 VHOST = Path("/dev/vhost-net")
+NEEDS_KVM = "needs a CPU whose virtualization is for this machine to use; presets qemu-* emulate it elsewhere"
 
 
 @dataclass
@@ -48,14 +50,6 @@ class QemuGuest:
     def threads(self) -> dict[int, tuple[int, str]]:
         """Those of the emulator, and `switch`."""
         return emulator_threads(self.pid) | (self.switch.threads() if self.switch else {})
-
-    def pin(self, cpus: Sequence[int]) -> None:
-        """Give each virtual CPU one of `cpus`, the first to the first; the emulator's other threads float on."""
-        for tid, (_, component) in self.threads().items():
-            kind, _, number = component.partition(" ")
-            if cpus and kind == "vcpu":
-                with contextlib.suppress(ProcessLookupError):  # the guest has ended: whoever asks it will see
-                    os.sched_setaffinity(tid, [cpus[int(number)]])
 
     def last_words(self) -> str:
         """The console's last lines, after what the emulator itself complained about."""
@@ -86,8 +80,19 @@ class Kind:
         config.check_scheduling()
         check_emulator(config.version)
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
+        self._check_kvm(config)
         BACKENDS[config.backend]()
         check_kernel(config.kernel)
+
+    def _check_kvm(self, config: Config) -> None:
+        """Raise PlatformUnusable where keys ask for KVM and nothing less, and no guest can have it."""
+        if config.accelerator != "kvm":
+            return
+        if not has_device():
+            raise PlatformUnusable("no /dev/kvm to read and write", NEEDS_KVM)
+        versions = known_emulator(config.version), known_kernel(config.kernel)
+        if known_accelerator(*versions, config.machine) == "emulated":
+            raise PlatformUnusable("KVM did not boot a guest here", NEEDS_KVM)
 
     def known(self, config: Config) -> Probe:
         """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""
@@ -96,7 +101,7 @@ class Kind:
         if config.backend == "vhost-user":
             versions["dpdk"] = dpdk_version()
         found = known_accelerator(version, kernel, config.machine)
-        accelerator = found if config.accelerator == "auto" else config.accelerator
+        accelerator = "emulated" if config.accelerator == "emulated" else found
         return Probe(accelerator or "not probed", {name: told for name, told in versions.items() if told})
 
     def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
@@ -106,8 +111,9 @@ class Kind:
         image = build_image(kernel, config.modules)
         emulator = find_emulator(config.version)
         accelerator: str = config.accelerator
-        if accelerator == "auto":
+        if accelerator != "emulated":
             accelerator = tried_accelerator(emulator, kernel, image, config.machine)
+            self._check_kvm(config)
         facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
         if config.backend == "vhost-user":
             facts["dpdk"] = dpdk_version()
@@ -144,8 +150,8 @@ class Kind:
             agent = launch(plan.name, command, errors, descriptors)
         started = process_start(agent.process.pid)
         guest = QemuGuest(agent, 0.0, modules, agent.process.pid, started, console, errors, switch)
-        await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
-        guest.pin(plan.pinned)
+        await_hello(guest, plan, begun, patience(HELLO_TIMEOUT_S))
+        pin_vcpus(guest.threads(), plan.pinned)
         return guest
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vtax.machine.agent import Agent, agent_binary, start_agent
+from vtax.machine.emulation import patience
 from vtax.machine.remedy import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe, ProgramsOf
 from vtax.stages.hooks import NicKind
@@ -79,7 +80,7 @@ class Kind:
         )
         try:
             plan.record.add_process(agent.process.pid, plan.name)
-            agent.wait_hello(5.0)
+            agent.wait_hello(patience(5.0))
         except BaseException:
             agent.close()
             raise

@@ -16,6 +16,7 @@ DEVICE = Path("/dev/net/tun")
 TUNSETIFF = 0x400454CA
 IFF_TAP = 0x0002
 IFF_NO_PI = 0x1000
+IFF_NAPI = 0x0010
 IFF_VNET_HDR = 0x4000
 IFF_MULTI_QUEUE = 0x0100
 
@@ -48,14 +49,21 @@ def open_taps(plan: GuestPlan, *, headers: bool = True, queues: int = 1) -> Iter
 
 
 def open_tap(
-    namespace: Namespace, name: str, mtu: int, *, headers: bool = True, queues: int = 1
+    namespace: Namespace,
+    name: str,
+    mtu: int,
+    *,
+    headers: bool = True,
+    queues: int = 1,
+    polled: bool = False,
 ) -> list[int]:
     """Create tap `name` in `namespace`, up; returns a descriptor for each queue (the caller closes them).
 
-    With `headers`, every frame has a virtio-net header, which allows offloads to whoever asks for them.
+    With `headers`, every frame has a virtio-net header, which allows offloads to whoever asks for them. What comes
+    from the descriptor is `polled` as a NIC's queue is, so that a thread of the kernel can do it.
     The interface lives as long as a descriptor of it is open (Linux Documentation/networking/tuntap.rst).
     """
-    descriptors = namespace.run(lambda: _open_queues(DEVICE, name, headers, queues))
+    descriptors = namespace.run(lambda: _open_queues(DEVICE, name, headers, queues, polled))
     try:
         namespace.bring_up(name, mtu=mtu)
     except BaseException:
@@ -88,9 +96,10 @@ def _open_macvtap(
     return namespace.run(act, private_sysfs=True)
 
 
-def _open_queues(device: Path, name: str, headers: bool, queues: int) -> list[int]:
+def _open_queues(device: Path, name: str, headers: bool, queues: int, polled: bool = False) -> list[int]:
     """Open a device once for each queue of interface `name`."""
     flags = IFF_TAP | IFF_NO_PI | (IFF_VNET_HDR if headers else 0) | (IFF_MULTI_QUEUE if queues > 1 else 0)
+    flags |= IFF_NAPI if polled else 0
     descriptors: list[int] = []
     try:
         for _ in range(queues):

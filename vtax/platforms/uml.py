@@ -20,6 +20,7 @@ from pydantic import Field
 from vtax.machine.agent import Agent
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.processes import children
 from vtax.machine.remedy import build_agent
 from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
@@ -86,14 +87,14 @@ class UmlGuest:
         found: dict[int, tuple[int, str]] = {}
         for kernel in self._kernel():
             found |= dict.fromkeys(threads_of(kernel), (kernel, "kernel"))
-            for pid in _children(kernel):
+            for pid in children(kernel):
                 component = "userspace" if _tracer(pid) == kernel else "io"
                 found |= dict.fromkeys(threads_of(pid), (pid, component))
         return found
 
     def _kernel(self) -> list[int]:
         """The kernel's process, none when it is gone: the child of its namespace's first one."""
-        return [kernel for first in _children(self.pid) for kernel in _children(first)]
+        return [kernel for first in children(self.pid) for kernel in children(first)]
 
     def last_words(self) -> str:
         """The console's last lines."""
@@ -275,14 +276,6 @@ def _command(binary: Path, image: Path, memory_bytes: int, directory: Path) -> l
         *("con=null", "con0=null,fd:2", "console=tty0", "panic=-1", "noreboot"),
         *("ssl=null", "ssl0=fd:0,fd:1", "vtax.control=ttyS0"),
     ]
-
-
-def _children(pid: int) -> list[int]:
-    """The children of a process with one thread (proc(5))."""
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
 
 
 def _tracer(pid: int) -> int:

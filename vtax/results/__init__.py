@@ -5,8 +5,20 @@ also while a campaign still writes. The tables stand in `schema`, for people in 
 """
 
 from vtax.results.captures import CapturedFrame
+from vtax.results.delivered import Delivered
 from vtax.results.files import DiskError
+from vtax.results.merged import MergedWriter, merge
 from vtax.results.reader import Result
 from vtax.results.writer import FILES, ResultWriter, TrialRecord
 
-__all__ = ["FILES", "CapturedFrame", "DiskError", "Result", "ResultWriter", "TrialRecord"]
+__all__ = [
+    "FILES",
+    "CapturedFrame",
+    "Delivered",
+    "DiskError",
+    "MergedWriter",
+    "Result",
+    "ResultWriter",
+    "TrialRecord",
+    "merge",
+]

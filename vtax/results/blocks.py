@@ -64,7 +64,12 @@ def read_block(
     counts = {name: _count(part.rows["trial_id"]) for name, part in parts.items()}
     trials = parts["trials"].rows
     trials = trials.filter(pc.equal(trials["block"], number))
-    entries = _entries(number, trials, listed, counts, problems)
+    told, untold = _told(trials)
+    if untold:
+        block.damaged.append(
+            f"{paths['trials']}: {_trials(untold)} of block {number} with nonsense for row_counts"
+        )
+    entries = _entries(number, told, listed, counts, problems)
     committed = set(entries) | {entry.trial_id for entry in listed}
 
     block.unknown |= {name for entry in entries.values() for name in entry.rows} - schemas.keys()
@@ -136,23 +141,36 @@ def _count(trials: pa.ChunkedArray) -> Counter[int]:
     return Counter({each["values"]: each["counts"] for each in pc.value_counts(trials).to_pylist()})
 
 
+def _told(trials: pa.Table) -> tuple[dict[int, Mapping[str, int] | None], set[int]]:
+    """The rows that each trial of the `trials` part must have, None where it does not say; those that say nonsense."""
+    told: dict[int, Mapping[str, int] | None] = {}
+    nonsense = set()
+    for trial_id, text in zip(trials["trial_id"].to_pylist(), trials["row_counts"].to_pylist(), strict=True):
+        try:
+            told[trial_id] = None if text is None else row_counts(text)
+        except ValueError:
+            told[trial_id] = None
+            nonsense.add(trial_id)
+    return told, nonsense
+
+
 def _entries(
     number: int,
-    trials: pa.Table,
+    told: Mapping[int, Mapping[str, int] | None],
     listed: Sequence[Entry],
     counts: Mapping[str, Counter[int]],
     problems: dict[str, str],
 ) -> dict[int, Entry]:
-    """The trials of the `trials` part with the rows they must have.
+    """The trials of the `trials` part with the rows they must have, as `told` there.
 
-    What an earlier vtax wrote says that in the journal only; without it, what is there passes for all there was,
-    save in a part that cannot be read, which then counts as holding one row more.
+    What an earlier vtax wrote says that in the journal only, as does what is damaged; without it, what is there
+    passes for all there was, save in a part that cannot be read, which then counts as holding one row more.
     """
     in_journal = {entry.trial_id: entry for entry in listed}
     entries = {}
-    for trial_id, text in zip(trials["trial_id"].to_pylist(), trials["row_counts"].to_pylist(), strict=True):
-        if text is not None:
-            entries[trial_id] = Entry(trial_id, number, row_counts(text))
+    for trial_id, rows in told.items():
+        if rows is not None:
+            entries[trial_id] = Entry(trial_id, number, rows)
         elif trial_id in in_journal:
             entries[trial_id] = in_journal[trial_id]
         else:

@@ -58,6 +58,13 @@ class Journal:
             (entry.trial_id, entry.block, json.dumps(dict(entry.rows))),
         )
 
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Commit all `entries` or none; they are durable on return."""
+        self._database.execute("BEGIN")
+        for entry in entries:
+            self.append(entry)
+        self._database.execute("COMMIT")
+
     def hold(self, entries: Iterable[Entry]) -> None:
         """Make the journal hold `entries` and no others; those that stay keep the time of their commit."""
         wanted = {entry.trial_id: entry for entry in entries}
@@ -112,7 +119,7 @@ def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
             yield database
         finally:
             database.close()
-    except (sqlite3.Error, AttributeError, TypeError, ValueError) as error:
+    except (sqlite3.Error, TypeError, ValueError) as error:
         what = "cannot be read" if path.exists() else "missing"
         raise DamagedJournalError(f"{path}: {what} ({error})") from None
 
@@ -135,8 +142,11 @@ def by_block(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
 
 @lru_cache(maxsize=1024)
 def row_counts(text: str | bytes) -> Mapping[str, int]:
-    """Read a trial's number of rows in each table from JSON. AttributeError, TypeError or ValueError if it is none.
+    """Read a trial's number of rows in each table from JSON; ValueError where it is none.
 
     Kept, because most trials of a campaign have as many as each other.
     """
-    return {str(table): int(rows) for table, rows in json.loads(text).items()}
+    try:
+        return {str(table): int(rows) for table, rows in json.loads(text).items()}
+    except (AttributeError, TypeError) as error:
+        raise ValueError(str(error)) from None

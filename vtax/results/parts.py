@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 
 from vtax.results.files import replace_file
 
+SMALL_BYTES = 128 * 1024
+
 
 class DamagedPartError(Exception):
     """A part is missing or is no Parquet file of this table; the message says which."""
@@ -48,9 +50,23 @@ def trial_parts(directory: Path, table: str, block: int) -> dict[int, Path]:
 
 def write_part(path: Path, rows: pa.Table) -> None:
     """Replace the part, atomically and durably."""
+    replace_file(path, encoded(rows))
+
+
+def encoded(rows: pa.Table) -> pa.Buffer:
+    """A part's bytes: snappy for columns that zstd would take longer to set up for than to read."""
+    codecs = {
+        name: "zstd" if column.nbytes > SMALL_BYTES else "snappy"
+        for name, column in zip(_leaves(rows.schema), rows.columns, strict=True)
+    }
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
-    replace_file(path, sink.getvalue())
+    pq.write_table(rows, sink, compression=codecs, write_page_checksum=True)
+    return sink.getvalue()
+
+
+def _leaves(schema: pa.Schema) -> list[str]:
+    """What Parquet calls each column that has values: a list's are its elements."""
+    return [f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name for field in schema]
 
 
 def read_part(path: Path, schema: pa.Schema) -> Part:

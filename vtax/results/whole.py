@@ -29,8 +29,6 @@ FORMAT = ds.ParquetFileFormat(
         pre_buffer=False,  # parts are small and on a disk that is near
     )
 )
-NONSENSE = (AttributeError, KeyError, TypeError, ValueError)
-"""What nonsense raises that stands where numbers of rows are told."""
 Integers = NDArray[np.int64]
 
 
@@ -68,6 +66,7 @@ def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | Non
         numbers = block_numbers(directory)
         absent = {name for name in schemas if not (directory / name).is_dir()}
         with ThreadPoolExecutor(os.cpu_count()) as readers:
+            listed = readers.submit(read_numbers, directory)
             found = readers.map(
                 lambda name: _read_table(
                     {} if name in absent else _parts(directory, name, numbers), schemas[name]
@@ -75,8 +74,8 @@ def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | Non
                 schemas,
             )
             tables = dict(zip(schemas, found, strict=True))
-        unknown = _check(tables, read_numbers(directory)) - schemas.keys()
-    except (NotWholeError, DamagedJournalError, OSError, pa.ArrowException, *NONSENSE):
+        unknown = _check(tables, listed.result()) - schemas.keys()
+    except (NotWholeError, DamagedJournalError, OSError, pa.ArrowException, ValueError):
         return None
     for name, table in tables.items():
         absent |= {f"{name}.{column}" for column in table.absent}

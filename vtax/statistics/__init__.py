@@ -14,7 +14,13 @@ from vtax.statistics.changepoints import ChangePoints, change_points
 from vtax.statistics.distributions import Distribution, Distributions, merge, samples_needed
 from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.histograms import decode, decode_all
-from vtax.statistics.interval import Interval, MeanInterval, mean_interval, proportion_interval
+from vtax.statistics.interval import (
+    Interval,
+    MeanInterval,
+    mean_interval,
+    proportion_interval,
+    with_systematic_error,
+)
 from vtax.statistics.many import Difference, Picked, pick_differences
 from vtax.statistics.paired import paired_difference, paired_ratio
 from vtax.statistics.quantiles import quantile_interval
@@ -56,4 +62,5 @@ __all__ = [
     "relative_width",
     "samples_needed",
     "select_maximum",
+    "with_systematic_error",
 ]

@@ -50,6 +50,17 @@ def mean_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
     return Interval(mean, mean - half_width, mean + half_width, int(sample.size))
 
 
+def with_systematic_error(interval: Interval, error: float) -> Interval:
+    """Return an interval that also allows for an error of all its values alike, of which only a bound is known.
+
+    A bounded systematic error does not become less by repeating, so that it is added to both sides as it is. An
+    estimate without an interval has none with it either.
+    """
+    if interval.low is None or interval.high is None:
+        return interval
+    return Interval(interval.mean, interval.low - error, interval.high + error, interval.n)
+
+
 def exponential(logarithm: float) -> float:
     """e to that power, infinite where no number holds it: a bound of few values that scatter widely."""
     return math.exp(logarithm) if logarithm < _LARGEST else math.inf

@@ -25,7 +25,7 @@ def interface_counters(namespace: Namespace) -> dict[str, dict[str, Any]]:
         name: {
             "name": name,
             "kind": link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND"),
-            **_frames(link.get_attr("IFLA_STATS64"), link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")),
+            **_frames(link),
             **queues.get(link["index"], _queue(None)),
             "dropped_port": 0,
         }
@@ -43,7 +43,8 @@ def _queue(qdisc: Any) -> dict[str, int]:
     }
 
 
-def _frames(stats: dict[str, int], kind: str | None) -> dict[str, int]:
+def _frames(link: Any) -> dict[str, int]:
+    stats, kind = link.get_attr("IFLA_STATS64"), link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
     if kind == "macvtap":
         # Seen from the guest, unlike a tap; what the queue to its reader had no room for is among the received.
         full = stats["rx_dropped"]
@@ -53,9 +54,12 @@ def _frames(stats: dict[str, int], kind: str | None) -> dict[str, int]:
             "dropped_in": stats["tx_dropped"],
             "dropped_out": full,
         }
+    # What a program at a tap takes, as a sink's does, its driver counts as dropped and as nothing else.
+    takes = kind == "tun" and link.get_nested("IFLA_XDP", "IFLA_XDP_DRV_PROG_ID")
+    taken = stats["rx_dropped"] if takes else 0
     return {
-        "received": stats["rx_packets"],
+        "received": stats["rx_packets"] + taken,
         "sent": stats["tx_packets"],
-        "dropped_in": stats["rx_dropped"] + stats["rx_missed_errors"],
+        "dropped_in": stats["rx_dropped"] - taken + stats["rx_missed_errors"],
         "dropped_out": stats["tx_dropped"],
     }

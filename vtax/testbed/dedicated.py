@@ -1,34 +1,46 @@
-"""The built-in testbed of one guest: source, UUT and sink hosts are namespaces, each stream has its own links."""
+"""The testbed of one guest: each stream has its own links, from a source through the UUT to a sink."""
 
 import contextlib
 from typing import Any
 
-from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.guest import GUEST, GuestSpec
 from vtax.testbed.host import Host
+from vtax.testbed.machines import Agent, Machines, turn_of
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.stream_links import StreamLinks
 
 
 class DedicatedTestbed:
-    """Three hosts and a pair of links a stream: source -> UUT -> sink, no interface shared."""
+    """A pair of links a stream: source -> UUT -> sink, no interface shared. Streams take turns at sources and sinks.
 
-    def __init__(self, settings: LocalSettings, streams: int, record: OwnershipRecord) -> None:
+    Of these it has no more than streams.
+    """
+
+    def __init__(self, settings: LocalSettings, streams: int, machines: Machines) -> None:
         self.settings = settings
         version = settings.encapsulation.ip_version
         self.streams = [StreamAddresses(stream, version) for stream in range(streams)]
-        self.source, self.uut, self.sink = (
-            Host(name, record, settings.cpus) for name in ("source", "uut", "sink")
+        self.uut = machines.host("uut")
+        self.sources, self.sinks = (
+            [machines.host(name) for name in machines.roles[role][:streams]] for role in ("source", "sink")
         )
+        self._machines = machines
         self._links = [
-            StreamLinks(settings, stream, self.source, self.uut, self.sink) for stream in self.streams
+            StreamLinks(machines, settings, stream, *self._ends(stream)) for stream in self.streams
         ]
+        self.watcher: Agent
+        """Who watches the kernel of the UUT's machine."""
+
+    def _ends(self, stream: StreamAddresses) -> tuple[Host, Host, Host]:
+        """The hosts that a stream passes."""
+        return turn_of(stream.stream, self.sources), self.uut, turn_of(stream.stream, self.sinks)
 
     @property
     def hosts(self) -> tuple[Host, ...]:
         """All hosts."""
-        return (self.source, self.uut, self.sink)
+        return (*self.sources, self.uut, *self.sinks)
 
     @property
     def entry(self) -> Host:
@@ -47,10 +59,19 @@ class DedicatedTestbed:
         """Make hosts, agents, links and ports; the UUT's ingress gets a context of its own."""
         for host in self.hosts:
             host.create()
-        self.source.start_agent("source", "agents")
-        self.sink.start_agent("sink", "agents")
+        for role, hosts in (("source", self.sources), ("sink", self.sinks)):
+            for host in hosts:
+                host.start_agent(role, "agents")
+        self.watcher = self._machines.watcher(self.uut, (self.sinks[0], "sink"))
         for links in self._links:
             links.lay(port_kind)
+
+    def compare_clocks(self) -> dict[int, ClockAhead]:
+        """How far the clock of a stream's sink is ahead of its source's by now, by stream."""
+        compared = self._machines.compare_clocks(
+            [(source, sink) for source, _, sink in map(self._ends, self.streams)]
+        )
+        return {stream.stream: ahead for stream, ahead in zip(self.streams, compared, strict=True)}
 
     def source_streams(self, count: int) -> list[dict[str, Any]]:
         """The first `count` streams, as `source.open` takes them."""
@@ -67,5 +88,5 @@ class DedicatedTestbed:
     def close(self) -> None:
         """Take everything down, UUT first, so that no frame meets half a path; a host that fails stops no other."""
         with contextlib.ExitStack() as closing:
-            for host in (self.sink, self.source, self.uut):
+            for host in (*self.sinks, *self.sources, self.uut):
                 closing.callback(host.close)

@@ -5,7 +5,6 @@ with no other difference to its callers.
 """
 
 import errno
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -16,17 +15,18 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.machine.agent import Agent, AgentGone, PendingReply, start_agent
 from vtax.machine.clock import clock_offset_ns
-from vtax.machine.cpu import sample_cpus, thread_time
+from vtax.machine.emulation import patience
 from vtax.machine.ingress import thread_ingress
+from vtax.machine.lent import Lent, lend, problem_of
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
-from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import interfaces_of
 from vtax.testbed.addressing import Station
 from vtax.testbed.counters import interface_counters
-from vtax.testbed.link import LinkEnd
+from vtax.testbed.cpu_time import count_time, foreign_processes, heirs_of, threads_of
+from vtax.testbed.link import ACTS, LinkEnd
 from vtax.testbed.ports import PORTS, Cap, Port, Site, Surroundings
 from vtax.testbed.scheduling import Scheduling
 
@@ -49,8 +49,18 @@ class Host:
         self._ports: dict[str, Port] = {}
         self._surroundings = Surroundings(name, record, cpus["host"])
         self._pending: dict[str, PendingReply] = {}
-        self._ingress_threads: dict[str, int] = {}
+        self._ingress_threads: dict[str, list[int]] = {}
         self._scheduling = Scheduling(record, cpus)
+        self._lent: list[Lent] = []
+
+    @property
+    def shares_clock(self) -> bool:
+        """Whether its clocks are the controller's."""
+        return True
+
+    def is_beside(self, other: "Host") -> bool:
+        """Whether both are on one machine."""
+        return True
 
     def create(self) -> None:
         """Make the host's namespace."""
@@ -63,7 +73,7 @@ class Host:
         agent = start_agent(name, netns=self.namespace.path, cpus=self.cpus[cpus], log=log)
         self._record.add_process(agent.process.pid, name)
         self._agents[name] = agent
-        return agent.wait_hello(5.0)
+        return agent.wait_hello(patience(5.0))
 
     def namespaces(self) -> dict[str, int]:
         """Inode numbers of the network namespaces here: the host's own, and those of guests of this kernel, by name."""
@@ -111,6 +121,25 @@ class Host:
         if cap is not None:
             Cap(**cap).apply(at)
 
+    def borrow(self, interface: str, end: dict[str, str], mtu: int) -> dict[str, Any]:
+        """Make an interface of this machine a link's end {"interface", "mac"}, until the host is closed.
+
+        Returns what it was before: {"mtu", "offloads" (those that are on, by ethtool's long names)}.
+        """
+        if (problem := problem_of(interface)) is not None:
+            raise OSError(f"{interface} {problem}; name one that is there and nothing else uses")
+        lent = lend(interface, self.namespace, mtu, self._record, end["interface"], end["mac"])
+        self._lent.append(lent)
+        return {"mtu": lent.mtu, "offloads": [name for name, enabled in lent.offloads.items() if enabled]}
+
+    def attach(self, port: str, interface: str, mac: str) -> None:
+        """Join an interface of the host's own to a port, by the MAC that is behind it."""
+        self._ports[port].attach(interface, mac)
+
+    def set_end(self, end: dict[str, str], act: str, parameters: dict[str, Any]) -> None:
+        """Carry out one of vtax.testbed.link.ACTS at a link's end {"interface", "mac"}."""
+        ACTS[act](LinkEnd(self.namespace, end["interface"], end["mac"]), **parameters)
+
     def way(self, port: str, guest_mac: str, nic: NicKind) -> dict[str, Any]:
         """What frames of a guest's NIC pass here: {"link", "nic"}, with the fields of vtax.stages.Interface.
 
@@ -128,7 +157,7 @@ class Host:
     def weigh(self, host_weight: int) -> None:
         """Have the host's ingress threads and services weigh so much against each guest that is started from now on."""
         named = self._ingress_threads.items()
-        ingress = [thread for name, thread in named if name.startswith("ingress ")]
+        ingress = [thread for name, threads in named if name.startswith("ingress ") for thread in threads]
         services = {pid for pid, _ in self._surroundings.threads().values()}
         self._scheduling.weigh(self.name, host_weight, [*ingress, *services])
 
@@ -176,7 +205,7 @@ class Host:
         if guest is None:
             return {"condition": "ended", "last_words": ""}
         try:
-            state = guest.agent.call("guest.state", timeout_s=GUEST_PATIENCE_S)
+            state = guest.agent.call("guest.state", timeout_s=patience(GUEST_PATIENCE_S))
         except AgentGone:
             reason = guest.agent.death
             condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
@@ -185,18 +214,8 @@ class Host:
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
-        guests = {pid for guest in self._guests.values() for pid, _ in guest.threads().values()}
-        running = {
-            f"{process.pid}.{process.started}": {
-                "name": process.name,
-                "pid": process.pid,
-                "cpu": process.cpu,
-                "cpu_s": process.cpu_s,
-            }
-            for process in others(processes(), os.getpid())
-            if process.pid not in guests
-        }
-        return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": running}
+        others = foreign_processes(self._guests)
+        return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": others}
 
     def last_words(self, name: str) -> str:
         """The last lines of a guest's console or log."""
@@ -211,18 +230,11 @@ class Host:
         self._scheduling.release(name)
 
     def counters(self, cpus: list[int]) -> dict[str, Any]:
-        """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs)."""
-        sample = sample_cpus()
-        threads: dict[str, dict[str, int]] = {}
-        for tid, (pid, name) in self._threads().items():
-            _add_thread(threads, name, pid, tid)
-        return {
-            "at_s": sample.at_s,
-            "idle_s": {cpu: sample.idle_s[cpu] for cpu in cpus},
-            "steal_s": {cpu: sample.steal_s[cpu] for cpu in cpus},
-            "machine": {"idle_s": sample.idle_s, "steal_s": sample.steal_s},
-            "threads": threads,
-        }
+        """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs).
+
+        `apart` are guests that a hypervisor below runs: seconds that it says they ran. It then tells of the CPUs, too.
+        """
+        return count_time(cpus, self._threads(), self._guests)
 
     def owners(self) -> dict[str, dict[int, str]]:
         """Whose CPU time is whose here, "domain component" by id: of `threads`, and of the other `processes`."""
@@ -235,17 +247,12 @@ class Host:
 
     def heirs(self, named: dict[int, str]) -> dict[int, str]:
         """The machine's processes that are somebody's: the nearest named ancestor's, or the controller's."""
-        return inherited(processes(), {os.getpid(): "controller vtax", **named})
+        return heirs_of(named)
 
     def _threads(self) -> dict[int, tuple[int, str]]:
         """Threads that have a name of their own: thread id to process id and name."""
-        threads = {pid: (pid, name) for name, pid in self._ingress_threads.items()}
-        threads |= self._surroundings.threads()
-        for name, guest in self._guests.items():
-            threads |= {
-                tid: (pid, f"{name} {component}") for tid, (pid, component) in guest.threads().items()
-            }
-        return threads
+        threads = {pid: (pid, name) for name, pids in self._ingress_threads.items() for pid in pids}
+        return {**threads, **self._surroundings.threads(), **threads_of(self._guests)}
 
     def interface_counters(self) -> dict[str, dict[str, Any]]:
         """Totals of every interface; see vtax.testbed.counters."""
@@ -266,9 +273,11 @@ class Host:
             *(port.close for port in self._ports.values()),
             self._surroundings.close,
             self._scheduling.close,
+            *(lent.give_back for lent in self._lent),
             self.namespace.remove,
         ]
         self._ports.clear()
+        self._lent.clear()
         errors = [error for step in steps if (error := _attempt(step)) is not None]
         if errors:
             raise errors[0]
@@ -289,12 +298,3 @@ def _attempt(step: Callable[[], None]) -> Exception | None:
         is_gone = isinstance(error, NetlinkError) and error.code in GONE
         return None if is_gone else error
     return None
-
-
-def _add_thread(threads: dict[str, dict[str, int]], component: str, pid: int, tid: int | None) -> None:
-    times = thread_time(pid, tid)
-    if times is not None:
-        total = threads.setdefault(component, {"run_ns": 0, "wait_ns": 0, "runs": 0})
-        total["run_ns"] += times.run_ns
-        total["wait_ns"] += times.wait_ns
-        total["runs"] += times.runs

@@ -5,7 +5,7 @@ preamble, gap and FCS a frame); with flow control the source's sockets block whi
 """
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vtax.machine.namespace import Namespace, index_of
@@ -148,6 +148,12 @@ def cap(
             f"filter add {device} parent 2: protocol {protocol} u32 match {sender} classid 2:{number}",
         ]
     _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
+ACTS: dict[str, Callable[..., None]] = {
+    act.__name__: act for act in (set_address, complete_frames, tag_inside, shape, shape_host, share)
+}
+"""What a host does at an end of its own when it is asked to (Host.set_end), by name."""
 
 
 def _cap_burst_bytes(cap_mbps: float, longest_bytes: int, burst_frames: int | None) -> int:

@@ -10,12 +10,12 @@ The far ends are bare, and have the agents' CPUs.
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from vtax.machine.ownership import OwnershipRecord
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.links import MOST_GUESTS
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import NEIGHBOUR, GuestSpec, interface, nic
 from vtax.testbed.host import Host
+from vtax.testbed.machines import Machines
 from vtax.testbed.pair import NEAR_PORT, PairTestbed
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.stream_links import StreamLinks
@@ -84,18 +84,18 @@ class OwnLinks:
         settings: LocalSettings,
         count: int,
         host: Host,
-        record: OwnershipRecord,
+        machines: Machines,
         needs: Needs,
         *,
         talks: bool = False,
     ) -> None:
         settings = replace(settings, encapsulation=Encapsulation())
-        agents = settings.cpus["agents"]
-        self.far = Host("far", record, {**settings.cpus, "host": agents, "guests": agents})
+        self.far = machines.host("far", far=True)
         self.streams = neighbour_streams(count)
         self._needs, self._host, self._settings = needs, host, settings
         self.links = [
-            StreamLinks(settings, stream, self.far, host, self.far, talks) for stream in self.streams
+            StreamLinks(machines, settings, stream, self.far, host, self.far, talks)
+            for stream in self.streams
         ]
 
     @property

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
-from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import Station, StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec, guest_name, interface, interface_towards_source, nic
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, set_address, shape_host
+from vtax.testbed.machines import Agent, End, Machines
 from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
 
@@ -43,7 +42,7 @@ class PairTestbed:
         self,
         settings: LocalSettings,
         placement: Placement,
-        record: OwnershipRecord,
+        machines: Machines,
         burst_frames: int | None = None,
         neighbours: int = 0,
     ) -> None:
@@ -53,16 +52,18 @@ class PairTestbed:
         self.streams = [StreamAddresses(0, settings.encapsulation.ip_version)]
         self.beside = neighbour_streams(neighbours)
         """The addresses of neighbours on the same link."""
-        self.beside_end: LinkEnd
+        self.beside_end: End
         """What their far ends have in common: the link's far end, or the port there."""
         self._wire = False
         self._one_mac = False
         """Whether far ends send to all on the near host by the guest's MAC."""
         self.far_routes = False
         """Whether the far host's kernel has to forward, for a guest of its own."""
-        agents = settings.cpus["agents"]
-        self.uut = Host("uut", record, settings.cpus)
-        self.source = Host("source", record, {**settings.cpus, "host": agents, "guests": agents})
+        self._machines = machines
+        self.uut = machines.host("uut")
+        self.source = machines.host("source", far=True)
+        self.watcher: Agent
+        """Who watches the kernel of the UUT's machine."""
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -104,20 +105,27 @@ class PairTestbed:
         for host in self.hosts:
             host.create()
         self.source.start_agent(METER, "agents")
+        self.watcher = self._machines.watcher(self.uut, (self.source, METER))
         bare = kind.answers_for_guests or self.placement == "guest-to-peer"
         near_mac = stream.uut_in_mac if kind.answers_for_guests else stream.end_mac(0)
-        near = LinkEnd(self.uut.namespace, "in0", near_mac)
-        far = LinkEnd(self.source.namespace, "src0", stream.source_mac if bare else stream.end_mac(2))
+        near = End(self.uut, "in0", near_mac)
+        far = End(self.source, "src0", stream.source_mac if bare else stream.end_mac(2))
         settings = self.settings
-        make_link(far, near, settings.mtu)
+        self._machines.join(far, near, settings.mtu)
         for end in (near, far):
-            shape_host(end, settings.link_mbps, settings.flow_control, settings.mtu, self._burst_frames)
+            end.set(
+                "shape_host",
+                link_mbps=settings.link_mbps,
+                flow_control=settings.flow_control,
+                mtu=settings.mtu,
+                burst_frames=self._burst_frames,
+            )
             if not kind.offloads:
-                complete_frames(end)
+                end.set("complete_frames")
         self.uut.give_ingress_context(near.interface, "host")
         self.source.give_ingress_context(far.interface, "agents")
         if inter and kind.own_interface:
-            self.beside_end = LinkEnd(self.source.namespace, FAR_PORT, stream.end_mac(3))
+            self.beside_end = End(self.source, FAR_PORT, stream.end_mac(3))
         else:
             self.beside_end = far
         cap = settings.cap(self._near_senders, self._burst_frames)
@@ -127,20 +135,19 @@ class PairTestbed:
             cap = None if wire else settings.cap([f"ether src {stream.source_mac}"], self._burst_frames)
             self._open_port(self.source, FAR_PORT, port_kind, far, across, [self._asks], cap)
             if kind.own_interface:
-                set_address(self.beside_end)
+                self.beside_end.set("set_address")
 
     @staticmethod
     def _open_port(
         host: Host,
         name: str,
         port_kind: str,
-        end: LinkEnd,
+        end: End,
         far: Sequence[Station],
         near: Sequence[Station],
         cap: dict[str, Any] | None,
     ) -> None:
-        at = {"interface": end.interface, "mac": end.mac}
-        host.open_port(name, port_kind, at, [*map(asdict, far)], [*map(asdict, near)], cap)
+        host.open_port(name, port_kind, end.place, [*map(asdict, far)], [*map(asdict, near)], cap)
 
     @property
     def _asks(self) -> Station:

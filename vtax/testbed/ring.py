@@ -11,11 +11,10 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
-from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import Station, StreamAddresses
 from vtax.testbed.guest import GuestSpec, guest_name, nic
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, make_link
+from vtax.testbed.machines import End, Machines
 from vtax.testbed.settings import LocalSettings
 
 PORT = "port-in"
@@ -24,13 +23,13 @@ PORT = "port-in"
 class RingTestbed:
     """The UUT's host with `guests` guests, each of which knows the others as its neighbours."""
 
-    def __init__(self, settings: LocalSettings, guests: int, record: OwnershipRecord) -> None:
+    def __init__(self, settings: LocalSettings, guests: int, machines: Machines) -> None:
         self.settings = settings
         self._macs = [StreamAddresses(number).uut_in_mac for number in range(guests)]
         self.addresses = [f"198.18.0.{number + 1}" for number in range(guests)]
         """Of the guests, in their order, on one network."""
-        self.uut = Host("uut", record, settings.cpus)
-        self.source = Host("source", record, settings.cpus)
+        self._machines = machines
+        self.uut, self.source = machines.host("uut"), machines.host("source")
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -48,16 +47,15 @@ class RingTestbed:
             host.create()
         spare = StreamAddresses(0)
         wire = port_kind == "wire"
-        near = LinkEnd(self.uut.namespace, "in0", self._macs[0] if wire else spare.end_mac(0))
-        far = LinkEnd(self.source.namespace, "src0", spare.source_mac)
-        make_link(far, near, self.settings.mtu)
+        near = End(self.uut, "in0", self._macs[0] if wire else spare.end_mac(0))
+        far = End(self.source, "src0", spare.source_mac)
+        self._machines.join(far, near, self.settings.mtu)
         next_macs = [*self._macs[1:], self._macs[0]]
         guests = [
             Station(mac, address, towards=towards)
             for mac, address, towards in zip(self._macs, self.addresses, next_macs, strict=True)
         ]
-        at = {"interface": near.interface, "mac": near.mac}
-        self.uut.open_port(PORT, port_kind, at, [], [asdict(guest) for guest in guests])
+        self.uut.open_port(PORT, port_kind, near.place, [], [asdict(guest) for guest in guests])
 
     def _guest(self, number: int) -> GuestSpec:
         mac, count = self._macs[number], len(self._macs)

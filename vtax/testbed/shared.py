@@ -12,8 +12,8 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
-from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.guest import (
     GuestSpec,
     guest_name,
@@ -23,16 +23,8 @@ from vtax.testbed.guest import (
     nic,
 )
 from vtax.testbed.host import Host
-from vtax.testbed.link import (
-    LinkEnd,
-    complete_frames,
-    make_link,
-    shape,
-    shape_host,
-    share,
-    tag_inside,
-)
-from vtax.testbed.ports import PORTS, BridgePort, Site
+from vtax.testbed.machines import Agent, End, Machines
+from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
 
 
@@ -47,7 +39,7 @@ class SharedTestbed:
         self,
         settings: LocalSettings,
         guests: int,
-        record: OwnershipRecord,
+        machines: Machines,
         *,
         forwards: bool,
         busy_source: bool = False,
@@ -58,8 +50,11 @@ class SharedTestbed:
         version = settings.encapsulation.ip_version
         self.streams = [StreamAddresses(number, version) for number in range(guests)]
         self.source, self.switch, self.uut, self.sink = (
-            Host(name, record, settings.cpus) for name in ("source", "switch", "uut", "sink")
+            machines.host(name) for name in ("source", "switch", "uut", "sink")
         )
+        self._machines = machines
+        self.watcher: Agent
+        """Who watches the kernel of the UUT's machine."""
         self._wire = False
         self._one_mac = False
         """Whether far ends send to all guests by the first one's MAC."""
@@ -68,6 +63,16 @@ class SharedTestbed:
     def hosts(self) -> tuple[Host, ...]:
         """All hosts."""
         return (self.source, self.switch, self.uut, *([self.sink] if self.forwards else []))
+
+    @property
+    def sources(self) -> list[Host]:
+        """The source: the switch is on its machine."""
+        return [self.source]
+
+    @property
+    def sinks(self) -> list[Host]:
+        """The sink."""
+        return [self.sink]
 
     @property
     def entry(self) -> Host:
@@ -91,37 +96,46 @@ class SharedTestbed:
             self.source.start_agent("source", "agents")
             self.sink.start_agent("sink", "agents")
             self._lay_side("out", port_kind, first.uut_out_mac, "snk", self.sink)
+            self.watcher = self._machines.watcher(self.uut, (self.sink, "sink"))
+
+    def watch(self, instrument: Agent) -> None:
+        """Have this agent be the watcher, where none is yet and it has the UUT's kernel."""
+        if not self.forwards:
+            self.watcher = self._machines.watcher(self.uut, instrument)
+
+    def compare_clocks(self) -> dict[int, ClockAhead]:
+        """How far the sink's clock is ahead of the source's by now, by stream."""
+        compared = self._machines.compare_clocks([(self.source, self.sink)] * len(self.streams))
+        return {stream.stream: ahead for stream, ahead in zip(self.streams, compared, strict=True)}
 
     def _lay_side(self, side: str, port_kind: str, wire_mac: str, far: str, far_host: Host) -> None:
         role = 0 if side == "in" else 1
         mtu, first = self.settings.mtu, self.streams[0]
-        uut = LinkEnd(self.uut.namespace, side, wire_mac if self._one_mac else first.end_mac(role))
-        trunk = LinkEnd(self.switch.namespace, f"trunk-{side}", first.end_mac(role + 2))
-        make_link(trunk, uut, mtu)
+        rate = {"link_mbps": self.settings.link_mbps, "flow_control": self.settings.flow_control}
+        uut = End(self.uut, side, wire_mac if self._one_mac else first.end_mac(role))
+        trunk = End(self.switch, f"trunk-{side}", first.end_mac(role + 2))
+        self._machines.join(trunk, uut, mtu)
         ends = [stream.at_source if side == "in" else stream.at_sink for stream in self.streams]
         guests = [stream.uut_in if side == "in" else stream.uut_out for stream in self.streams]
         behind = guests[:1] if self._one_mac else guests
-        switch = BridgePort(Site(trunk, f"switch-{side}", behind))
+        switch = f"switch-{side}"
+        self.switch.open_port(switch, "bridge", trunk.place, [*map(asdict, behind)], [])
         for number, station in enumerate(ends):
-            end = LinkEnd(far_host.namespace, f"{far}{number}", station.mac)
-            member = LinkEnd(
-                self.switch.namespace, f"to-{far}{number}", self.streams[number].end_mac(role + 4)
-            )
-            make_link(end, member, mtu)
-            complete_frames(end)
-            switch.attach(member.interface, station.mac)
+            end = End(far_host, f"{far}{number}", station.mac)
+            member = End(self.switch, f"to-{far}{number}", self.streams[number].end_mac(role + 4))
+            self._machines.join(end, member, mtu)
+            end.set("complete_frames")
+            self.switch.attach(switch, member.interface, station.mac)
             for sender in (end, member):
-                shape(sender, self.settings.link_mbps, self.settings.flow_control)
+                sender.set("shape", **rate)
         for sender in (trunk, uut):
-            tag_inside(sender)
-        macs = [station.mac for station in ends]
-        share(trunk, self.settings.link_mbps, self.settings.flow_control, macs, mtu)
-        shape_host(uut, self.settings.link_mbps, self.settings.flow_control, mtu)
+            sender.set("tag_inside")
+        trunk.set("share", **rate, macs=[station.mac for station in ends], mtu=mtu)
+        uut.set("shape_host", **rate, mtu=mtu)
         self.uut.give_ingress_context(uut.interface, "host")
         if side == "in" or not self._busy_source:
             self.switch.give_ingress_context(trunk.interface, "agents")
-        at = {"interface": side, "mac": uut.mac}
-        self.uut.open_port(f"port-{side}", port_kind, at, [*map(asdict, ends)], [*map(asdict, guests)])
+        self.uut.open_port(f"port-{side}", port_kind, uut.place, [*map(asdict, ends)], [*map(asdict, guests)])
 
     def _towards(self, stream: StreamAddresses) -> StreamAddresses:
         """Whose MACs a stream's far ends send to."""

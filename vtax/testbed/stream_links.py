@@ -6,7 +6,7 @@ from typing import Any
 from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.guest import interface_towards_sink, interface_towards_source, nic
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, shape_host, tag_inside
+from vtax.testbed.machines import End, Machines
 from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
 
@@ -15,6 +15,7 @@ from vtax.testbed.settings import LocalSettings
 class StreamLinks:
     """The links of one stream; interfaces and ports have its number in their names."""
 
+    machines: Machines
     settings: LocalSettings
     stream: StreamAddresses
     source: Host
@@ -62,31 +63,31 @@ class StreamLinks:
         macs = (stream.uut_in_mac, stream.uut_out_mac)
         if not kind.answers_for_guests:
             macs = (stream.end_mac(0), stream.end_mac(1))
-        source = LinkEnd(self.source.namespace, f"src{number}", stream.source_mac)
-        sink = LinkEnd(self.sink.namespace, f"snk{number}", stream.sink_mac)
-        into = LinkEnd(self.through.namespace, self.entry, macs[0])
-        out = LinkEnd(self.through.namespace, f"out{number}", macs[1])
-        make_link(source, into, self.settings.mtu)
-        make_link(out, sink, self.settings.mtu)
+        source = End(self.source, f"src{number}", stream.source_mac)
+        sink = End(self.sink, f"snk{number}", stream.sink_mac)
+        into = End(self.through, self.entry, macs[0])
+        out = End(self.through, f"out{number}", macs[1])
+        self.machines.join(source, into, self.settings.mtu)
+        self.machines.join(out, sink, self.settings.mtu)
         self._shape(source, into)
         if not kind.offloads:
-            complete_frames(source)
-        tag_inside(out)
+            source.set("complete_frames")
+        out.set("tag_inside")
         self.through.give_ingress_context(into.interface)
         sides = (
             ("in", into, stream.at_source, stream.uut_in),
             ("out", out, stream.at_sink, stream.uut_out),
         )
         for side, end, far, near in sides:
-            at = {"interface": end.interface, "mac": end.mac}
             cap = self.settings.cap([f"ether dst {far.mac}"])
-            self.through.open_port(f"port-{side}{number}", port_kind, at, [asdict(far)], [asdict(near)], cap)
+            name = f"port-{side}{number}"
+            self.through.open_port(name, port_kind, end.place, [asdict(far)], [asdict(near)], cap)
 
-    def _shape(self, source: LinkEnd, into: LinkEnd) -> None:
+    def _shape(self, source: End, into: End) -> None:
         link_mbps, flow_control, mtu = self.settings.link_mbps, self.settings.flow_control, self.settings.mtu
         if not self.talks:
-            complete_frames(source)
-            shape(source, link_mbps, flow_control)
+            source.set("complete_frames")
+            source.set("shape", link_mbps=link_mbps, flow_control=flow_control)
             return
         for end in (source, into):
-            shape_host(end, link_mbps, flow_control, mtu)
+            end.set("shape_host", link_mbps=link_mbps, flow_control=flow_control, mtu=mtu)

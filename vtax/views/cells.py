@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import pyarrow as pa
+
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.recorded import Further, recorded_cells
+from vtax.views.series import series
 
 GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
 UPLINK_LIMITED = "uplink-limited"
@@ -127,12 +130,12 @@ class Cell:
     invalid: int
     suspect: int
     marks: dict[str, int] = field(default_factory=dict)
-    blocks: tuple[int, ...] = ()
-    offered_mbps: tuple[float, ...] = ()
-    received_mbps: tuple[float, ...] = ()
-    loss_ratio: tuple[float | None, ...] = ()
-    host_percent: tuple[float | None, ...] = ()
-    stream_received_mbps: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    blocks: Sequence[int] = ()
+    offered_mbps: Sequence[float] = ()
+    received_mbps: Sequence[float] = ()
+    loss_ratio: Sequence[float | None] = ()
+    host_percent: Sequence[float | None] = ()
+    stream_received_mbps: dict[int, Sequence[float]] = field(default_factory=dict)
     adaptive: bool = False
 
     @property
@@ -215,18 +218,22 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     ratio is formed across the two.
     """
     adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
-    series: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_CELLS).to_pylist():
-        series.setdefault(row["cell"], []).append(row)
-    streams = _by_cell(result, _STREAMS, "stream", "received_mbps")
-    marks = _by_cell(result, _MARKS, "mark", "trials")
-    unmeasured: list[dict[str, Any]] = [{"uut_context": "unknown"}]
+    measured_in: dict[str, dict[str, dict[str, Sequence[Any]]]] = {}
+    rows = result.query(_CELLS)
+    for cell, context, *lists in zip(
+        *(rows[name].to_pylist() for name in ("cell", "uut_context")),
+        *(series(rows[name]) for name in _SERIES),
+        strict=True,
+    ):
+        measured_in.setdefault(cell, {})[context] = dict(zip(_SERIES, lists, strict=True))
+    rows = result.query(_STREAMS)
+    streams = _by_cell(rows, "stream", series(rows["received_mbps"]))
+    rows = result.query(_MARKS)
+    marks = _by_cell(rows, "mark", rows["trials"].to_pylist())
     cells = []
     for row in recorded_cells(result, "frame_bytes", "streams", "frame_mix", "intended_mbps"):
         key, levels = row.key, row.levels
-        for measured in series.get(key, unmeasured):
-            context = measured["uut_context"]
-            by_stream = streams.get((key, context), {})
+        for context, measured in measured_in.get(key, {"unknown": {}}).items():
             cells.append(
                 Cell(
                     key=key,
@@ -241,8 +248,8 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
                     suspect=row.suspect,
                     marks=marks.get((key, context), {}),
                     adaptive=adaptive,
-                    stream_received_mbps={stream: tuple(values) for stream, values in by_stream.items()},
-                    **{name: tuple(measured.get(name, ())) for name in _SERIES},
+                    stream_received_mbps=streams.get((key, context), {}),
+                    **measured,
                 )
             )
     rank = {name: position for position, name in enumerate(platforms)}
@@ -257,8 +264,11 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     )
 
 
-def _by_cell(result: Result, sql: str, key: str, value: str) -> dict[tuple[str, str], dict[Any, Any]]:
+def _by_cell(rows: pa.Table, key: str, values: Sequence[Any]) -> dict[tuple[str, str], dict[Any, Any]]:
+    """A value a row by its key, for each cell and context."""
     found: dict[tuple[str, str], dict[Any, Any]] = {}
-    for row in result.query(sql).to_pylist():
-        found.setdefault((row["cell"], row["uut_context"]), {})[row[key]] = row[value]
+    for cell, context, name, value in zip(
+        *(rows[column].to_pylist() for column in ("cell", "uut_context", key)), values, strict=True
+    ):
+        found.setdefault((cell, context), {})[name] = value
     return found

@@ -14,6 +14,7 @@ from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.layout import Column, Table, interval_of, text_of
+from vtax.views.machine_tables import machines_table
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.published_table import published_table
 from vtax.views.responses_table import (
@@ -76,6 +77,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         tax_tables.tax_of_maximum(summary, emulated=True),
         tax_tables.tax_by_load(summary, emulated=True),
         added_times_table(summary, emulated=True),
+        machines_table(summary),
     ):
         print_table(table, page)
     caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vtax.results import Result
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.series import series
 
 # A trial may name a component more than once (on several hosts): summed before the mean.
 _CPU = f"""
@@ -88,10 +89,14 @@ def cpu_ledger(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
 
 
 def _use(result: Result, cells: Iterable[Cell], query: str, owners: dict[str, str]) -> list[CpuUse]:
-    found: dict[tuple[str, str], list[tuple[str, str, list[float]]]] = {}
-    for row in result.query(query).to_pylist():
-        key = (row["cell"], row["uut_context"])
-        found.setdefault(key, []).append((row["domain"], row["component"], row["percent"]))
+    found: dict[tuple[str, str], list[tuple[str, str, Sequence[float]]]] = {}
+    rows = result.query(query)
+    for cell_key, context, domain, component, percent in zip(
+        *(rows[name].to_pylist() for name in ("cell", "uut_context", "domain", "component")),
+        series(rows["percent"]),
+        strict=True,
+    ):
+        found.setdefault((cell_key, context), []).append((domain, component, percent))
     order = {domain: position for position, domain in enumerate(owners)}
     return [
         CpuUse(

@@ -14,7 +14,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vtax.results import Result
-from vtax.statistics import Distributions, Interval, decode_all, quantile_interval, samples_needed
+from vtax.statistics import (
+    Distributions,
+    Interval,
+    decode_all,
+    quantile_interval,
+    samples_needed,
+    with_systematic_error,
+)
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, estimate
 
@@ -37,6 +44,7 @@ class Delay:
     `p50_by_block_ns` are the blocks' medians, without blocks with too few probes for one; none at all where a block
     lost half of its probes: without it the rest would look too fast. `quantiles_ns` are those of a typical block, by
     label, None where there is none. `samples` and `lost` count the probes of all blocks that arrived and that did not.
+    By `clock_error_ns` all may be wrong alike, where source and sink have clocks of their own: intervals allow for it.
     """
 
     cell: Cell
@@ -44,6 +52,7 @@ class Delay:
     quantiles_ns: dict[str, Interval | None]
     samples: int
     lost: int
+    clock_error_ns: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,8 @@ class DelayPercentile:
 
     `delay_ns` is the quantile of a typical repetition; where some repetition has none, that of all probes
     merged, without an interval. `samples` and `lost` count the probes of all repetitions that arrived and that
-    did not. The quantile is taken over both, and `delay_ns` is None where it lies among the lost.
+    did not. The quantile is taken over both, and `delay_ns` is None where it lies among the lost. Its interval allows
+    for `clock_error_ns`.
     """
 
     key: str
@@ -66,6 +76,14 @@ class DelayPercentile:
     samples: int
     lost: int
     generator_limited: bool
+    clock_error_ns: float = 0.0
+
+
+_CLOCK_ERRORS = f"""
+    WITH {USABLE}
+    SELECT cell, uut_context, max(clock_error_ns) AS error_ns
+    FROM usable JOIN flows USING (trial_id) WHERE clock_error_ns > 0 GROUP BY ALL
+"""  # noqa: S608, made of constants
 
 
 def read_delays(result: Result, cells: Iterable[Cell]) -> list[Delay]:
@@ -75,13 +93,17 @@ def read_delays(result: Result, cells: Iterable[Cell]) -> list[Delay]:
     for row in result.query(_CELLS).to_pylist():
         spans[row["cell"], row["uut_context"]] = begin, begin + row["trials"]
         begin += row["trials"]
+    errors = {
+        (row["cell"], row["uut_context"]): row["error_ns"] for row in result.query(_CLOCK_ERRORS).to_pylist()
+    }
     histograms = _Histograms(result)
     number, block = trials["trial_id"].to_numpy(), trials["block"].to_numpy()
 
     def read(cell: Cell) -> Delay | None:
         begin, end = spans.get((cell.key, cell.uut_context), (0, 0))
         blocks, each = histograms.of(number[begin:end], block[begin:end])
-        return _delay(cell, blocks, each) if blocks.size else None
+        error_ns = errors.get((cell.key, cell.uut_context), 0.0)
+        return _delay(cell, blocks, each, error_ns) if blocks.size else None
 
     with ThreadPoolExecutor(os.cpu_count()) as readers:
         return [delay for delay in readers.map(read, cells) if delay]
@@ -113,11 +135,15 @@ class _Histograms:
         present, groups = np.unique(np.repeat(blocks, each_has), return_inverse=True)
         if not rows.size:
             return present, Distributions.of([])
-        each = decode_all(self._texts.take(pa.array(rows)).to_pylist(), self._lost[rows])
+        each = decode_all(self._texts.take(pa.array(rows)), self._lost[rows])
         return present, each.together(groups)
 
 
-def _delay(cell: Cell, blocks: NDArray[np.int32], each: Distributions) -> Delay:
+def _delay(cell: Cell, blocks: NDArray[np.int32], each: Distributions, clock_error_ns: float) -> Delay:
+    def typical(quantile: float) -> Interval | None:
+        interval = quantile_interval(each, quantile, mean=cell.mean)
+        return interval and with_systematic_error(interval, clock_error_ns)
+
     medians = {
         block: median
         for block, median in zip(blocks.tolist(), each.quantiles(0.5).tolist(), strict=True)
@@ -126,11 +152,10 @@ def _delay(cell: Cell, blocks: NDArray[np.int32], each: Distributions) -> Delay:
     return Delay(
         cell=cell,
         p50_by_block_ns={} if each.lie_in_the_lost(0.5).any() else medians,
-        quantiles_ns={
-            label: quantile_interval(each, quantile, mean=cell.mean) for label, quantile in QUANTILES.items()
-        },
+        quantiles_ns={label: typical(quantile) for label, quantile in QUANTILES.items()},
         samples=int(each.samples.sum()),
         lost=int(each.lost.sum()),
+        clock_error_ns=clock_error_ns,
     )
 
 
@@ -156,6 +181,7 @@ def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
                     samples=delay.samples,
                     lost=delay.lost,
                     generator_limited=cell.generator_limited,
+                    clock_error_ns=delay.clock_error_ns,
                 )
             )
     return rows

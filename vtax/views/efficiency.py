@@ -17,7 +17,8 @@ from vtax.views.tax import RAW
 class Efficiency:
     """E throughput: the aggregate goodput as a share of the reference's with one guest.
 
-    The reference is raw; of an emulated platform it is the platform itself, whose emulated CPU is no hypervisor's cost.
+    The reference is raw; of an emulated platform it is the platform itself, whose emulated CPU is no hypervisor's cost,
+    unless raw was emulated as well.
     `problem` says why there is no efficiency.
     """
 
@@ -54,7 +55,7 @@ def efficiencies(cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> li
     single = _single(cells)
     rows = []
     for cell in cells:
-        reference = cell.platform if emulated[cell.platform] else RAW
+        reference = cell.platform if emulated[cell.platform] and not emulated.get(RAW) else RAW
         if not cell.trials or (cell.guests == 1 and cell.platform == reference):
             continue
         other = single.get((reference, cell.setting))

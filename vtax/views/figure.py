@@ -120,7 +120,8 @@ def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
-        "margin": {"l": 56, "r": 12, "t": 8, "b": 44},
+        # Room for slanted labels: where it does not suffice a figure is drawn twice.
+        "margin": {"l": 56, "r": 12, "t": 16, "b": 60},
         "height": 300,
         "font": {"family": "system-ui, sans-serif", "size": 12},
         "hovermode": "closest",

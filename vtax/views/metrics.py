@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vtax.results import Result
 from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
 from vtax.views import numbers
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, USABLE
 from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS
+from vtax.views.series import series
 
 BUCKET = 1 / BUCKETS_AN_OCTAVE
 FRAME = 1e-3
@@ -70,15 +71,16 @@ METRICS = {
 
 ALL = tuple(dict.fromkeys(metric for metrics in METRICS.values() for metric in metrics))
 
-# A quantile of several streams is their geometric mean; one that some stream does not have is none of the trial.
+# A quantile of several streams is their geometric mean; one that some stream does not have is none of the trial. One by
+# clocks that differ is none to compare by: what they are wrong by is another each time.
 OF_TRIAL = """
 flow AS (
     SELECT trial_id, sum(received_mbps) AS received_mbps, sum(goodput_mbps) AS goodput_mbps,
            coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS loss_ratio,
            avg(latency_mean_ns) AS mean_ns, avg(transactions / duration_s) AS per_s,
-           CASE WHEN count(latency_p50_ns) = count(*) THEN exp(avg(ln(latency_p50_ns))) END AS p50_ns,
-           CASE WHEN count(latency_p99_ns) = count(*) THEN exp(avg(ln(latency_p99_ns))) END AS p99_ns
-    FROM flows WHERE role = 'victim' GROUP BY trial_id
+           CASE WHEN count(latency_p50_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p50_ns))) END AS p50_ns,
+           CASE WHEN count(latency_p99_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p99_ns))) END AS p99_ns
+    FROM (SELECT *, coalesce(clock_error_ns, 0) = 0 AS exact FROM flows) WHERE role = 'victim' GROUP BY trial_id
 ), host AS (
     SELECT trial_id, sum(percent) AS host_percent FROM cpu
     WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
@@ -119,7 +121,7 @@ class Measured:
     uut_context: str
     platform: str
     blocks: int
-    values: Mapping[str, tuple[float, ...]]
+    values: Mapping[str, Sequence[float]]
     marks: tuple[str, ...] = ()
 
 
@@ -135,21 +137,35 @@ def metrics_of(result: Result) -> tuple[Metric, ...]:
 def read_measured(result: Result) -> dict[Key, Measured]:
     """Every cell with a usable trial; repetitions without a value are left out of its lists."""
     metrics = metrics_of(result)
+    if not metrics:
+        return {}
     if (result.campaign.get("scenario") or {}).get("search"):
-        rows = result.query(_SEARCHED).to_pylist()
+        rows = result.query(_SEARCHED)
     else:
         means = ", ".join(f"avg({metric.column}) AS {metric.column}" for metric in metrics)
         lists = ", ".join(f"list({metric.column} ORDER BY block) AS {metric.column}" for metric in metrics)
-        rows = result.query(_BLOCKS.format(means=means, lists=lists)).to_pylist() if metrics else []
+        rows = result.query(_BLOCKS.format(means=means, lists=lists))
     marks: dict[Key, list[str]] = {}
     for row in result.query(_MARKED).to_pylist():
         marks.setdefault((row["cell"], row["uut_context"]), []).append(row["mark"])
-    return {(row["cell"], row["uut_context"]): _measured(row, metrics, marks) for row in rows}
-
-
-def _measured(row: dict[str, Any], metrics: tuple[Metric, ...], marks: Mapping[Key, list[str]]) -> Measured:
-    values = {
-        metric.name: tuple(value for value in row[metric.column] if value is not None) for metric in metrics
+    values = {metric.name: [_known(each) for each in series(rows[metric.column])] for metric in metrics}
+    return {
+        (cell, context): Measured(
+            cell,
+            context,
+            platform,
+            blocks,
+            {name: each[place] for name, each in values.items()},
+            tuple(marks.get((cell, context), ())),
+        )
+        for place, (cell, context, platform, blocks) in enumerate(
+            zip(
+                *(rows[name].to_pylist() for name in ("cell", "uut_context", "platform", "blocks")),
+                strict=True,
+            )
+        )
     }
-    key = row["cell"], row["uut_context"]
-    return Measured(*key, row["platform"], row["blocks"], values, tuple(marks.get(key, ())))
+
+
+def _known(values: Sequence[float | None]) -> Sequence[float]:
+    return values if isinstance(values, array) else tuple(value for value in values if value is not None)

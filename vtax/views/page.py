@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import os
-import re
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +11,6 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
-
-_WRAPPED = re.compile(
-    r"(.*?)\(\s*function\(root, factory\) \{.*?\} \(typeof self [^,]*, \(\) => \{\n(.*)return Plotly;\s*\}\)\);\s*",
-    re.DOTALL,
-)
 
 
 def template(name: str) -> jinja2.Template:
@@ -45,19 +38,6 @@ def write_file(target: Path, page: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def plotly_js() -> Markup:
-    """The source of the library that draws, so that a browser compiles it once.
-
-    It comes within a function, for other ways of loading it, and functions are read through before they are compiled:
-    a third of the time until it can draw. The first line tells V8 not to do so with those inside it either.
-    """
-    package = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
-    source = package.read_text(encoding="utf-8")
-    if wrapped := _WRAPPED.fullmatch(source):
-        source = "".join(wrapped.groups())
-    return Markup(f"//# allFunctionsCalledOnLoad\n{source}")  # noqa: S704, the library's own source
 
 
 def plot_json(plot: Any) -> Any:

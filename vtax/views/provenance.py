@@ -14,12 +14,12 @@ FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "request
 PROGRAM = "program"
 
 _ENVIRONMENTS = """
-    SELECT host, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials
+    SELECT host, roles, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials
     FROM environment GROUP BY ALL ORDER BY host, trials DESC, hash
 """
 
-_MEASURED = "SELECT count(DISTINCT (block, cell, step)) AS n FROM trials WHERE verdict <> 'invalid'"
-_MEASURED_RUNS = "SELECT count(*) AS n FROM trials WHERE verdict <> 'invalid'"
+_MEASURED = "SELECT count(*) AS n FROM trials WHERE verdict <> 'invalid'"
+"""Only invalid ones are measured again."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def read_provenance(result: Result) -> Provenance:
     hosts: dict[str, dict[str, Any]] = campaign.get("hosts") or {}
     platforms = _platforms(campaign, result)
     factors: dict[str, list[Any]] = scenario.get("factors") or {}
-    repetitions = int(scenario.get("repetitions") or 1)
+    repetitions = len(campaign.get("blocks") or ()) or int(scenario.get("repetitions") or 1)
     cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
     measured = sum(platform.skipped_reason is None for platform in platforms)
     adaptive = bool(scenario.get("precision") or scenario.get("search"))
@@ -132,7 +132,7 @@ def read_provenance(result: Result) -> Provenance:
         search=scenario.get("search") or {},
         planned_trials=None if adaptive else cells_a_platform * measured * repetitions * runs,
         recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
-        measured_trials=int(result.query(_MEASURED if runs == 1 else _MEASURED_RUNS)["n"][0].as_py()),
+        measured_trials=int(result.query(_MEASURED)["n"][0].as_py()),
         platforms=platforms,
         labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
         testbed=campaign.get("testbed") or {},

@@ -12,7 +12,8 @@ from typing import Any
 from vtax.views.chapters import Chapter, chapters, tax_chapter
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
-from vtax.views.page import columns, moment, plot_json, plotly_js, script_json, template, write_file
+from vtax.views.library import plotly_js
+from vtax.views.page import columns, moment, plot_json, script_json, template, write_file
 from vtax.views.palette import styles
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL
@@ -41,6 +42,11 @@ def render(summary: Summary) -> str:
     figures = [figure for figure in draw_figures(summary) if figure.panels]
     found = chapters(summary)
     behind = summary.trials.numbers
+    plots = {
+        _plot_id(figure, i): _referring(plot_json(panel.plot), behind)
+        for figure in figures
+        for i, panel in enumerate(figure.panels)
+    }
     return template("report.html").render(
         summary=summary,
         origin=summary.provenance,
@@ -53,14 +59,8 @@ def render(summary: Summary) -> str:
         measured=[platform for platform in summary.platforms if not platform.skipped_reason],
         behind=behind,
         trials=script_json(embedded(summary.trials)),
-        plots=script_json(
-            {
-                _plot_id(figure, i): _referring(plot_json(panel.plot), behind)
-                for figure in figures
-                for i, panel in enumerate(figure.panels)
-            }
-        ),
-        plotly=plotly_js() if figures else "",
+        plots=script_json(plots),
+        plotly=plotly_js(plots) if figures else "",
         command=shlex.join(summary.provenance.command),
         open_rows=OPEN_ROWS,
         most_rows=MOST_ROWS,

@@ -26,7 +26,8 @@ def response_time_by_message(summary: Summary) -> Figure:
         name="response-time-by-message",
         title="Response time by length of the request",
         caption="Mean over the repetitions; bars at the points are one standard deviation of the repetitions' means, "
-        "as the paper has them. Both axes are logarithmic. Dashed: emulated CPU.",
+        "as the paper has them. Both axes are logarithmic: a bar without an end at the bottom is of a deviation that "
+        "is no smaller than its mean. Dashed: emulated CPU.",
         panels=tuple(panels),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=responses_table(summary),

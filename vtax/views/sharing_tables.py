@@ -96,7 +96,7 @@ def efficiency_table(summary: Summary) -> Table:
         name="efficiency",
         title="Efficiency",
         note="E throughput: R aggregate as a share of the reference's with one guest, paired within blocks. The "
-        "reference of an emulated platform is the platform itself.",
+        "reference of an emulated platform is the platform itself, where raw was not emulated as well.",
         columns=(
             Column("platform"),
             GUESTS,

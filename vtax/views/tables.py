@@ -203,7 +203,7 @@ def delay_table(summary: Summary) -> Table:
         note="Quantiles of a typical repetition's probes, merged over streams: the geometric mean over "
         "repetitions, with Student intervals of the logarithms. Quantile q takes 10 / (1 − q) probes, "
         f"and lost ones count as beyond all others. {UNKNOWN} {_LOST}: more probes lost than that. "
-        f"∞: an upper bound beyond {numbers.BEYOND_USE:,} times the quantile.",
+        f"∞: an upper bound beyond {numbers.BEYOND_USE:,} times the quantile." + _clocks(summary.percentiles),
         columns=(
             Column("platform"),
             LOAD,
@@ -225,6 +225,17 @@ def _delay(found: DelayPercentile | None) -> Number:
     if found is not None and found.delay_ns is None:
         return Number(UNKNOWN, _LOST)
     return ranged(found.delay_ns if found else None, numbers.microseconds)
+
+
+def _clocks(percentiles: Iterable[DelayPercentile]) -> str:
+    """By how much all may be wrong alike, where source and sink have clocks of their own; empty where they have not."""
+    most = max((found.clock_error_ns for found in percentiles), default=0.0)
+    if not most:
+        return ""
+    return (
+        " Source and sink have clocks of their own: all may be wrong alike, by up to "
+        f"{numbers.microseconds(most)} µs, for which the intervals allow."
+    )
 
 
 def loss_table(summary: Summary) -> Table:

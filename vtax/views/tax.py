@@ -10,7 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vtax.statistics import Interval, climbed_ratio, paired_difference, ratio_of_maxima
+from vtax.statistics import (
+    Interval,
+    climbed_ratio,
+    paired_difference,
+    ratio_of_maxima,
+    with_systematic_error,
+)
 from vtax.statistics.interval import CONFIDENCE
 from vtax.views.cells import Cell, Setting, by_block, load_label
 from vtax.views.delay import Delay
@@ -90,15 +96,14 @@ class LoadCost:
 
 
 def references(platforms: Sequence[Platform]) -> dict[str, str]:
-    """The reference of each platform that has one: `raw`, or the first of the emulated group."""
+    """The reference of each platform that has one: `raw`, or the first of the emulated group where raw is not of it."""
     emulated = [platform.name for platform in platforms if platform.emulated and not platform.skipped_reason]
     native = [
         platform.name for platform in platforms if not platform.emulated and not platform.skipped_reason
     ]
     pairs = {name: RAW for name in native if name != RAW}
-    for name in emulated[1:]:
-        pairs[name] = emulated[0]
-    return pairs
+    first = RAW if RAW in emulated else next(iter(emulated), None)
+    return pairs | {name: first for name in emulated if first is not None and name != first}
 
 
 def maximum_changes(found: Iterable[Maximum], platforms: Sequence[Platform]) -> list[MaximumChange]:
@@ -173,18 +178,14 @@ def load_costs(
     emulated = {platform.name: platform.emulated for platform in platforms}
     pairs = references(platforms)
     by_place = {_place(cell.platform, cell): cell for cell in usable}
-    medians = {(delay.cell.key, delay.cell.uut_context): delay.p50_by_block_ns for delay in delays}
+    known = {(delay.cell.key, delay.cell.uut_context): delay for delay in delays}
     costs = []
     for cell in usable:
         reference = pairs.get(cell.platform)
         other = by_place.get(_place(reference, cell)) if reference else None
         if reference is None or other is None:
             continue
-        delay = paired_difference(
-            medians.get((cell.key, cell.uut_context), {}),
-            medians.get((other.key, other.uut_context), {}),
-            mean=cell.mean,
-        )
+        delay = _added_delay(*(known.get((each.key, each.uut_context)) for each in (cell, other)))
         cpu = paired_difference(
             by_block(cell.blocks, cell.host_percent),
             by_block(other.blocks, other.host_percent),
@@ -205,6 +206,20 @@ def load_costs(
             )
         )
     return costs
+
+
+def _added_delay(delay: Delay | None, other: Delay | None) -> Interval | None:
+    """What is added to the median, ns. Clocks may have been wrong one way with one, and the other with the other.
+
+    Without an interval that says so, it is not told then.
+    """
+    if delay is None or other is None:
+        return None
+    error_ns = delay.clock_error_ns + other.clock_error_ns
+    difference = paired_difference(delay.p50_by_block_ns, other.p50_by_block_ns, mean=delay.cell.mean)
+    if difference is None or (error_ns and difference.low is None):
+        return None
+    return with_systematic_error(difference, error_ns)
 
 
 def _place(platform: str, cell: Cell) -> tuple[str, Setting, str, str]:

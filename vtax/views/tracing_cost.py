@@ -15,7 +15,8 @@ Medians = dict[int, float]
 
 _MEDIANS = """
 SELECT cell, block, avg(latency_p50_ns) AS p50_ns FROM trials JOIN flows USING (trial_id)
-WHERE verdict <> 'invalid' AND latency_p50_ns IS NOT NULL GROUP BY cell, block ORDER BY cell, block
+WHERE verdict <> 'invalid' AND latency_p50_ns IS NOT NULL AND coalesce(clock_error_ns, 0) = 0
+GROUP BY cell, block ORDER BY cell, block
 """
 
 

@@ -163,10 +163,13 @@ fn capture() -> BoxedStrategy<Value> {
 }
 
 fn arm() -> BoxedStrategy<Value> {
-    (0..3, select(vec!["probe", "measure"]), lengths(), 1..200)
-        .prop_map(|(trial, phase, frame_bytes, probe_interval)| {
+    let clock = (0_u8..4, any::<i64>())
+        .prop_map(|(stream, ahead_ns)| json!({"stream": stream, "ahead_ns": ahead_ns}));
+    (0..3, select(vec!["probe", "measure"]), lengths(), 1..200, vec(clock, 0..3))
+        .prop_map(|(trial, phase, frame_bytes, probe_interval, clocks)| {
             json!({
                 "trial": trial, "phase": phase, "frame_bytes": frame_bytes, "probe_interval": probe_interval,
+                "clocks": clocks,
             })
         })
         .boxed()

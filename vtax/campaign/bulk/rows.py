@@ -10,9 +10,7 @@ from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 
 
-def record(
-    measured: Streamed, judgement: Judgement, place: dict[str, Any], environment: dict[str, Any]
-) -> TrialRecord:
+def record(measured: Streamed, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work, complete = measured.work, measured.failure is None
     trial = {
@@ -25,9 +23,8 @@ def record(
         "message_bytes": work.message_bytes,
         "buffer_bytes": work.buffer_bytes,
     }
-    surroundings = [{"trial_id": measured.trial, **environment}]
     if not complete:
-        return TrialRecord(trial=trial, environment=surroundings)
+        return TrialRecord(trial=trial)
     guests = list(enumerate(measured.flows))
     number, window_s = measured.trial, work.duration_s
     return TrialRecord(
@@ -37,8 +34,7 @@ def record(
             *measured.beside.flows,
         ],
         series=[row for guest, flows in guests for row in series_rows(number, "victim", guest, flows)],
-        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
-        environment=surroundings,
+        cpu=[*counted_rows(measured), *ledger_rows(measured, machine)],
     )
 
 

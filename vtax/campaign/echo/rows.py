@@ -14,9 +14,7 @@ ASKED = 0
 """The guest that echoes go through."""
 
 
-def record(
-    measured: Echoed, judgement: Judgement, place: dict[str, Any], environment: dict[str, Any]
-) -> TrialRecord:
+def record(measured: Echoed, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work, complete = measured.work, measured.failure is None
     trial = {
@@ -26,9 +24,8 @@ def record(
         "others": work.others,
         "start_spread_ms": measured.start_spread_ms if complete else None,
     }
-    surroundings = [{"trial_id": measured.trial, **environment}]
     if not complete:
-        return TrialRecord(trial=trial, environment=surroundings)
+        return TrialRecord(trial=trial)
     others, number, window_s = measured.others.items(), measured.trial, work.duration_s
     return TrialRecord(
         trial=trial,
@@ -37,9 +34,8 @@ def record(
             *(row for guest, of in others for row in flow_rows(number, "neighbour", guest, of, window_s)),
         ],
         series=[row for guest, of in others for row in series_rows(number, "neighbour", guest, of)],
-        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
+        cpu=[*counted_rows(measured), *ledger_rows(measured, machine)],
         latency=[histogram_row(number, measured.tally["latency"], measured.tally["lost"])],
-        environment=surroundings,
     )
 
 

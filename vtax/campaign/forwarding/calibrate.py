@@ -1,18 +1,19 @@
-"""The source's own ceilings: what each mechanism offers when nothing behind the link slows it.
+"""The sources' own ceilings: what each mechanism offers when nothing behind the link slows it.
 
-Measured by the source's agent on the shaped interfaces with every frame dropped where the source's links end (the UUT's
-ingress, or the switch before a shared uplink), for each frame size and number of streams, all streams together, paced
-and as a flood. They tell which mechanism a trial uses. A trial whose offered load is at its mechanism's ceiling says
-nothing of the platform.
+Measured by the sources' agents on the shaped interfaces with every frame dropped where the source's links end (the
+UUT's ingress, or the switch before a shared uplink), for each frame size and number of streams, all streams together,
+paced and as a flood. They tell which mechanism a trial uses. A trial whose offered load is at its mechanism's ceiling
+says nothing of the platform.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
-from vtax.machine.ownership import OwnershipRecord
+from vtax.campaign.forwarding.passage import Passage
 from vtax.scenario import Cell
 from vtax.testbed.local import local_testbed
+from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
 LOADS = ("paced", "flood")
@@ -66,7 +67,7 @@ class Ceilings:
         """Why a mechanism is not used, by its name."""
 
     def add(self, load: str, traffic: Traffic, found: dict[str, Any]) -> None:
-        """Enter what `source.calibrate` replied: ceilings, the highest first, and refusals."""
+        """Enter what was found: ceilings, the highest first, and refusals."""
         self._ceilings[load, traffic] = [
             Ceiling(load, entry["mechanism"], *traffic, entry["ceiling_fps"]) for entry in found["ceilings"]
         ]
@@ -96,10 +97,29 @@ class Ceilings:
         return [ceiling.as_json() for ranked in self._ceilings.values() for ceiling in ranked]
 
 
-def calibrate(settings: LocalSettings, cells: Iterable[Cell], record: OwnershipRecord) -> Ceilings:
+def together(found: Sequence[dict[str, Any]], shares: Sequence[int]) -> dict[str, Any]:
+    """What sources, each with its share of the streams, replied to `source.calibrate`, as if it were of one.
+
+    No stream is offered more than the slowest source gives each of its own. What one source refuses, all do.
+    """
+    refused = {entry["mechanism"]: entry for told in found for entry in told["refused"]}
+    offered: dict[str, list[float]] = {}
+    for told, share in zip(found, shares, strict=True):
+        for entry in told["ceilings"]:
+            offered.setdefault(entry["mechanism"], []).append(entry["ceiling_fps"] * (sum(shares) / share))
+    least = {mechanism: min(fps) for mechanism, fps in offered.items() if mechanism not in refused}
+    ranked = sorted(least, key=least.__getitem__, reverse=True)
+    return {
+        "ceilings": [{"mechanism": mechanism, "ceiling_fps": least[mechanism]} for mechanism in ranked],
+        "refused": list(refused.values()),
+    }
+
+
+def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines) -> Ceilings:
     """The ceilings of every mechanism for all `cells`."""
     wanted = {Traffic.of(cell): cell.forwarding for cell in sorted(cells, key=lambda cell: cell.streams)}
-    testbed = local_testbed(settings, max(traffic.streams for traffic in wanted), record)
+    testbed = local_testbed(settings, max(traffic.streams for traffic in wanted), machines)
+    passage = Passage.of(testbed)
     ceilings = Ceilings()
     try:
         testbed.build("wire")
@@ -108,20 +128,12 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], record: OwnershipR
         opened = 0
         for traffic, work in wanted.items():
             if traffic.streams != opened:
-                if opened:
-                    testbed.source.call("source", "source.close", {})
-                parameters = {
-                    "cpu": settings.cpus["agents"][0],
-                    "streams": testbed.source_streams(traffic.streams),
-                }
-                testbed.source.call("source", "source.open", parameters)
+                passage.open_sources(testbed.source_streams(traffic.streams))
                 opened = traffic.streams
             for load in LOADS:
                 asked = {"frame_bytes": work.lengths.as_json(), "flows": work.flows, "load": load}
-                found = testbed.source.call(
-                    "source", "source.calibrate", asked, timeout_s=CALIBRATION_LIMIT_S
-                )
-                ceilings.add(load, traffic, found)
+                found = passage.ask_sources("source.calibrate", asked).answers(CALIBRATION_LIMIT_S)
+                ceilings.add(load, traffic, together(found, passage.shares))
         testbed.entry.call("ingress", "ingress.release", {})
     finally:
         testbed.close()

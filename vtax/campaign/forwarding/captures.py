@@ -3,18 +3,18 @@
 from base64 import b64decode
 from typing import Any
 
+from vtax.campaign.forwarding.passage import Passage
 from vtax.results import CapturedFrame
-from vtax.testbed.host import Host
 
 SNAP_BYTES = 256
 """Of each frame, as many bytes are kept: all that a test frame is made of, and some of its padding."""
 
 
-def captured_frames(sink: Host, stream: int, at_most: int) -> list[CapturedFrame]:
+def captured_frames(passage: Passage, stream: int, at_most: int) -> list[CapturedFrame]:
     """The frames that the sink's agent kept of one stream, in the order they came."""
     frames: list[CapturedFrame] = []
     while len(frames) < at_most:
-        reply = sink.call("sink", "sink.capture", {"stream": stream, "first": len(frames)})
+        reply = passage.ask_sink(stream, "sink.capture", first=len(frames))
         offset_ns = reply["clock_offset_ns"]
         frames += [_frame(frame, offset_ns) for frame in reply["frames"]]
         if len(frames) >= reply["captured"]:

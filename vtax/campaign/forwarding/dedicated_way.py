@@ -11,7 +11,7 @@ from vtax.testbed.guest import GUEST
 
 @dataclass(frozen=True)
 class DedicatedWay:
-    """Source -> UUT -> sink, through one guest."""
+    """A stream's source -> UUT -> its sink, through one guest."""
 
     measured: Measured
 
@@ -26,13 +26,17 @@ class DedicatedWay:
 
     def hops(self, counts: Counts) -> Iterator[Hop]:
         """Those of every stream, in the order of its way."""
+        sinks = {stream["stream"]: stream["host"] for stream in self.measured.sink["streams"]}
         for stream in self.measured.source["streams"]:
             departed, refused = self.measured.departed(stream), self.measured.refused(stream)
-            yield from self._stream(counts, stream["stream"], departed, refused)
+            ends = (stream["host"], sinks[stream["stream"]])
+            yield from self._stream(counts, stream["stream"], ends, departed, refused)
 
-    def _stream(self, counts: Counts, stream: int, departed: int, refused: int) -> Iterator[Hop]:
-        host = counts.host
-        names = [f"source/src{stream}", f"uut/in{stream}", f"uut/out{stream}", f"sink/snk{stream}"]
+    def _stream(
+        self, counts: Counts, stream: int, ends: tuple[str, str], departed: int, refused: int
+    ) -> Iterator[Hop]:
+        host, (sender, receiver) = counts.host, ends
+        names = [f"{sender}/src{stream}", f"uut/in{stream}", f"uut/out{stream}", f"{receiver}/snk{stream}"]
         source, entry, leave, sink = (host[name] for name in names)
         enters, arrived, leaves = (names[1], False), (names[1], True), (names[2], False)
         ring = counts.ring_full(names[0], departed, refused)

@@ -5,6 +5,9 @@ whenever an uplink that streams share is full: their delay is then the source's 
 flood's probes pass by the source's queue, and are lost where the far ring is full: a lost probe's delay is beyond
 every other, and quantiles count it so (RFC 7679, 5.1). Variation is taken from the same probes: PDV is a probe's delay
 less the least, IPDV less that of the probe before (RFC 5481, 4). A lost probe has no IPDV, nor has the one after it.
+
+Between machines with clocks of their own a delay in one direction may be wrong by `clock_error_ns`. Where a probe seems
+to have come before it left, nothing is told: the clocks are not known well enough for delays as short as these.
 """
 
 import math
@@ -55,20 +58,26 @@ def queued_before_uut(measured: Measured, stream: dict[str, Any], link_mbps: flo
 def delay_columns(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
     """The columns of `flows` about delay; quantiles are over sent probes, null where too few arrived to tell."""
     latency, sent = sink["latency"], probes_sent(measured, stream)
-    columns = {"probes_sent": sent, "latency_count": latency["count"]}
-    if queued_before_uut(measured, stream, measured.cell.testbed.link_mbps) or not latency["count"]:
+    columns = {
+        "probes_sent": sent,
+        "latency_count": latency["count"],
+        "clock_error_ns": measured.clock_error_ns.get(stream["stream"], 0),
+    }
+    if _is_untold(measured, stream, latency) or not latency["count"]:
         return {**columns, **dict.fromkeys(OF_DELAY)}
     lost = probes_lost(measured, stream, sink)
     distribution = replace(decode(latency["histogram"]), lost=lost)
     values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
     ipdv = merge([decode(sink["times"][f"ipdv_{sign}"]["histogram"]) for sign in ("positive", "negative")])
+    # Clocks drift apart from one probe to another that is far from it.
+    least_ns = None if columns["clock_error_ns"] else latency["min_ns"]
     return {
         **columns,
         "latency_min_ns": latency["min_ns"],
         "latency_mean_ns": latency["mean_ns"] if not lost else None,
         **{f"latency_{name}_ns": value for name, value in values.items()},
         "latency_max_ns": latency["max_ns"] if not lost else None,
-        **{f"pdv_{name}_ns": _beyond(latency["min_ns"], values[name]) for name in OF_VARIATION},
+        **{f"pdv_{name}_ns": _beyond(least_ns, values[name]) for name in OF_VARIATION},
         "ipdv_count": ipdv.samples,
         **{f"ipdv_{name}_ns": ipdv.quantile(QUANTILES[name]) for name in OF_VARIATION},
     }
@@ -79,7 +88,7 @@ def delay_histograms(
 ) -> list[dict[str, Any]]:
     """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
     rows: list[tuple[str, int | None, dict[str, Any]]] = [("gap", None, sink["times"]["gap"])]
-    if not queued_before_uut(measured, stream, measured.cell.testbed.link_mbps):
+    if not _is_untold(measured, stream, sink["latency"]):
         rows += [
             ("one-way", probes_lost(measured, stream, sink), sink["latency"]),
             ("ipdv-positive", None, sink["times"]["ipdv_positive"]),
@@ -98,5 +107,12 @@ def delay_histograms(
     ]
 
 
-def _beyond(least: float, value: float | None) -> float | None:
-    return None if value is None else value - least
+def _is_untold(measured: Measured, stream: dict[str, Any], latency: dict[str, Any]) -> bool:
+    """Whether a stream's probes say nothing of the UUT's delay."""
+    if measured.clock_error_ns.get(stream["stream"]) and latency["min_ns"] == 0:
+        return True
+    return queued_before_uut(measured, stream, measured.cell.testbed.link_mbps)
+
+
+def _beyond(least: float | None, value: float | None) -> float | None:
+    return None if least is None or value is None else value - least

@@ -1,6 +1,7 @@
-"""What source, sink and links say against a trial."""
+"""What sources, sinks and links say against a trial."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from vtax.campaign.forwarding.drops import Drops, lost_events
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, offered_fps
@@ -15,9 +16,11 @@ LATE_P99_NS = 1_000_000
 
 
 def instrument_findings(measured: Measured) -> Iterator[Finding]:
-    """Findings on a complete trial's source, sink and links."""
-    yield from _source(measured)
-    yield from _sink(measured)
+    """Findings on a complete trial's sources, sinks and links."""
+    for number, source in enumerate(measured.source["hosts"]):
+        # What neighbours' frames take of the first one's CPU is the instrument's own, and lowers the ceiling.
+        yield from _source(measured, source, 0 if number else measured.beside.source_share)
+    yield from _sinks(measured)
     yield from _links(measured)
     yield from _meter(measured)
 
@@ -27,21 +30,20 @@ def sink_is_lost(measured: Measured) -> bool:
     return not all(stream["attached"] for stream in measured.sink["streams"])
 
 
-def _source(measured: Measured) -> Iterator[Finding]:
-    source = measured.source
+def _source(measured: Measured, source: dict[str, Any], beside: float) -> Iterator[Finding]:
+    """Findings on one source, whose CPU had to serve others for a share of the run."""
     if source.get("aborted"):
-        yield Verdict.INVALID, "the source was aborted"
+        yield Verdict.INVALID, f"the {source['host']} was aborted"
     if (thread := source.get("thread")) is not None:
         run_s = (source["end_ns"] - source["start_ns"]) / 1e9
-        # What neighbours' frames take of this CPU is the instrument's own, and lowers the ceiling.
-        share = thread["run_delay_ns"] / 1e9 / run_s - measured.beside.source_share
-        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, "source kept waiting for its CPU")
+        share = thread["run_delay_ns"] / 1e9 / run_s - beside
+        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, f"{source['host']} kept waiting for its CPU")
     if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
         yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
 
 
 def _kept_up_unhindered(measured: Measured) -> bool:
-    """Whether a paced source sent all that was intended and never had to wait for room on its link.
+    """Whether paced sources sent all that was intended and never had to wait for room on their links.
 
     A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
     """
@@ -51,7 +53,7 @@ def _kept_up_unhindered(measured: Measured) -> bool:
     return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * measured.cell.streams * work.intended_fps
 
 
-def _sink(measured: Measured) -> Iterator[Finding]:
+def _sinks(measured: Measured) -> Iterator[Finding]:
     sent = {stream["stream"]: measured.phase(stream)["frames_sent"] for stream in measured.source["streams"]}
     for stream in measured.sink["streams"]:
         number, refused = stream["stream"], stream["refused"]
@@ -71,7 +73,7 @@ def _sink(measured: Measured) -> Iterator[Finding]:
             yield Verdict.INVALID, f"frames of another stream: {refused['stream']} on stream {number}"
         if refused["trial"]:
             yield Verdict.SUSPECT, f"frames of another trial: {refused['trial']} on stream {number}"
-    if measured.sink.get("ended") == "limit":
+    if any(sink["ended"] == "limit" for sink in measured.sink["hosts"]):
         yield Verdict.SUSPECT, "frames still arrived when the drain's two seconds were over"
 
 
@@ -79,7 +81,8 @@ def _links(measured: Measured) -> Iterator[Finding]:
     if not measured.cell.testbed.flow_control or measured.interfaces is None:
         return
     before, after = measured.interfaces
-    links = [name for name in after if name.startswith("source/")]
+    sources = {source["host"] for source in measured.source["hosts"]}
+    links = [name for name in after if name.partition("/")[0] in sources]
     drops = Drops.of(measured)
     dropped = 0
     for name in links:

@@ -1,4 +1,4 @@
-"""Kind `forwarding` of a campaign: frames through the guests, their source's ceilings known beforehand."""
+"""Kind `forwarding` of a campaign: frames through the guests, their sources' ceilings known beforehand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,11 +16,11 @@ from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.inputs import InputError
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import TrialRecord
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.local import local_testbed
+from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
 
@@ -40,9 +40,7 @@ class Kind:
             if problem := settings.refusal(mechanism):
                 raise scenario.error("workload.mechanism", mechanism, problem)
 
-    def prepare(
-        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
-    ) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
         """Calibrate the source on every testbed; a scenario that names a mechanism which is refused is refused."""
         loads: dict[LocalSettings, list[Cell]] = {}
         for cell in cells:
@@ -50,7 +48,7 @@ class Kind:
         for settings, wanted in loads.items():
             progress.note("calibrating the source's ceilings")
             try:
-                self._ceilings[settings] = calibrate(settings, wanted, owned)
+                self._ceilings[settings] = calibrate(settings, wanted, machines)
             except BUILD_FAILURES as error:
                 raise InputError(
                     f"the local testbed cannot be built here: {error}; see vtax doctor"
@@ -58,13 +56,11 @@ class Kind:
         self._check_mechanisms(cells, progress)
         return [ceiling for found in self._ceilings.values() for ceiling in found.as_json()]
 
-    def path(
-        self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord
-    ) -> ForwardingPath:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> ForwardingPath:
         """With NICs for the most streams of the plot, and a sink with room for the most captured frames."""
         first = plot.cells[0]
         settings = settings_of(first, self._cpus)
-        testbed = local_testbed(settings, max(cell.streams for cell in plot.cells), owned)
+        testbed = local_testbed(settings, max(cell.streams for cell in plot.cells), machines)
         works = [cell.forwarding for cell in plot.cells]
         return ForwardingPath(
             preset,
@@ -72,7 +68,7 @@ class Kind:
             testbed,
             max(work.cpu_samples_hz for work in works),
             max(work.capture_frames for work in works),
-            neighbours_of(first, testbed, preset, owned),
+            neighbours_of(first, testbed, preset, machines),
         )
 
     def measure(
@@ -95,8 +91,8 @@ class Kind:
             "sink_fallback": facts.sink_fallback,
         }
 
-        def rows(place: dict[str, Any], environment: dict[str, Any]) -> TrialRecord:
-            return record(measured, judgement, {**place, **instrument}, facts.sink_cost_ns, environment)
+        def rows(place: dict[str, Any], machine: str) -> TrialRecord:
+            return record(measured, judgement, {**place, **instrument}, facts.sink_cost_ns, machine)
 
         return Finished(judgement, headline(measured), broken, rows)
 

@@ -63,7 +63,7 @@ def held_back(measured: Measured, stream: dict[str, Any]) -> bool:
     """Whether the UUT's ingress, its ring full, stopped the source's queue for much of the run (flow control)."""
     if measured.interfaces is None:
         return False
-    name = f"source/src{stream['stream']}"
+    name = f"{stream['host']}/src{stream['stream']}"
     before, after = (sample[name] for sample in measured.interfaces)
     return bool(
         (after["held_back"] - before["held_back"]) * HELD_BACK_FRAMES > after["sent"] - before["sent"]

@@ -1,36 +1,109 @@
-"""From a source to a sink: what frames take, and when it carries them."""
+"""From sources to sinks: what frames take, and when it carries them.
+
+Each stream has the source and the sink whose turn it is. All sources are asked at once, and so are all sinks.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, Self
 
 from vtax.campaign.path import PathFailed
 from vtax.testbed.host import Host
+from vtax.testbed.local import LocalTestbed
+from vtax.testbed.machines import Agent, turn_of
 
 READY_FRAMES = 200
 READY_FPS = 1000
 READY_LIMIT_S = 10.0
 READY_TRIAL = 0xFFFFFFFF
 """Trial number that readiness frames carry; trials count from 1."""
+Streams = Sequence[Mapping[str, Any]]
+"""What is to be told of streams, each with its number as `stream`."""
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What agents were asked and have not answered yet, by a ticket of each one's host."""
+
+    tickets: Sequence[tuple[Host, str]]
+
+    def answers(self, timeout_s: float = 10.0) -> list[dict[str, Any]]:
+        """Wait for what each answers; `host` is its host's name. Raises AgentError, AgentGone."""
+        return [{**host.finish(ticket, timeout_s), "host": host.name} for host, ticket in self.tickets]
+
+    def together(self, timeout_s: float = 10.0) -> dict[str, Any]:
+        """Wait for answers that tell of streams: {"streams": all of them by number, each with its `host`, "hosts"}.
+
+        `hosts` is what each agent tells besides.
+        """
+        hosts = self.answers(timeout_s)
+        streams = [{**stream, "host": told["host"]} for told in hosts for stream in told.pop("streams")]
+        return {"streams": sorted(streams, key=itemgetter("stream")), "hosts": hosts}
+
+
 class Passage:
-    """An agent that has a source open, and one that has its sink."""
+    """Agents that have the sources of streams, and agents that have their sinks."""
 
-    source: Host
-    source_agent: str
-    sink: Host
-    sink_agent: str
+    def __init__(self, sources: Sequence[Agent], sinks: Sequence[Agent]) -> None:
+        self._sources, self._sinks = sources, sinks
+        self._sending: dict[Agent, int] = {}
+        """How many streams each source has that has any."""
 
-    def ask_source(self, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
-        """Call a method of the source's agent."""
-        return self.source.call(self.source_agent, method, params, timeout_s)
+    @classmethod
+    def of(cls, testbed: LocalTestbed) -> Self:
+        """That of a testbed: its agents are called by their roles."""
+        return cls([(host, "source") for host in testbed.sources], [(host, "sink") for host in testbed.sinks])
 
-    def ask_sink(self, method: str, params: dict[str, Any]) -> Any:
-        """Call a method of the sink's agent."""
-        return self.sink.call(self.sink_agent, method, params)
+    def open_sinks(self, streams: Streams, **parameters: Any) -> dict[str, Any]:
+        """Open every sink on its streams; see Asked.together."""
+        return self._ask_sinks("sink.open", {**parameters, "attach": "auto"}, streams=streams).together()
+
+    def open_sources(self, streams: Streams) -> None:
+        """Open the sources on these streams, and close them on others."""
+        for host, agent in self._sending:
+            host.call(agent, "source.close", {})
+        dealt = {source: _of(source, self._sources, streams) for source in self._sources}
+        self._sending = {source: len(own) for source, own in dealt.items() if own}
+        for host, agent in self._sending:
+            parameters = {"cpu": host.cpus["agents"][0], "streams": dealt[host, agent]}
+            host.call(agent, "source.open", parameters)
+
+    @property
+    def shares(self) -> list[int]:
+        """How many streams each source has, in the order in which they answer."""
+        return list(self._sending.values())
+
+    def ask_sources(self, method: str, parameters: Mapping[str, Any]) -> Asked:
+        """Ask all sources that have streams."""
+        return Asked([_begin(source, method, parameters) for source in self._sending])
+
+    def run(self, parameters: Mapping[str, Any]) -> Asked:
+        """Have all streams sent."""
+        return self.ask_sources("source.run", parameters)
+
+    def abort(self) -> None:
+        """Have no stream sent any more."""
+        self.ask_sources("abort", {}).answers()
+
+    def arm(self, parameters: Mapping[str, Any], clocks: Streams = ()) -> None:
+        """Have every sink await a trial's frames; `clocks` tells of streams how far it is ahead of their sources."""
+        self._ask_sinks("sink.arm", parameters, clocks=clocks).answers()
+
+    def collect(self, sent: dict[str, Any], phase: str, quiet_ms: int, limit_ms: int) -> dict[str, Any]:
+        """What all sinks counted, once all of a phase has come of what sources say they `sent`; see Asked.together."""
+        expected = [
+            {"stream": stream["stream"], "frames": phase_of(stream, phase)["frames_sent"]}
+            for stream in sent["streams"]
+        ]
+        drain = {"quiet_ms": quiet_ms, "limit_ms": limit_ms}
+        return self._ask_sinks("sink.collect", drain, expected=expected).together()
+
+    def ask_sink(self, stream: int, method: str, **parameters: Any) -> Any:
+        """Ask a stream's own sink."""
+        host, agent = turn_of(stream, self._sinks)
+        return host.call(agent, method, {"stream": stream, **parameters})
 
     def await_ready(self, frame_bytes: int, last_words: Callable[[], str]) -> None:
         """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""
@@ -50,21 +123,37 @@ class Passage:
     def _probe(self, frame_bytes: int) -> dict[int, int]:
         """The longest run of consecutive frames on each stream."""
         duration_s = (READY_FRAMES + 10) / READY_FPS
-        self.ask_sink("sink.arm", {"trial": READY_TRIAL, "phase": "probe", "frame_bytes": frame_bytes})
-        sent = self.ask_source(
-            "source.run",
-            {
-                "trial": READY_TRIAL,
-                "frame_bytes": frame_bytes,
-                "mechanism": "raw",
-                "intended_fps": READY_FPS,
-                "probe_fps": READY_FPS,
-                "phases": [{"phase": "probe", "duration_s": duration_s}],
-            },
-        )
-        expected = [
-            {"stream": stream["stream"], "frames": stream["phases"][0]["frames_sent"]}
-            for stream in sent["streams"]
-        ]
-        got = self.ask_sink("sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500})
+        self.arm({"trial": READY_TRIAL, "phase": "probe", "frame_bytes": frame_bytes})
+        run = {
+            "trial": READY_TRIAL,
+            "frame_bytes": frame_bytes,
+            "mechanism": "raw",
+            "intended_fps": READY_FPS,
+            "probe_fps": READY_FPS,
+            "phases": [{"phase": "probe", "duration_s": duration_s}],
+        }
+        got = self.collect(self.run(run).together(), "probe", quiet_ms=50, limit_ms=500)
         return {stream["stream"]: stream["longest_run"] for stream in got["streams"]}
+
+    def _ask_sinks(self, method: str, parameters: Mapping[str, Any], **dealt: Streams) -> Asked:
+        """Ask all sinks, each with its own of what is dealt."""
+
+        def own(sink: Agent) -> dict[str, Any]:
+            return {key: _of(sink, self._sinks, streams) for key, streams in dealt.items()}
+
+        return Asked([_begin(sink, method, {**parameters, **own(sink)}) for sink in self._sinks])
+
+
+def phase_of(stream: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a source says of one stream's phase."""
+    return next(phase for phase in stream["phases"] if phase["phase"] == name)
+
+
+def _begin(agent: Agent, method: str, parameters: Mapping[str, Any]) -> tuple[Host, str]:
+    host, name = agent
+    return host, host.begin(name, method, dict(parameters))
+
+
+def _of(agent: Agent, agents: Sequence[Agent], streams: Streams) -> list[Mapping[str, Any]]:
+    """The streams that are an agent's."""
+    return [stream for stream in streams if turn_of(stream["stream"], agents) == agent]

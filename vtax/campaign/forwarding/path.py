@@ -20,20 +20,23 @@ DROPS_METERED_FPS = 100_000
 
 @dataclass(frozen=True)
 class ForwardingFacts(PathFacts):
-    """Also how the sink counts."""
+    """Also how the sinks count."""
 
     sink_mode: str
-    """How the sink's program is attached."""
+    """How the sinks' programs are attached."""
     sink_fallback: str | None
     """Why it is not attached in a way that costs less; None where there is none."""
-    sink_cost_ns: float
+    sink_cost_ns: dict[str, float]
+    """What counting a frame costs, by the sink's host."""
 
 
 class ForwardingPath(Path):
-    """A path that frames take from a source through the guests to a sink."""
+    """A path that frames take from sources through the guests to sinks."""
 
     testbed: LocalTestbed
     facts: ForwardingFacts | None
+    passage: Passage
+    """Its agents; others once it is opened again."""
 
     def __init__(
         self,
@@ -57,52 +60,50 @@ class ForwardingPath(Path):
         begun = self.testbed.uut.counters([])["at_s"]
         try:
             hello_s = self.start_guests()
-            sink = self.testbed.sink.call(
-                "sink",
-                "sink.open",
-                {
-                    "streams": self.testbed.sink_streams(),
-                    "attach": "auto",
-                    "capture_frames": self._capture_frames,
-                    "snap_bytes": SNAP_BYTES,
-                },
+            self.passage = Passage.of(self.testbed)
+            sinks = self.passage.open_sinks(
+                self.testbed.sink_streams(), capture_frames=self._capture_frames, snap_bytes=SNAP_BYTES
             )
             no_drop_reasons = self._try_drop_meter()
-            self.cpu_meter.open(self.testbed.sink, "sink")
+            self.cpu_meter.open(*self.testbed.watcher)
             self.use_streams(len(self.testbed.streams))
             frame_bytes = self.testbed.settings.encapsulation.least_frame_bytes
-            passage = Passage(self.testbed.source, "source", self.testbed.sink, "sink")
-            passage.await_ready(frame_bytes, self.last_words)
+            self.passage.await_ready(frame_bytes, self.last_words)
             self.neighbours.ready()
             self.set_egress()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
         ready_s = self.testbed.uut.counters([])["at_s"] - begun
-        mode = "+".join(sorted({stream["attached"] for stream in sink["streams"]}))
-        reasons = sorted({stream["fallback"] for stream in sink["streams"] if stream["fallback"]})
+        mode = "+".join(sorted({stream["attached"] for stream in sinks["streams"]}))
+        reasons = sorted({stream["fallback"] for stream in sinks["streams"] if stream["fallback"]})
         fallback = "\n".join(reasons) or None
         noted = {
             "drop reasons are not available": no_drop_reasons,
             "CPU time is counted, not sampled": self.cpu_meter.refused,
             f"frames are counted by {mode}": fallback,
+            **self._clocks_note(),
         }
         notes = (
             *self.scheduling_notes,
             *(f"{what}: {why}" for what, why in noted.items() if why is not None),
         )
-        self.facts = ForwardingFacts(hello_s, ready_s, notes, mode, fallback, sink["cost_ns_per_frame"])
+        costs_ns = {sink["host"]: sink["cost_ns_per_frame"] for sink in sinks["hosts"]}
+        self.facts = ForwardingFacts(hello_s, ready_s, notes, mode, fallback, costs_ns)
         return self.facts
 
+    def _clocks_note(self) -> dict[str, str]:
+        """What clocks that are not one do to delay."""
+        worst = max(self.testbed.compare_clocks().values(), key=lambda ahead: ahead.error_ns)
+        if not worst.error_ns:
+            return {}
+        what = f"delay in one direction is known to {worst.error_ns / 1000:.0f} µs"
+        return {what: f"source and sink have clocks of their own, compared by {worst.by}"}
+
     def use_streams(self, count: int) -> None:
-        """Open the source on the first `count` streams."""
-        if count == self._opened_streams:
-            return
-        if self._opened_streams:
-            self.testbed.source.call("source", "source.close", {})
-        cpu = self.testbed.settings.cpus["agents"][0]
-        streams = self.testbed.source_streams(count)
-        self.testbed.source.call("source", "source.open", {"cpu": cpu, "streams": streams})
-        self._opened_streams = count
+        """Open the sources on the first `count` streams."""
+        if count != self._opened_streams:
+            self.passage.open_sources(self.testbed.source_streams(count))
+            self._opened_streams = count
 
     def meter_drops(self, frames_per_s: float | None) -> None:
         """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""
@@ -117,7 +118,7 @@ class ForwardingPath(Path):
         """
         if not self._metering:
             return None
-        told = self.testbed.sink.call("sink", "drops.read", {})
+        told = self._watch("drops.read", {})
         places = [
             {**place, "interface": f"{self._metered[place['netns']]}/{place['interface']}"}
             for place in told["places"]
@@ -143,9 +144,13 @@ class ForwardingPath(Path):
         self._metering = False
         super().close()
 
+    def _watch(self, method: str, parameters: dict[str, Any]) -> Any:
+        host, agent = self.testbed.watcher
+        return host.call(agent, method, parameters)
+
     def _try_drop_meter(self) -> str | None:
-        """Open the drop meter in all namespaces of the path; returns why not where that cannot be."""
-        self._metered = {inode: name for host in self.hosts for name, inode in host.namespaces().items()}
+        """Open the drop meter in all namespaces of the UUT's machine; returns why not where that cannot be."""
+        self._metered = {inode: name for host in self.beside_uut for name, inode in host.namespaces().items()}
         try:
             self._open_drop_meter()
         except AgentError as error:
@@ -155,9 +160,9 @@ class ForwardingPath(Path):
 
     def _open_drop_meter(self) -> None:
         parameters = {"namespaces": list(self._metered), "places": DROP_PLACES}
-        self.testbed.sink.call("sink", "drops.open", parameters)
+        self._watch("drops.open", parameters)
         self._metering = True
 
     def _close_drop_meter(self) -> None:
-        self.testbed.sink.call("sink", "drops.close", {})
+        self._watch("drops.close", {})
         self._metering = False

@@ -19,8 +19,8 @@ def record(
     measured: Measured,
     judgement: Judgement,
     position: dict[str, Any],
-    sink_cost_ns: float,
-    environment: dict[str, Any],
+    sink_cost_ns: dict[str, float],
+    machine: str,
 ) -> TrialRecord:
     """All rows of a trial. `position` holds the columns of `trials` that place it (block, ceiling ...)."""
     work = measured.work
@@ -52,9 +52,8 @@ def record(
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
     }
-    surroundings = [{"trial_id": measured.trial, **environment}]
     if not complete:
-        return TrialRecord(trial=trial, flows=[], cpu=[], hops=[], latency=[], environment=surroundings)
+        return TrialRecord(trial=trial)
     sunk = {stream["stream"]: stream for stream in measured.sink["streams"]}
     shared = measured.cell.testbed.is_shared
     flows = [
@@ -65,8 +64,8 @@ def record(
         trial=trial,
         flows=[*flows, *measured.beside.flows],
         cpu=[
-            *_cpu(measured, sum(flow["received_fps"] for flow in flows), sink_cost_ns),
-            *ledger_rows(measured, environment),
+            *_cpu(measured, flows, sink_cost_ns),
+            *ledger_rows(measured, machine),
         ],
         hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[
@@ -76,7 +75,6 @@ def record(
         ],
         stages=[*stage_rows(measured), *_unattributed(measured, flows)],
         packets=packet_rows(measured),
-        environment=surroundings,
         capture=measured.captured,
     )
 
@@ -135,7 +133,9 @@ def flow_row(
 
 
 def _unattributed(measured: Measured, flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What of the one-way delay is in no stage, where every frame's delay is taken and none is the source's."""
+    """What of the one-way delay is in no stage: each frame's is taken, none is the source's, and clocks are one."""
+    if any(flow["clock_error_ns"] for flow in flows):
+        return []
     times = [(flow["latency_count"], flow["latency_mean_ns"]) for flow in flows]
     if probe_interval(measured.work) > 1 or any(mean is None for _, mean in times):
         return []
@@ -157,16 +157,22 @@ def _order_columns(sent: int, sink: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cpu(measured: Measured, received_fps: float, sink_cost_ns: float) -> list[dict[str, Any]]:
+def _cpu(
+    measured: Measured, flows: list[dict[str, Any]], sink_cost_ns: dict[str, float]
+) -> list[dict[str, Any]]:
     rows = counted_rows(measured)
     if not rows:
         return rows
-    sink_percent = received_fps * sink_cost_ns / 1e7
-    rows.append(cpu_row(measured.trial, "sink", "sink", "calibrated", sink_percent))
-    if (thread := measured.source.get("thread")) is not None:
-        run_s = (measured.source["end_ns"] - measured.source["start_ns"]) / 1e9
-        percent, wait = (thread[key] / run_s / 1e7 for key in ("run_ns", "run_delay_ns"))
-        rows.append(cpu_row(measured.trial, "source", "source", "thread", percent, wait=wait))
+    received_fps = {flow["stream"]: flow["received_fps"] for flow in flows}
+    for host, cost_ns in sink_cost_ns.items():
+        own = (stream["stream"] for stream in measured.sink["streams"] if stream["host"] == host)
+        percent = sum(received_fps.get(stream, 0) for stream in own) * cost_ns / 1e7
+        rows.append(cpu_row(measured.trial, host, "sink", "calibrated", percent))
+    for source in measured.source["hosts"]:
+        if (thread := source["thread"]) is not None:
+            run_s = (source["end_ns"] - source["start_ns"]) / 1e9
+            percent, wait = (thread[key] / run_s / 1e7 for key in ("run_ns", "run_delay_ns"))
+            rows.append(cpu_row(measured.trial, source["host"], "source", "thread", percent, wait=wait))
     return rows
 
 
@@ -183,7 +189,10 @@ def _hop(measured: Measured, hop: Hop) -> dict[str, Any]:
     }
 
 
-def _start_spread_ms(measured: Measured) -> float:
+def _start_spread_ms(measured: Measured) -> float | None:
+    """None between sources, whose clocks are their own."""
+    if len(measured.source["hosts"]) > 1:
+        return None
     firsts = [measured.phase(stream)["first_ns"] for stream in measured.source["streams"]]
     known = [first for first in firsts if first]
     return (max(known) - min(known)) / 1e6 if known else 0.0

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vtax.campaign.forwarding.captures import captured_frames
+from vtax.campaign.forwarding.passage import phase_of
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.guest import called
 from vtax.campaign.observe import begin_window, observe
@@ -36,7 +37,9 @@ class Measured(Observed):
 
     mechanism: str = ""
     source: dict[str, Any] = field(default_factory=dict)
+    """What all sources tell (Asked.together)."""
     sink: dict[str, Any] = field(default_factory=dict)
+    """What all sinks tell."""
     captured: list[CapturedFrame] = field(default_factory=list)
     """The first frames that came, of all streams."""
     interfaces: Twice | None = None
@@ -44,6 +47,8 @@ class Measured(Observed):
     """Frames that the kernel says it dropped (Path.dropped); None where it was not asked."""
     no_drop_reasons: str | None = None
     """Why it does not say why (Path.no_drop_reasons)."""
+    clock_error_ns: dict[int, int] = field(default_factory=dict)
+    """By how much the delays of a stream may be wrong whose source and sink have not one clock."""
     egress_words: str | None = None
     """The queueing discipline that the guest was asked to send through (Path.egress_words)."""
 
@@ -54,7 +59,7 @@ class Measured(Observed):
 
     def phase(self, stream: dict[str, Any], name: str = "measure") -> dict[str, Any]:
         """What the source says of one stream's phase."""
-        return next(phase for phase in stream["phases"] if phase["phase"] == name)
+        return phase_of(stream, name)
 
     def departed(self, stream: dict[str, Any]) -> int:
         """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
@@ -77,16 +82,19 @@ class Measured(Observed):
 
     @property
     def window_s(self) -> float:
-        """The window common to all flows: one schedule serves all streams."""
-        phases = [self.phase(stream) for stream in self.source["streams"]]
-        return (
-            float(min(phase["end_ns"] for phase in phases) - max(phase["start_ns"] for phase in phases)) / 1e9
-        )
+        """The window common to the flows of a source, which has one schedule and one clock; of several the shortest."""
+        windows_ns = []
+        for host in {stream["host"] for stream in self.source["streams"]}:
+            phases = [self.phase(stream) for stream in self.source["streams"] if stream["host"] == host]
+            windows_ns.append(
+                min(phase["end_ns"] for phase in phases) - max(phase["start_ns"] for phase in phases)
+            )
+        return float(min(windows_ns)) / 1e9
 
     @property
     def drain_s(self) -> float:
-        """How long the sink waited for the last frames."""
-        return float(self.sink.get("drain_ms", 0)) / 1000
+        """How long the sinks waited for the last frames."""
+        return float(max(sink["drain_ms"] for sink in self.sink["hosts"])) / 1000
 
 
 def probes_per_s(cell: Cell) -> float:
@@ -137,7 +145,7 @@ def measure(
 
     def run() -> None:
         path.use_streams(cell.streams)
-        with tracing(path.testbed.sink, "sink", work, path.ways, "stamp") as tracer:
+        with tracing(*path.testbed.watcher, work, path.ways, "stamp") as tracer:
             # Stamps tell the frames of the measurement: the window only has to hold them.
             tracer.arm(0.0, work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
             _run(path, cell, measured, QUIET_EMULATED_MS if emulated else QUIET_MS)
@@ -166,43 +174,38 @@ def _failure_of(measured: Measured) -> str | None:
 
 
 def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) -> None:
-    work, testbed = measured.work, path.testbed
+    work, passage, uut = measured.work, path.passage, path.testbed.uut
+    clocks = path.testbed.compare_clocks()
     arm = {
         "trial": measured.trial,
         "phase": "measure",
         "frame_bytes": work.lengths.as_json(),
         "probe_interval": probe_interval(work),
     }
-    testbed.sink.call("sink", "sink.arm", arm)
+    passage.arm(arm, [{"stream": stream, "ahead_ns": clock.ahead_ns} for stream, clock in clocks.items()])
     intended = work.intended_fps
     path.meter_drops(None if intended is None else intended * cell.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
     interfaces_before, drops_before = path.interface_counters(), path.dropped()
     begin_window(path, work, time.monotonic())
-    ticket = testbed.source.begin(
-        "source", "source.run", as_run(measured.trial, work, measured.mechanism, probes_per_s(cell))
-    )
+    run = passage.run(as_run(measured.trial, work, measured.mechanism, probes_per_s(cell)))
     went = time.monotonic()
     sleep_until(went + work.warmup_s + SAMPLE_INSET_S)
-    first = testbed.uut.counters(path.uut_cpus)
+    first = uut.counters(path.uut_cpus)
     sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
-    measured.cpu = (first, testbed.uut.counters(path.uut_cpus))
-    measured.source = testbed.source.finish(
-        ticket, timeout_s=work.warmup_s + work.duration_s + SOURCE_PATIENCE_S
-    )
-
-    expected = [
-        {"stream": stream["stream"], "frames": measured.phase(stream)["frames_sent"]}
-        for stream in measured.source["streams"]
-    ]
-    collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
-    measured.sink = testbed.sink.call("sink", "sink.collect", collect)
+    measured.cpu = (first, uut.counters(path.uut_cpus))
+    measured.source = run.together(work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
+    measured.sink = passage.collect(measured.source, "measure", quiet_ms, DRAIN_LIMIT_MS)
     active = {stream["stream"] for stream in measured.source["streams"]}
     for stream in measured.sink["streams"]:
         number = stream["stream"]
         if number in active:
-            stream["times"] = testbed.sink.call("sink", "sink.histograms", {"stream": number})
-            measured.captured += captured_frames(testbed.sink, number, work.capture_frames)
+            stream["times"] = passage.ask_sink(number, "sink.histograms")
+            measured.captured += captured_frames(passage, number, work.capture_frames)
+    measured.clock_error_ns = {
+        stream: clocks[stream].error_until_ns(later)
+        for stream, later in path.testbed.compare_clocks().items()
+    }
     measured.sampled = path.cpu_meter.read()
     measured.interfaces = (interfaces_before, path.interface_counters())
     if drops_before is not None and (drops_after := path.dropped()) is not None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any
 
-from vtax.campaign.forwarding.passage import Passage
+from vtax.campaign.forwarding.passage import Asked, Passage
 from vtax.campaign.forwarding.rows import flow_row
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_MS, Measured, as_run, probe_interval
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
@@ -32,21 +32,23 @@ class Forward(Neighbours):
 
     site: OwnLinks
 
-    def __init__(self, site: OwnLinks, load_share: float, agents_cpu: int) -> None:
+    _passage: Passage
+    _turn: Turn | None = None
+    _run: Asked | None = None
+
+    def __init__(self, site: OwnLinks, load_share: float) -> None:
         super().__init__(site)
-        self._load_share, self._cpu = load_share, agents_cpu
-        self._passage = Passage(site.far, FAR_AGENT, site.far, FAR_AGENT)
+        self._load_share = load_share
         self._maximum_mbps = 0.0
-        self._turn: Turn | None = None
-        self._ticket: str | None = None
 
     def ready(self) -> None:
         """Wait until frames pass, and find how many can: the guest that is measured is idle."""
         self.site.far.start_agent(FAR_AGENT, "agents")
         links = self.site.links
-        self._passage.ask_sink("sink.open", {"streams": [each.at_sink for each in links], "attach": "auto"})
-        sources = {"cpu": self._cpu, "streams": [each.at_source for each in links]}
-        self._passage.ask_source("source.open", sources)
+        agents = [(self.site.far, FAR_AGENT)]
+        self._passage = Passage(agents, agents)
+        self._passage.open_sinks([each.at_sink for each in links])
+        self._passage.open_sources([each.at_source for each in links])
         self._passage.await_ready(FRAME_BYTES, lambda: "the neighbours' own links")
         self._maximum_mbps = self._find_maximum()
 
@@ -59,14 +61,14 @@ class Forward(Neighbours):
         """Send from now on."""
         assert self._turn is not None  # noqa: S101 - opened before
         work = self._turn.cell.timed
-        self._ticket = self._run(self._turn.trial, self._work(work.warmup_s, work.duration_s))
+        self._run = self._begin(self._turn.trial, self._work(work.warmup_s, work.duration_s))
 
     def collect(self) -> Beside:
         """What each was offered, and passed on."""
-        assert self._turn is not None and self._ticket is not None  # noqa: S101 - it went
+        assert self._turn is not None and self._run is not None  # noqa: S101 - it went
         given = self._turn.cell.timed
-        ticket, self._ticket = self._ticket, None
-        source = self.site.far.finish(ticket, given.warmup_s + given.duration_s + 10)
+        run, self._run = self._run, None
+        source = run.together(given.warmup_s + given.duration_s + 10)
         work = self._work(given.warmup_s, given.duration_s)
         cell = replace(self._turn.cell, workload=work)
         measured = Measured(self._turn.trial, cell, datetime.now(UTC), mechanism="raw", source=source)
@@ -74,22 +76,23 @@ class Forward(Neighbours):
         flows = []
         for number, stream in enumerate(source["streams"]):
             arrived = sunk[stream["stream"]]
-            arrived["times"] = self._passage.ask_sink("sink.histograms", {"stream": stream["stream"]})
+            arrived["times"] = self._passage.ask_sink(stream["stream"], "sink.histograms")
             row = flow_row(measured, stream, arrived, "neighbour", number)
             flows.append({**row, "stream": 0})
         findings = [finding for row in flows for finding in missed(row)]
-        thread = source["thread"] or {"run_ns": 0}
-        share = thread["run_ns"] / (source["end_ns"] - source["start_ns"])
+        (far,) = source["hosts"]
+        thread = far["thread"] or {"run_ns": 0}
+        share = thread["run_ns"] / (far["end_ns"] - far["start_ns"])
         return Beside(flows, findings, self._maximum_mbps, share)
 
     def close(self) -> None:
         """Nothing is sent any more."""
-        ticket, self._ticket = self._ticket, None
-        if ticket is None:
+        run, self._run = self._run, None
+        if run is None:
             return
         try:
-            self._passage.ask_source("abort", {})
-            self.site.far.finish(ticket, 10.0)
+            self._passage.abort()
+            run.answers()
         except (AgentGone, AgentError):
             return
 
@@ -99,22 +102,15 @@ class Forward(Neighbours):
 
     def _arm(self, trial: int, work: Forwarding) -> None:
         arm = {"phase": "measure", "frame_bytes": FRAME_BYTES, "probe_interval": probe_interval(work)}
-        self._passage.ask_sink("sink.arm", {"trial": trial, **arm})
+        self._passage.arm({"trial": trial, **arm})
 
-    def _run(self, trial: int, work: Forwarding) -> str:
+    def _begin(self, trial: int, work: Forwarding) -> Asked:
         shares_cpu = work.intended_mbps is not None
-        asked = {**as_run(trial, work, "raw"), "shares_cpu": shares_cpu}
-        return self.site.far.begin(FAR_AGENT, "source.run", asked)
+        return self._passage.run({**as_run(trial, work, "raw"), "shares_cpu": shares_cpu})
 
     def _drained(self, source: dict[str, Any]) -> dict[str, Any]:
         """What the sink counted, once all of a run has come."""
-        expected = [
-            {"stream": stream["stream"], "frames": stream["phases"][-1]["frames_sent"]}
-            for stream in source["streams"]
-        ]
-        drain = {"expected": expected, "quiet_ms": QUIET_MS, "limit_ms": DRAIN_LIMIT_MS}
-        sunk: dict[str, Any] = self._passage.ask_sink("sink.collect", drain)
-        return sunk
+        return self._passage.collect(source, "measure", QUIET_MS, DRAIN_LIMIT_MS)
 
     def _find_maximum(self) -> float:
         """Mbit/s of each neighbour in the mean, at layer 1, while all forward and nobody else does."""
@@ -130,8 +126,7 @@ class Forward(Neighbours):
         """What of a load was offered and passed on in the mean."""
         work = frames(load_mbps, MAXIMUM_WARMUP_S, MAXIMUM_S)
         self._arm(MAXIMUM_TRIAL, work)
-        ticket = self._run(MAXIMUM_TRIAL, work)
-        source = self.site.far.finish(ticket, MAXIMUM_WARMUP_S + MAXIMUM_S + 10)
+        source = self._begin(MAXIMUM_TRIAL, work).together(MAXIMUM_WARMUP_S + MAXIMUM_S + 10)
         sent = [stream["phases"][-1]["frames_sent"] for stream in source["streams"]]
         came = [stream["received"] for stream in self._drained(source)["streams"]]
         return mbps(fmean(sent) / MAXIMUM_S, FRAME_BYTES), mbps(fmean(came) / MAXIMUM_S, FRAME_BYTES)

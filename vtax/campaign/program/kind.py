@@ -13,9 +13,9 @@ from vtax.campaign.program.path import AcrossPath, InsidePath, ProgramPath
 from vtax.campaign.program.rows import headline, record
 from vtax.campaign.program.trial import measure
 from vtax.campaign.progress import Progress
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.machines import Machines
 from vtax.testbed.pair import PairTestbed
 from vtax.testbed.ring import RingTestbed
 
@@ -50,21 +50,19 @@ class Kind:
                     if (lack := look(name, work.packages)) is not None:
                         raise scenario.error(f"workload.{key}", argv[0], lack)
 
-    def prepare(
-        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
-    ) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
         """A client finds its own pace."""
         return []
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> ProgramPath:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> ProgramPath:
         """As the cells of the plot place their programs."""
         first = plot.cells[0]
         settings = settings_of(first, self.cpus)
         path: ProgramPath
         if first.program.placement == "inside":
-            path = InsidePath(preset, config, RingTestbed(settings, 1, owned), [], 0)
+            path = InsidePath(preset, config, RingTestbed(settings, 1, machines), [], 0)
         else:
-            path = AcrossPath(preset, config, PairTestbed(settings, first.program.placement, owned), [], 0)
+            path = AcrossPath(preset, config, PairTestbed(settings, first.program.placement, machines), [], 0)
         path.files = self.files
         path.packages = first.program.packages
         return path

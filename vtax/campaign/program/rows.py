@@ -11,9 +11,7 @@ from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 
 
-def record(
-    measured: Timed, judgement: Judgement, place: dict[str, Any], environment: dict[str, Any]
-) -> TrialRecord:
+def record(measured: Timed, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work = measured.work
     trial = {
@@ -24,15 +22,13 @@ def record(
         "load": "program",
         "server": PurePath(work.server[0]).name,
     }
-    surroundings = [{"trial_id": measured.trial, **environment}]
     if measured.failure is not None:
-        return TrialRecord(trial=trial, environment=surroundings)
+        return TrialRecord(trial=trial)
     return TrialRecord(
         trial=trial,
         flows=[run_flow(measured)],
         cpu=counted_rows(measured),
         samples=list(sample_rows(measured)),
-        environment=surroundings,
     )
 
 

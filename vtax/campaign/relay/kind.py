@@ -12,9 +12,9 @@ from vtax.campaign.relay.judge import judge
 from vtax.campaign.relay.rows import headline, record
 from vtax.campaign.relay.trial import measure
 from vtax.campaign.ring_path import RingPath
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.machines import Machines
 from vtax.testbed.ring import RingTestbed
 
 
@@ -33,17 +33,15 @@ class Kind:
                 problem = f"{cell.platform} is the host itself and has one kernel; allowed with it: one-guest"
                 raise scenario.error("placement", cell.relay.placement, problem)
 
-    def prepare(
-        self, cells: Sequence[Cell], owned: OwnershipRecord, progress: Progress
-    ) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
         """A message finds its own pace."""
         return []
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, owned: OwnershipRecord) -> RingPath:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> RingPath:
         """As many guests as any cell of the plot takes."""
         works = [cell.relay for cell in plot.cells]
         guests = max(1 if work.is_in_one_guest else work.hops for work in works)
-        testbed = RingTestbed(settings_of(plot.cells[0], self.cpus), guests, owned)
+        testbed = RingTestbed(settings_of(plot.cells[0], self.cpus), guests, machines)
         return RingPath(preset, config, testbed, [], 0)
 
     def measure(

@@ -10,9 +10,7 @@ from vtax.campaign.verdict import Judgement
 from vtax.results import TrialRecord
 
 
-def record(
-    measured: Ran, judgement: Judgement, place: dict[str, Any], environment: dict[str, Any]
-) -> TrialRecord:
+def record(measured: Ran, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work = measured.work
     trial = {
@@ -27,15 +25,13 @@ def record(
         "load": work.load,
         "connection": work.connection if work.load == "network" else None,
     }
-    surroundings = [{"trial_id": measured.trial, **environment}]
     if measured.failure is not None:
-        return TrialRecord(trial=trial, environment=surroundings)
+        return TrialRecord(trial=trial)
     return TrialRecord(
         trial=trial,
         flows=[run_flow(measured)],
         cpu=counted_rows(measured),
         samples=list(sample_rows(measured)),
-        environment=surroundings,
     )
 
 

@@ -17,9 +17,7 @@ HEADERS_BYTES = 80
 """Of IPv4 with TCP and its timestamps, or SCTP, and a little more."""
 
 
-def record(
-    measured: Exchanged, judgement: Judgement, place: dict[str, Any], environment: dict[str, Any]
-) -> TrialRecord:
+def record(measured: Exchanged, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work, complete = measured.work, measured.failure is None
     trial = {
@@ -32,18 +30,16 @@ def record(
         "loop": work.loop,
         "requests_per_s": work.requests_per_s if work.loop == "open" else None,
     }
-    surroundings = [{"trial_id": measured.trial, **environment}]
     if not complete:
-        return TrialRecord(trial=trial, environment=surroundings)
+        return TrialRecord(trial=trial)
     numbered = list(enumerate(measured.tallies))
     return TrialRecord(
         trial=trial,
         flows=[*(_flow(measured, guest, tally) for guest, tally in numbered), *measured.beside.flows],
-        cpu=[*counted_rows(measured), *ledger_rows(measured, environment)],
+        cpu=[*counted_rows(measured), *ledger_rows(measured, machine)],
         latency=[row for guest, tally in numbered for row in _histograms(measured.trial, guest, tally)],
         stages=[*stage_rows(measured), *_unattributed(measured)],
         packets=packet_rows(measured),
-        environment=surroundings,
     )
 
 

@@ -58,12 +58,12 @@ def measure(
 
 
 def _run(path: EndsPath, measured: Exchanged, emulated: bool) -> None:
-    work, source = measured.work, path.testbed.source
+    work = measured.work
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
     measured.far_cpus = path.far_cpus
     exchanges = [Exchange(asker, answerer, work, measured.trial, timeout_ms) for asker, answerer in path.ends]
     try:
-        with tracing(source, path.meter, work, path.ways, "headers") as tracer:
+        with tracing(*path.watcher, work, path.ways, "headers") as tracer:
             for exchange in exchanges:
                 exchange.open()
             begin = time.monotonic()

@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import Field
 
 from vtax.machine.agent import Agent, AgentGone, agent_binary
+from vtax.machine.lent import lend, problem_of
 from vtax.platforms.attached.ssh import SERVE, agent_variables, look, refusal, ssh
-from vtax.platforms.attached.wire import check_wire, give_back, lend
 from vtax.platforms.console import tail
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.launch import DIES_WITH_US, launch
@@ -107,7 +107,11 @@ class Kind:
         require_agent()
         check_tools(TOOLS)
         for here, _ in config.pairs:
-            check_wire(here)
+            if (problem := problem_of(here)) is not None:
+                raise PlatformUnusable(
+                    f"interface {here} of this machine {problem}",
+                    "needs one that is there and nothing else uses",
+                )
 
     def known(self, config: Config) -> Probe:
         """Nothing, before it is asked."""
@@ -144,8 +148,7 @@ class Kind:
         begun = time.monotonic()
         with contextlib.ExitStack() as undo:
             for (here, _), nic in joined:
-                was_up = lend(here, plan.host, nic.mtu, plan.record)
-                undo.callback(give_back, here, plan.host, up=was_up)
+                undo.callback(lend(here, plan.host, nic.mtu, plan.record).give_back)
                 nic.port.attach(here, nic.mac)
             nics = " ".join(f"{there}={nic.mac}" for (_, there), nic in joined)
             command = ssh(config.host, SERVE, nics=nics, **agent_variables(agent_binary()))

@@ -1,4 +1,4 @@
-"""The way to an attached machine: the system's ssh with the user's own configuration, one connection at a time.
+"""The way to an attached machine: what is asked and done there over SSH.
 
 What runs there is a shell script that is given on ssh's command line; it puts back all that it changes, also when the
 connection breaks.
@@ -11,21 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vtax.inputs import one_line
+from vtax.machine.ssh import ssh_to
 from vtax.platforms.contract import PlatformUnusable
 
-CONNECT_LIMIT_S = 10
 ANSWER_LIMIT_S = 30.0
-OPTIONS = {
-    "BatchMode": "yes",
-    "ConnectTimeout": str(CONNECT_LIMIT_S),
-    # A connection of our own, that ends with us, and takes nothing else along.
-    "ControlMaster": "no",
-    "ControlPath": "none",
-    "ClearAllForwardings": "yes",
-    "ForwardAgent": "no",
-    "ServerAliveInterval": "5",
-    "ServerAliveCountMax": "3",
-}
 CHECK = """
 fail() { echo "$1" >&2; exit 9; }
 [ "$(id -u)" = 0 ] || fail "lets vtax in without the rights of root; name the user, as in attached:root@HOST"
@@ -95,9 +84,8 @@ done
 
 def ssh(host: str, script: str, **variables: str) -> list[str]:
     """What runs a script on a host with some variables set."""
-    options = [word for name, value in OPTIONS.items() for word in ("-o", f"{name}={value}")]
     given = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
-    return ["ssh", "-T", *options, "--", host, f"exec sh -c {shlex.quote(f'{given};{script}')}"]
+    return ssh_to(host, f"exec sh -c {shlex.quote(f'{given};{script}')}")
 
 
 def look(host: str, nics: Sequence[str], questions: str = "") -> tuple[str, str]:

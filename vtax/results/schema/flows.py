@@ -99,6 +99,12 @@ FLOWS: Final = Table(
             "samples",
             "samples of delay: one way of frames, round trip of echoes and requests",
         ),
+        Column(
+            "clock_error_ns",
+            DOUBLE,
+            "ns",
+            "most that one-way delays may be wrong by; above 0 where source and sink have clocks of their own",
+        ),
         Column("latency_min_ns", DOUBLE, "ns", "least delay"),
         Column(
             "latency_mean_ns", DOUBLE, "ns", "mean delay; of echoes and requests, of those that were answered"

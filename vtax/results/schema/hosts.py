@@ -36,10 +36,16 @@ CPU: Final = Table(
 
 ENVIRONMENT: Final = Table(
     "environment",
-    "a host in a trial",
+    "a machine in a trial",
     (
         TRIAL_ID,
-        Column("host", STRING, "", "the host"),
+        Column("host", STRING, "", "the machine, as `hosts` of campaign.json has it"),
+        Column(
+            "roles",
+            STRING,
+            "",
+            "what it does: uut, source and sink; of several sources and sinks with a number from the second on",
+        ),
         Column("kernel", STRING, "", "kernel release"),
         Column("mitigations", STRING, "", "CPU vulnerabilities and their mitigations, JSON"),
         Column("clocksource", STRING, "", "the kernel's clock source"),

@@ -91,7 +91,7 @@ TRIALS: Final = Table(
             "Mbit/s",
             "intended load of each stream, layer 1; null is `max`, the flood",
         ),
-        Column("accelerator", STRING, "", "none, kvm or emulated"),
+        Column("accelerator", STRING, "", "none, kvm, emulated, or another hypervisor: esxi, virtualbox"),
         Column(
             "emulated", BOOL, "", "the guest's CPU is emulated: absolute values only, never a tax against raw"
         ),
@@ -107,7 +107,10 @@ TRIALS: Final = Table(
         Column("mechanism", STRING, "", "how frames enter the link: raw, gso or af_xdp"),
         Column("ceiling_fps", DOUBLE, "frames/s", "calibrated limit of the mechanism, all streams together"),
         Column(
-            "start_spread_ms", DOUBLE, "ms", "between the first frames of the first and last flow to start"
+            "start_spread_ms",
+            DOUBLE,
+            "ms",
+            "between the first frames of the first and last flow to start; null of several sources",
         ),
         Column("warmup_s", DOUBLE, "s", "traffic before the measurement, discarded"),
         Column("duration_s", DOUBLE, "s", "length of the measurement"),

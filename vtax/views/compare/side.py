@@ -13,7 +13,7 @@ from vtax.views.metrics import Key, Measured, Metric, metrics_of, read_measured
 
 @dataclass(frozen=True)
 class Side:
-    """One of two campaigns. `facts` are by condition; `damaged` is what could not be read, or not in full."""
+    """A campaign held against others. `facts` are by condition; `damaged` is what could not be read in full."""
 
     directory: Path
     metrics: tuple[Metric, ...]

@@ -34,10 +34,12 @@ _FLOWS = """
 SELECT trial_id, sum(offered_mbps) AS offered_mbps, sum(received_mbps) AS received_mbps,
        sum(received_fps) AS received_fps, sum(goodput_mbps) AS goodput_mbps,
        1 - coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS delivered_ratio,
-       avg(latency_p50_ns) AS latency_p50_ns, avg(latency_mean_ns) AS latency_mean_ns, avg(rtt_ns) AS rtt_ns,
+       avg(latency_p50_ns) FILTER (exact) AS latency_p50_ns, avg(latency_mean_ns) FILTER (exact) AS latency_mean_ns,
+       avg(rtt_ns) AS rtt_ns,
        sum(retransmissions) AS retransmissions, sum(latency_count / duration_s) AS answered_per_s
-FROM flows WHERE role = 'victim' GROUP BY trial_id ORDER BY trial_id
-"""
+FROM (SELECT *, coalesce(clock_error_ns, 0) = 0 AS exact FROM flows)
+WHERE role = 'victim' GROUP BY trial_id ORDER BY trial_id
+"""  # delays by clocks that differ are none to find causes by
 
 _CPU = """
 SELECT trial_id, domain, guest, component, samples IS NOT NULL AS sampled, sum(percent) AS percent,

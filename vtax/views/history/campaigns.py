@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from vtax.inputs import InputError
 from vtax.results import Result
-from vtax.views.compare.conditions import CONDITIONS, Facts, programs
-from vtax.views.metrics import Key, Measured, Metric, metrics_of, read_measured
+from vtax.views.compare.conditions import Facts
+from vtax.views.compare.side import Side, read_side
 from vtax.views.provenance import Platform, read_provenance
 
 MANIFEST = "campaign.json"
@@ -19,16 +18,16 @@ FIXED = ("machine", "accelerator", "settings")
 
 
 @dataclass(frozen=True)
-class Campaign:
-    """What a history needs of a result. `facts` are the kernel's and the programs', which may change over time."""
+class Campaign(Side):
+    """A campaign among those before and after it."""
 
-    directory: Path
     created_at: datetime
     platforms: tuple[Platform, ...]
-    metrics: tuple[Metric, ...]
-    measured: Mapping[Key, Measured]
-    facts: Facts
-    adaptive: bool
+
+    @property
+    def changing(self) -> Facts:
+        """The kernel's facts and the programs', which may change over time."""
+        return self.facts["kernel"] | self.programs
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def find_campaigns(directory: Path) -> Found:
             unread.append(str(error))
             continue
         unread += [f"{path.parent}: {problem}" for problem in result.damaged]
-        grouped.setdefault(_experiment(result), []).append(campaign)
+        grouped.setdefault(_experiment(result, campaign), []).append(campaign)
     if not grouped:
         why = f"; {unread[0]}" if unread else ""
         raise InputError(f"{directory}: no campaign below it that can be read{why}")
@@ -79,18 +78,14 @@ def _campaign(result: Result) -> Campaign:
             f"{result.directory / MANIFEST}: created_at is {text!r} and no time; it has no place in a history"
         ) from None
     return Campaign(
-        directory=result.directory,
+        **vars(read_side(result)),
         created_at=moment if moment.tzinfo else moment.replace(tzinfo=UTC),
         platforms=read_provenance(result).platforms,
-        metrics=metrics_of(result),
-        measured=read_measured(result),
-        facts=CONDITIONS["kernel"](result) | programs(result),
-        adaptive=bool((result.campaign.get("scenario") or {}).get("precision")),
     )
 
 
-def _experiment(result: Result) -> tuple[str, ...]:
+def _experiment(result: Result, campaign: Campaign) -> tuple[str, ...]:
     name = str(
         (result.campaign.get("scenario") or {}).get("name") or result.campaign.get("name") or "unnamed"
     )
-    return (name, *(repr(sorted(CONDITIONS[condition](result).items())) for condition in FIXED))
+    return (name, *(repr(sorted(campaign.facts[condition].items())) for condition in FIXED))

@@ -7,7 +7,8 @@ from vtax.views.figure import Panel
 from vtax.views.history import Chapter, History
 from vtax.views.history.figure import history_panels
 from vtax.views.history.table import latest_table, level_table, outcome
-from vtax.views.page import columns, plot_json, plotly_js, script_json, template
+from vtax.views.library import plotly_js
+from vtax.views.page import columns, plot_json, script_json, template
 from vtax.views.palette import Style, styles
 from vtax.views.provenance import Platform
 
@@ -32,7 +33,7 @@ def history_page(history: History) -> str:
             _chapter(chapter, found, style) for chapter, found in zip(history.chapters, panels, strict=True)
         ],
         plots=script_json(plots),
-        plotly=plotly_js() if plots else "",
+        plotly=plotly_js(plots) if plots else "",
         open_rows=OPEN_ROWS,
         most_rows=OPEN_ROWS,
         behind={},

@@ -124,8 +124,7 @@ def _levels(
 
 
 def _changed_facts(before: Campaign, after: Campaign) -> tuple[str, ...]:
+    old, new = before.changing, after.changing
     return tuple(
-        f"{what}: {before.facts[what]} to {after.facts[what]}"
-        for what in before.facts
-        if what in after.facts and before.facts[what] != after.facts[what]
+        f"{what}: {old[what]} to {new[what]}" for what in old if what in new and old[what] != new[what]
     )

@@ -22,7 +22,10 @@
     if (!begun) setTimeout(next);
     begun = true;
   });
-  for (const element of elements) seen.observe(element);
+  // Read to its end the page stands at its anchor.
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const element of elements) seen.observe(element);
+  });
 
   const PAGE_PX = 660;
   let closed = [];

@@ -22,6 +22,7 @@ const ARMED: Armed = Armed {
     phase: AnalysedPhase::Measure,
     frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
     probe_interval: 1,
+    clock_ahead_ns: 0,
 };
 
 /// Nanoseconds for a frame that is counted and whose delay is filed, by BPF_PROG_TEST_RUN.

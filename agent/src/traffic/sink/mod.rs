@@ -6,6 +6,7 @@
 
 mod attach;
 mod capture;
+mod clock;
 mod collect;
 mod cost;
 mod delivery;
@@ -16,7 +17,7 @@ mod program;
 mod tests;
 pub mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -93,6 +94,16 @@ impl Sink {
         if params.probe_interval == 0 {
             return Err(Error::params("probe_interval", "must be at least 1"));
         }
+        let mut ahead_ns = BTreeMap::new();
+        for (position, clock) in params.clocks.iter().enumerate() {
+            let field = format!("clocks[{position}].stream");
+            self.stream(&field, clock.stream)?;
+            if ahead_ns.insert(clock.stream, clock.ahead_ns).is_some() {
+                let problem = format!("stream {} is named twice", clock.stream);
+                return Err(Error::params(field, problem));
+            }
+        }
+        let namespace_ns = clock::namespace_offset_ns();
         self.armed = false;
         for stream in &self.streams {
             stream.attached.memory.disarm()?;
@@ -111,6 +122,11 @@ impl Sink {
                 phase: params.phase,
                 frame_bytes: params.frame_bytes.distinct(),
                 probe_interval: params.probe_interval,
+                clock_ahead_ns: ahead_ns
+                    .get(&stream.number)
+                    .copied()
+                    .unwrap_or_default()
+                    .saturating_sub(namespace_ns),
             })?;
         }
         self.armed = true;

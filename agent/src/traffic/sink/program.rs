@@ -97,6 +97,8 @@ pub(super) struct Armed {
     pub frame_bytes: [u32; MOST_LENGTHS],
     /// One frame in so many is a probe: those whose sequence is its multiple.
     pub probe_interval: u32,
+    /// How far the clock here is ahead of the source's.
+    pub clock_ahead_ns: i64,
 }
 
 impl Memory {
@@ -128,6 +130,7 @@ impl Memory {
             stream: armed.stream.into(),
             frame_bytes: armed.frame_bytes,
             probe_interval: armed.probe_interval,
+            clock_ahead_ns: armed.clock_ahead_ns,
             analysed_phase: phase as u16,
             ..State::default()
         })

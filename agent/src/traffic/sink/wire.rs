@@ -75,6 +75,17 @@ pub struct ArmParams {
     /// One frame in so many is a probe: those whose sequence is its multiple. Extra probes are all.
     #[serde(default = "every_frame")]
     pub probe_interval: u32,
+    /// Of streams whose source has a clock of its own.
+    #[serde(default)]
+    pub clocks: Vec<SourceClock>,
+}
+
+/// How far the clock here is ahead of that of a stream's source.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceClock {
+    pub stream: u8,
+    pub ahead_ns: i64,
 }
 
 fn every_frame() -> u32 {
@@ -257,6 +268,6 @@ pub struct Durations {
     pub p99_ns: Option<u64>,
     pub p999_ns: Option<u64>,
     pub max_ns: Option<u64>,
-    /// HdrHistogram V2, deflated, base64.
+    /// HdrHistogram V2, base64.
     pub histogram: String,
 }

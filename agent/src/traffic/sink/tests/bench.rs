@@ -23,6 +23,7 @@ pub(super) const ARMED: Armed = Armed {
     phase: AnalysedPhase::Measure,
     frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
     probe_interval: 1,
+    clock_ahead_ns: 0,
 };
 
 pub(super) const NO_CAPTURE: Capture = Capture {

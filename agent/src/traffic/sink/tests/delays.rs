@@ -70,3 +70,30 @@ fn a_send_time_in_the_future_is_no_delay() {
         assert_eq!(sink.memory.histograms().unwrap().delay.buckets[0], 1);
     });
 }
+
+#[test]
+fn a_source_with_a_clock_of_its_own_is_reckoned_by_it() {
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    const DELAY_NS: u64 = 2_000_000_000;
+    on_all_programs(|sink| {
+        for ahead_ns in [HOUR_NS, -HOUR_NS] {
+            sink.memory.disarm().unwrap();
+            sink.memory
+                .arm(Armed {
+                    clock_ahead_ns: ahead_ns,
+                    ..ARMED
+                })
+                .unwrap();
+            let sent_here = monotonic_ns() - DELAY_NS;
+            sink.receive(TestFrame {
+                phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+                time_ns: sent_here.wrapping_sub(ahead_ns as u64),
+                ..frame(0)
+            });
+            let buckets = sink.memory.histograms().unwrap().delay.buckets;
+            let bucket = buckets.iter().position(|&frames| frames > 0).unwrap();
+            let filed_ns = bucket_middle_ns(bucket);
+            assert!(filed_ns.abs_diff(DELAY_NS) < DELAY_NS / 10, "{filed_ns} ns");
+        }
+    });
+}

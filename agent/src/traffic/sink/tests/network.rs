@@ -269,6 +269,16 @@ fn bad_params_name_their_field() {
         }));
         let refusal = sink.arm(&no_interval).unwrap_err().to_string();
         assert!(refusal.starts_with("probe_interval: "), "{refusal}");
+        for (streams, place) in [(vec![STREAM + 1], 0), (vec![STREAM, STREAM], 1)] {
+            let clock = |stream| json!({"stream": stream, "ahead_ns": -5});
+            let clocks: Vec<_> = streams.into_iter().map(clock).collect();
+            let strange = params(json!({
+                "trial": TRIAL, "phase": "measure", "frame_bytes": 64, "clocks": clocks
+            }));
+            let refusal = sink.arm(&strange).unwrap_err().to_string();
+            let field = format!("clocks[{place}].stream: ");
+            assert!(refusal.starts_with(&field), "{refusal}");
+        }
         let absent = sink.histograms(&params(json!({"stream": STREAM + 1})));
         let refusal = absent.unwrap_err().to_string();
         assert!(refusal.starts_with("stream: "), "{refusal}");

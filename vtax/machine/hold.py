@@ -37,20 +37,20 @@ def clean_host() -> Cleaned:
 
 
 @contextlib.contextmanager
-def hold_host(purpose: str) -> Iterator[OwnershipRecord]:
+def hold_host(purpose: str, patience_s: float = 0.0) -> Iterator[OwnershipRecord]:
     """Hold this host; yields the record of what the run owns, and removes all of that at the end.
 
     SIGTERM and SIGHUP end the run as Ctrl-C does. While cleaning, none of them is heard. Raises InputError
-    when another campaign holds the host.
+    when another campaign holds the host, and still does after `patience_s`.
     """
     lock = HostLock()
-    lock.acquire(purpose)
+    lock.acquire(purpose, patience_s)
     try:
         for stale in stale_records():
             stale.clean()
         record = OwnershipRecord(f"vtax-{uuid.uuid4().hex[:6]}")
         record.open()
-        with _as_interrupts():
+        with as_interrupts():
             try:
                 yield record
             finally:
@@ -62,7 +62,9 @@ def hold_host(purpose: str) -> Iterator[OwnershipRecord]:
 
 
 @contextlib.contextmanager
-def _as_interrupts() -> Iterator[None]:
+def as_interrupts() -> Iterator[None]:
+    """Have SIGTERM and SIGHUP end what runs meanwhile as Ctrl-C does, so that it cleans up. In the main thread only."""
+
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""Guests that share the host's kernel: an agent in a namespace of its own, behind a second pair of interfaces."""
+"""What container runtimes start: an agent in a namespace of its own, behind a second pair of interfaces."""
 
 import contextlib
 import subprocess
@@ -52,7 +52,11 @@ class ContainerGuest:
         self.undo.close()
 
 
-def start_container(plan: GuestPlan, describe: Callable[[Namespace], Container]) -> ContainerGuest:
+def start_container(
+    plan: GuestPlan,
+    describe: Callable[[Namespace], Container],
+    guest_type: type[ContainerGuest] = ContainerGuest,
+) -> ContainerGuest:
     """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it.
 
     `describe` writes down what the runtime reads, and says what it is called with. Raises AgentGone.
@@ -68,7 +72,7 @@ def start_container(plan: GuestPlan, describe: Callable[[Namespace], Container])
         log = plan.scratch / f"{plan.name}.log"
         agent = launch(plan.name, container.run, log)
         undo.callback(agent.close)
-        guest = ContainerGuest(agent, 0.0, undo.pop_all(), log)
+        guest = guest_type(agent, 0.0, undo.pop_all(), log)
     try:
         await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
     except AgentGone:

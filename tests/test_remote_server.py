@@ -1,0 +1,117 @@
+"""What `vtax host --stdio` makes of what it hears: one answer to each line, whatever stands in it."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vtax.machine.ownership import OwnershipRecord
+from vtax.platforms import PlatformUnusable
+from vtax.testbed.host import Host
+from vtax.testbed.remote.machine import RemoteHost
+from vtax.testbed.remote.server import ACTS, Server
+from vtax.testbed.remote.values import decode_error
+
+
+def answers(*lines: bytes, directory: Path = Path("/nowhere")) -> list[dict[str, Any]]:
+    """What a server says to some lines, after its hello."""
+    told = io.BytesIO()
+    Server(OwnershipRecord("vtax-test-server", directory), told).serve(io.BytesIO(b"".join(lines)))
+    hello, *rest = [json.loads(line) for line in told.getvalue().splitlines()]
+    assert hello["method"] == "hello"
+    return rest
+
+
+def line(method: str, **parameters: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": parameters}).encode() + b"\n"
+
+
+def test_what_is_asked_is_answered() -> None:
+    (answer,) = answers(line("machine.ping"))
+    assert answer["id"] == 7
+    assert answer["result"] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (line("machine._here"), "no method machine._here"),
+        (line("machine.__init__"), "no method machine.__init__"),
+        (line("host._agent", host="uut", arguments={}), "no method host._agent"),
+        (line("host.create", host="uut", arguments={}), "'uut'"),
+        (line("machine.find_switch", name="no such"), "'no such'"),
+        (line("machine.ping", more=1), "unexpected keyword argument 'more'"),
+        (b"nonsense\n", "Expecting value"),
+        (b"[]\n", "no attribute"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(asked: bytes, said: str) -> None:
+    (answer,) = answers(asked)
+    assert said in answer["error"]["message"]
+
+
+def test_that_a_platform_is_unusable_comes_through_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    (answer,) = answers(line("machine.prepare", kind="lxc", config={}, packages=None))
+    error = decode_error(answer["error"]["message"], answer["error"]["data"])
+    assert isinstance(error, PlatformUnusable)
+    assert error.remedy
+
+
+def test_a_line_that_is_cut_short_ends_it() -> None:
+    assert answers(line("machine.ping")[:-1]) == []
+
+
+@pytest.mark.fuzz
+@given(
+    st.lists(
+        st.binary(max_size=200).map(lambda line: line.replace(b"\n", b"") + b"\n")
+        | st.builds(
+            line, st.sampled_from(["machine.ping", "machine.environment", "host.counters", "host.close", "x"])
+        )
+        | st.recursive(
+            st.none() | st.integers() | st.text(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        ).map(lambda value: json.dumps(value).encode() + b"\n"),
+        max_size=8,
+    )
+)
+def test_every_line_gets_one_answer(lines: list[bytes]) -> None:
+    told = answers(*lines)
+    assert len(told) == len(lines)
+    assert all(("result" in answer) != ("error" in answer) for answer in told)
+
+
+def test_a_remote_host_asks_for_every_method_of_a_host() -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class Machine:
+        cpus: ClassVar[dict[str, list[int]]] = {}
+
+        def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = 0) -> None:
+            asked.append((method, parameters))
+
+    host = RemoteHost("uut", Machine(), far=False)  # type: ignore[arg-type]
+    host.call("sink", "sink.open", {"streams": []}, timeout_s=3)
+    host.stop_guest("guest")
+    assert asked == [
+        (
+            "host.call",
+            {
+                "host": "uut",
+                "arguments": {
+                    "agent": "sink",
+                    "method": "sink.open",
+                    "params": {"streams": []},
+                    "timeout_s": 3,
+                },
+            },
+        ),
+        ("host.stop_guest", {"host": "uut", "arguments": {"name": "guest"}}),
+    ]
+    own = {name for name in ACTS if getattr(RemoteHost, name) is getattr(Host, name)}
+    assert own == set(), "none is carried out here"

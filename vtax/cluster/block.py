@@ -1,0 +1,94 @@
+"""Measures what is left of a result that a testbed's controller has begun.
+
+    python -m vtax.cluster.block RESULT [--allow-programs] [--testbed FILE]
+
+Exits as `vtax run` does. It ends, and takes everything down, when its standard input ends.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from threading import Thread
+
+from vtax import campaign
+from vtax.inputs import InputError
+from vtax.machine.lock import HostLock
+from vtax.results import FILES
+from vtax.results.manifest import read_manifest
+from vtax.scenario import Scenario
+from vtax.testbed.remote import SeveralMachines, read_testbed
+
+BAD_INPUT = 2
+
+
+class Notes:
+    """Tells only what a user should know."""
+
+    def campaign(self, name: str, trials: int | None, directory: Path) -> None:
+        """Nothing of the beginning."""
+
+    def note(self, text: str) -> None:
+        """Something a user should know."""
+        print(text, file=sys.stderr, flush=True)
+
+    def trial_started(self, number: int, cell_key: str) -> None:
+        """Nothing of a trial."""
+
+    def trial_finished(self, number: int, verdict: str, headline: str) -> None:
+        """Nothing of its end."""
+
+    def finished(self) -> None:
+        """Nothing of the end."""
+
+
+def main(directory: Path, allow_programs: bool, testbed: Path | None) -> int:
+    """Wait until nobody else measures on this host, and measure."""
+    _end_with_stdin()
+    kept = read_manifest(directory)["scenario"]
+    try:
+        scenario = Scenario.from_resolved(kept, directory / "campaign.json", directory / FILES)
+        HostLock().wait()
+        machines = None if testbed is None else SeveralMachines(read_testbed(testbed))
+        outcome = campaign.run(
+            scenario, resume=directory, allow_programs=allow_programs, machines=machines, progress=Notes()
+        )
+        return outcome.exit_status
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    finally:
+        _hand_over(directory)
+
+
+def _hand_over(directory: Path) -> None:
+    """Give what was made to whoever began the result: a controller without rights has to remove it one day."""
+    owner = directory.stat()
+    if owner.st_uid == os.geteuid():
+        return
+    for _, directories, files, place in os.fwalk(directory, follow_symlinks=False):
+        for name in (*directories, *files):
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=place, follow_symlinks=False)
+
+
+def _end_with_stdin() -> None:
+    """Interrupt this process, which then cleans up, when nobody holds the other end any more."""
+    lifeline = os.dup(0)  # what is started here shall not have it
+    with Path(os.devnull).open() as nothing:
+        os.dup2(nothing.fileno(), 0)
+
+    def watch() -> None:
+        while os.read(lifeline, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(prog="vtax.cluster.block")
+    options.add_argument("directory", type=Path)
+    options.add_argument("--allow-programs", action="store_true")
+    options.add_argument("--testbed", type=Path)
+    sys.exit(main(**vars(options.parse_args())))

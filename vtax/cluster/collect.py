@@ -1,0 +1,92 @@
+"""The result of a campaign over several testbeds: each block is committed to it when it arrives."""
+
+import shutil
+import sys
+import tempfile
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import vtax
+from vtax.cluster.testbeds import TestbedsFile
+from vtax.cluster.work import Order, unpack
+from vtax.inputs import InputError
+from vtax.results import Delivered, MergedWriter
+from vtax.results.files import disk_errors
+from vtax.results.manifest import read_manifest
+from vtax.scenario import Scenario
+
+ARRIVED = ".arrived-"
+"""Where a block is unpacked before it is committed."""
+CAMPAIGN_ID = "campaign_id"
+"""The key of campaign.json by which testbeds know what they measured for this campaign."""
+
+
+def begin(directory: Path, scenario: Scenario, seed: int) -> MergedWriter:
+    """Begin the result of all blocks of `scenario`. InputError where the directory is not empty."""
+    manifest: dict[str, Any] = {
+        "vtax_version": vtax.__version__,
+        "name": scenario.name,
+        "scenario": scenario.resolved(),
+        "factors": list(scenario.cells()[0].factors),
+        "seed": seed,
+        "created_at": datetime.now(UTC).isoformat(),
+        "status": "running",
+        "command": sys.argv,
+        CAMPAIGN_ID: uuid.uuid4().hex,
+    }
+    writer = MergedWriter.begin(directory, manifest)
+    writer.keep_files(scenario.files())
+    return writer
+
+
+def go_on(directory: Path, scenario: Scenario) -> MergedWriter:
+    """Go on with such a result. InputError where it is of another campaign, vtax, or of one testbed alone."""
+    told = read_manifest(directory)
+    if told.get(CAMPAIGN_ID) is None:
+        raise InputError(f"{directory}: its campaign was no one of several testbeds; leave out --testbeds")
+    for key, given in (("name", scenario.name), ("vtax_version", vtax.__version__)):
+        if told.get(key) != given:
+            raise InputError(f"{directory}: its {key.replace('_', ' ')} is {told.get(key)}, not {given}")
+    writer = MergedWriter.resume(directory)
+    for arrived in directory.glob(f"{ARRIVED}*"):  # when this campaign was killed
+        shutil.rmtree(arrived)
+    writer.update(status="running")
+    return writer
+
+
+def order_of(writer: MergedWriter, scenario: Scenario, allow_programs: bool, file: TestbedsFile) -> Order:
+    """What testbeds are told of the campaign."""
+    told = writer.campaign
+    manifest = {
+        key: told[key] for key in ("vtax_version", "name", "scenario", "seed", "created_at", "command")
+    }
+    return {
+        "id": told[CAMPAIGN_ID],
+        "manifest": {**manifest, "factors": list(scenario.cells()[0].factors), "status": "interrupted"},
+        "files": scenario.files(),
+        "allow_programs": allow_programs,
+        "run_with": file.run_with,
+        "testbed": file.testbed,
+    }
+
+
+def take(writer: MergedWriter, block: int, testbed: str, content: bytes) -> pa.Table:
+    """Commit a block that a testbed delivered; returns its rows of `trials`.
+
+    ValueError where it is none of this campaign's, or not whole; DiskError where the disk fails.
+    """
+    with (
+        disk_errors(writer.directory),
+        tempfile.TemporaryDirectory(prefix=ARRIVED, dir=writer.directory) as arrived,
+    ):
+        try:
+            unpack(content, Path(arrived))
+            delivered = Delivered.open(Path(arrived), testbed)
+            delivered.check_same(writer.campaign)
+            return writer.adopt(delivered, block)
+        except InputError as error:
+            raise ValueError(str(error)) from None

@@ -1,0 +1,127 @@
+"""Carries out a campaign on several testbeds."""
+
+import contextlib
+import random
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+from distributed import Client
+
+from vtax.campaign import Outcome, Progress
+from vtax.campaign.blocks import chosen_blocks
+from vtax.cluster.clusters import Connect, opened
+from vtax.cluster.collect import begin, go_on, order_of, take
+from vtax.cluster.engine import AWAY, Engine
+from vtax.cluster.testbeds import read_testbeds
+from vtax.cluster.work import Order, forget, measure
+from vtax.inputs import InputError
+from vtax.machine.hold import as_interrupts
+from vtax.results import FILES, MergedWriter, Result
+from vtax.scenario import Scenario
+
+_CELLS = """
+SELECT coalesce(search, cell) AS cell, bool_or(verdict <> 'invalid') AS usable, any_value(reasons[1]) AS reason
+FROM trials GROUP BY ALL ORDER BY usable
+"""
+FAREWELL_S = 30.0
+"""How long testbeds have for removing what they kept."""
+
+
+def run(
+    scenario: Scenario,
+    testbeds: Path,
+    *,
+    out: Path | None = None,
+    seed: int | None = None,
+    resume: Path | None = None,
+    allow_programs: bool = False,
+    progress: Progress,
+) -> Outcome:
+    """Carry out `scenario` on the testbeds that the file `testbeds` names; `out`, `seed` and `resume` as of a campaign.
+
+    Raises InputError for bad input, before anything starts, and ClusterError where the testbeds come to no end with it:
+    what has arrived is kept then, and `resume` goes on.
+    """
+    file = read_testbeds(testbeds)
+    chosen_blocks(scenario, range(scenario.repetitions))
+    if scenario.file.workload.runs_programs and not allow_programs:
+        raise InputError(
+            f"{scenario.where('workload')}: {scenario.name} starts programs of its own on every testbed; read which, "
+            "and have them started, as nobody and without rights, by --allow-programs"
+        )
+    name = f"{scenario.name.replace('/', '-')}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    directory = resume or out or Path("results") / name
+    with as_interrupts(), opened(file, testbeds.parent) as connect:
+        client = connect()
+        if resume is not None:
+            writer = go_on(directory, scenario)
+            kept = writer.campaign["scenario"]
+            scenario = Scenario.from_resolved(kept, directory / "campaign.json", directory / FILES)
+        else:
+            chosen = seed if seed is not None else random.SystemRandom().randrange(2**31)
+            writer = begin(directory, scenario, chosen)
+        with contextlib.closing(writer):
+            order = order_of(writer, scenario, allow_programs, file)
+            _carry_out(scenario, writer, client, connect, order, progress)
+    return Outcome(directory, _unusable(scenario, Result.open(directory)))
+
+
+def _carry_out(
+    scenario: Scenario,
+    writer: MergedWriter,
+    client: Client,
+    connect: Connect,
+    order: Order,
+    progress: Progress,
+) -> None:
+    left = [block for block in range(scenario.repetitions) if block not in writer.blocks]
+    planned = scenario.trials and scenario.trials // scenario.repetitions * len(left)
+    progress.campaign(scenario.name, planned, writer.directory)
+    for repaired in writer.repaired:
+        progress.note(repaired)
+
+    def collect(block: int, testbed: str, content: bytes) -> None:
+        for trial in take(writer, block, testbed, content).to_pylist():
+            progress.trial_started(trial["trial_id"], trial["cell"])
+            progress.trial_finished(trial["trial_id"], trial["verdict"], f"block {block}")
+
+    status = "interrupted"
+    try:
+        engine = Engine(client, connect, partial(measure, order), collect, progress.note)
+        try:
+            engine.run(left)
+            status = "complete"
+            _bid_farewell(engine.client, order["id"])
+        finally:
+            engine.client.close(timeout=FAREWELL_S)
+    finally:
+        progress.finished()
+        with contextlib.suppress(OSError):  # a full disk has been told of already
+            writer.update(status=status, finished_at=datetime.now(UTC).isoformat())
+
+
+def _bid_farewell(client: Client, campaign_id: str) -> None:
+    """Have the testbeds remove what they kept; one that does not answer removes it later, by its age."""
+
+    def farewell() -> None:
+        with contextlib.suppress(*AWAY):
+            client.run(forget, campaign_id, on_error="ignore")
+
+    asked = Thread(target=farewell, daemon=True)
+    asked.start()
+    asked.join(FAREWELL_S)
+
+
+def _unusable(scenario: Scenario, result: Result) -> list[tuple[str, str]]:
+    """The cells that no testbed has a usable trial of, with the reason."""
+    found = {row["cell"].rpartition(" ")[0]: row for row in result.query(_CELLS).to_pylist()}
+    platforms = result.campaign.get("platforms") or {}
+    unusable = []
+    for cell in scenario.cells():
+        told = found.get(cell.key, {})
+        skipped = platforms.get(cell.platform, {}).get("skipped") or {}
+        if not told.get("usable"):
+            unusable.append((cell.key, told.get("reason") or skipped.get("reason") or "not measured"))
+    return unusable

@@ -1,0 +1,108 @@
+"""The file that names the testbeds of a campaign, and how Dask reaches them. docs/scale.md is checked against it."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from vtax.inputs import read_document, validate
+from vtax.results.delivered import NAME
+from vtax.scenario.fields import Keys, key
+
+Words = list[Annotated[str, Field(min_length=1)]]
+Name = Annotated[str, Field(pattern=f"^{NAME}$")]
+
+
+class Running(Keys):
+    """A scheduler that runs already, with a worker a testbed."""
+
+    address: str = key("the scheduler's address", "tls://HOST:PORT", pattern=r"^tls://[^\s/:]+:\d{1,5}$")
+    certificates: str = key(
+        "directory of the certificates that vtax certificates made, beside this file or a whole path",
+        "a path",
+        min_length=1,
+    )
+
+
+class Machine(Keys):
+    """The controller of a testbed, reached over SSH by the user's own configuration."""
+
+    address: str = key("what ssh is given", "a host of the SSH configuration", min_length=1)
+    python: str = key("the Python there that has vtax", "a path", min_length=1)
+    control: str | None = key(
+        "its own address on the control network; by default where it reaches the controller from",
+        "an address",
+        default=None,
+    )
+
+
+class Jobs(Keys):
+    """Testbeds that a batch system gives, a job each; the certificates go through a shared directory."""
+
+    system: Literal["oar", "slurm"] = key("the batch system", "oar, slurm")
+    testbeds: int = key("jobs that are submitted", "1 to 1000", ge=1, le=1000)
+    cores: int = key("cores of a job", "1 to 1024", default=1, ge=1, le=1024)
+    memory: str = key("memory of a job", "as in 4GB", default="4GB", pattern=r"^\d+ ?[MG]B$")
+    walltime: str = key("the longest that a job lasts", "hours:minutes:seconds", pattern=r"^\d+:\d\d:\d\d$")
+    queue: str | None = key("queue, or partition", "text", default=None, min_length=1)
+    project: str | None = key("project, or account", "text", default=None, min_length=1)
+    resource_spec: str | None = key("what OAR is asked for by -l", "text", default=None, min_length=1)
+    directives: Words = key("further lines of the job's head", "texts", default_factory=list)
+    prologue: Words = key("lines before the worker starts", "texts", default_factory=list)
+    python: str | None = key("the Python there that has vtax", "a path", default=None, min_length=1)
+    interface: str | None = key(
+        "interface of the control network there", "a name", default=None, min_length=1
+    )
+    shared_directory: str = key("directory that all machines see", "a path", min_length=1)
+
+
+class TestbedsFile(Keys):
+    """Exactly one of `scheduler`, `machines` and `jobs` says where the testbeds are."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    control: str | None = key(
+        "this machine's address on the control network, which its scheduler listens on",
+        "an address; needed with machines and jobs",
+        default=None,
+        min_length=1,
+    )
+    dashboard: bool = key(
+        "open Dask's dashboard, without TLS, on the control address", "true, false", default=False
+    )
+    run_with: Words = key(
+        "words before the command that measures a block, for controllers without rights: [sudo, -n]",
+        "words of a command",
+        default_factory=list,
+    )
+    testbed: str | None = key(
+        "testbed file of the machines that a controller measures on, at the same place on each controller's machine",
+        "a path; the controller's own machine by default",
+        default=None,
+        min_length=1,
+    )
+    scheduler: Running | None = key("a scheduler that runs already", "the keys below", default=None)
+    machines: dict[Name, Machine] | None = key(
+        "testbeds' controllers by the testbeds' names", "names and the keys below", default=None, min_length=1
+    )
+    jobs: Jobs | None = key("testbeds from a batch system", "the keys below", default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_way(cls, data: Any) -> Any:
+        given = [
+            name for name in ("scheduler", "machines", "jobs") if isinstance(data, dict) and name in data
+        ]
+        if isinstance(data, dict) and len(given) != 1:
+            said = " and ".join(given) or "nothing"
+            raise ValueError(
+                f"{said} says where testbeds are; exactly one of scheduler, machines and jobs does"
+            )
+        if given and given != ["scheduler"] and not data.get("control"):
+            raise ValueError("control is missing: this machine's address on the control network")
+        return data
+
+
+def read_testbeds(path: Path) -> TestbedsFile:
+    """The file at `path`; InputError with the position of what is wrong in it. Nothing is started."""
+    return validate(TestbedsFile, read_document(path))

@@ -1,0 +1,31 @@
+"""`vtax merge`: the blocks that several testbeds have measured of a campaign as one result."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vtax.inputs import InputError
+
+
+def merge(
+    results: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME=RESULT...", help="The testbeds' names, and what each has measured."),
+    ],
+    out: Annotated[Path, typer.Option(help="A new or empty directory.")],
+) -> None:
+    """Make one result of blocks that several testbeds have measured of one campaign; no mean mixes two testbeds."""
+    from vtax.results import Delivered
+    from vtax.results import merge as merge_results
+
+    parts = []
+    for text in results:
+        name, separator, directory = text.rpartition("=")
+        if separator and not name:
+            raise InputError(f'"{text}": the name of a testbed comes before "="')
+        parts.append(Delivered.open(Path(directory), name or None))
+    for note in merge_results(parts, out):
+        print(note, file=sys.stderr)
+    print(out)

@@ -1,0 +1,130 @@
+"""`vtax run`: from a scenario to a result."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vtax.commands import BROKE, Json
+from vtax.commands.report import write_report
+from vtax.commands.testbed import machines_of
+from vtax.commands.testbeds import run_on_testbeds
+from vtax.inputs import InputError
+from vtax.listing import print_json
+
+
+def _scenarios(incomplete: str) -> list[str]:
+    """What a shell completes a scenario's name to."""
+    from vtax.scenario import list_scenarios
+
+    return [scenario.name for scenario in list_scenarios() if scenario.name.startswith(incomplete)]
+
+
+def run(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=_scenarios
+        ),
+    ],
+    platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=V1,V2", help="Values of a factor; a single one fixes it."),
+    ] = None,
+    repetitions: Annotated[int | None, typer.Option(help="Trials of every cell.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
+    blocks: Annotated[
+        str | None,
+        typer.Option(metavar="0-3,7", help="Only these repetitions of every cell; see vtax merge."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of the result; results/<name>-<time>.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RESULT", help="Go on with a campaign that did not end.")
+    ] = None,
+    testbed: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Machines and links to measure on; else this machine.")
+    ] = None,
+    testbeds: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Hand the repetitions to the testbeds of this file; docs/scale.md."
+        ),
+    ] = None,
+    libvirt_uri: Annotated[
+        str | None, typer.Option(metavar="URI", help="Libvirt for libvirt:FILE.xml, as in qemu:///system.")
+    ] = None,
+    allow_programs: Annotated[
+        bool, typer.Option("--allow-programs", help="Start the programs that the scenario names.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Measure a scenario on this machine, a testbed or several; then print its tables and write its report."""
+    from vtax import campaign, views
+    from vtax.campaign.blocks import read_blocks
+    from vtax.results import Result
+    from vtax.scenario import load_scenario
+    from vtax.terminal import progress_on, table_console
+
+    if libvirt_uri is not None:
+        sets = [*(sets or []), f"platform.libvirt_uri={libvirt_uri}"]
+    changed = {
+        "--platform": platform,
+        "--set or --libvirt-uri": sets,
+        "--repetitions": repetitions,
+        "--duration": duration,
+        "--blocks": blocks,
+    }
+    settled = {**changed, "--seed": seed, "--out": out, "--testbed": testbed}
+    kept = [name for name, value in settled.items() if value is not None]
+    if resume is not None and kept:
+        raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
+    platforms = platform.split(",") if platform is not None else None
+    chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
+    chosen.check_figures(views.figure_names())
+    progress = progress_on(sys.stderr, plain=json)
+    if testbeds is not None:
+        if blocks is not None or testbed is not None:
+            raise InputError(
+                "--blocks, --testbed: with --testbeds the testbeds measure all blocks together; leave them out"
+            )
+        outcome = run_on_testbeds(chosen, testbeds, out, seed, resume, allow_programs, progress)
+    else:
+        outcome = campaign.run(
+            chosen,
+            out=out,
+            seed=seed,
+            resume=resume,
+            blocks=None if blocks is None else read_blocks(blocks),
+            allow_programs=allow_programs,
+            machines=machines_of(testbed, resume),
+            progress=progress,
+        )
+    result = Result.open(outcome.directory)
+    if json:
+        written = write_report(result)
+        document = {
+            "directory": str(outcome.directory),
+            "report": str(written) if written else None,
+            "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
+            "summary": views.as_json(result),
+        }
+        print_json(document, sys.stdout)
+    else:
+        views.show(result, table_console())
+        if written := write_report(result):
+            print(f"report: {written}")
+    _say_unusable(outcome.unusable)
+    return outcome.exit_status if written else BROKE
+
+
+def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:
+    """Names the cells without a usable trial under the reason they share."""
+    cells: dict[str, list[str]] = {}
+    for cell, reason in unusable:
+        cells.setdefault(reason, []).append(cell)
+    for reason, keys in cells.items():
+        print(f"no usable trial: {reason}", *keys, sep="\n  ", file=sys.stderr)

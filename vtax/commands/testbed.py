@@ -1,0 +1,51 @@
+"""`vtax testbed`, and the machines that other commands measure on."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vtax.commands import Json
+from vtax.listing import print_checks, print_json
+
+if TYPE_CHECKING:
+    from vtax.testbed.machines import Machines
+
+UNUSABLE = 3
+testbed = typer.Typer(help="Testbeds of several machines, as files describe them.")
+
+
+@testbed.callback()
+def _testbed() -> None:
+    """Testbeds of several machines, as files describe them."""
+
+
+@testbed.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A testbed file.")], json: Json = False
+) -> int:
+    """Whether its machines answer, and frames pass each of its links; changes nothing that it does not put back."""
+    from vtax.doctor.testbed import examine_testbed
+    from vtax.testbed.remote import read_testbed
+
+    checks = examine_testbed(read_testbed(file))
+    if json:
+        print_json({"checks": [asdict(check) for check in checks]}, sys.stdout)
+    else:
+        print_checks(checks, sys.stdout)
+    return 0 if all(check.usable for check in checks) else UNUSABLE
+
+
+def machines_of(file: Path | None, resume: Path | None) -> "Machines":
+    """Those of a testbed file, or of the campaign that is resumed; this machine where neither names others."""
+    from vtax.results import Result
+    from vtax.testbed.machines import OneMachine
+    from vtax.testbed.remote import SeveralMachines, TestbedFile, read_testbed
+
+    if file is not None:
+        return SeveralMachines(read_testbed(file))
+    told = Result.open(resume).campaign.get("testbed") if resume is not None else None
+    kept = (told or {}).get("file")
+    return OneMachine() if kept is None else SeveralMachines(TestbedFile.model_validate(kept))

@@ -1,0 +1,267 @@
+"""The near end of a machine's stream: a Machine and its hosts, as if they were here."""
+
+import contextlib
+import functools
+import inspect
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import vtax
+from vtax.inputs import InputError, one_line
+from vtax.machine.agent import Agent, AgentError, AgentGone
+from vtax.machine.clock import clock_identity
+from vtax.machine.emulation import SLOWNESS
+from vtax.platforms import PlatformConfig, Probe
+from vtax.testbed.clocks import Clock, ClockAhead, exchange
+from vtax.testbed.host import Host
+from vtax.testbed.machines import End, far_cpus
+from vtax.testbed.remote.server import ACTS, LINE_LIMIT_BYTES
+from vtax.testbed.remote.values import decode, decode_error, encode
+
+HELLO_LIMIT_S = 60.0
+"""Python starts, and what killed runs have left is removed first."""
+ANSWER_LIMIT_S = 120.0
+"""For whatever has no limit of its own: guests of an emulated CPU take a minute to start."""
+MARGIN_S = 10.0
+END_LIMIT_S = 15.0
+"""How long a machine may take to remove what was made there."""
+BEAT_S = 10.0
+
+
+class RemoteMachine:
+    """A machine at the far end of a command's stdin and stdout; see vtax.testbed.machines.Machine."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        log: Path,
+        cpus: dict[str, list[int]] | None = None,
+        trial: str = "",
+        control: str | None = None,
+    ) -> None:
+        """`command` leads to `vtax host --stdio`; what it complains of goes to `log`. `cpus` None: it chooses.
+
+        `trial` is what a user may try by hand where it is not reached. `control` is the interface that it may be
+        reached by, any where None.
+        """
+        self.name, self._command, self._log, self._trial = name, list(command), log, trial
+        self._wanted_cpus, self._wanted_control = cpus, control
+        self.cpus: dict[str, list[int]] = {}
+        self.control: str | None = None
+        """The interface that it is reached by; None where that is not known."""
+        self.clock_identity = ""
+        """See vtax.machine.clock."""
+        self.is_emulated = False
+        """See Machine."""
+        self._columns: dict[str, str | None] = {}
+        self._agent: Agent | None = None
+        self._beat: threading.Timer | None = None
+
+    def reach(self) -> None:
+        """Have it answer, if it does not already; raises InputError with what it or ssh says."""
+        if self._agent is not None and not self._agent.gone:
+            return
+        self.leave()
+        with self._log.open("ab") as errors:
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                process_group=0,
+            )
+        agent = Agent(self.name, process, line_limit_bytes=LINE_LIMIT_BYTES)
+        try:
+            hello = agent.wait_hello(HELLO_LIMIT_S * self._slowness)
+        except AgentGone as error:
+            agent.close(END_LIMIT_S)
+            raise InputError(self._refusal(str(error))) from None
+        if hello["version"] != vtax.__version__:
+            agent.close(END_LIMIT_S)
+            raise InputError(
+                f"{self.name} has vtax {hello['version']}, and this is {vtax.__version__}; install the same on both"
+            )
+        self._agent, self.clock_identity = agent, hello["clock"]
+        self.control = self.ask("machine.control_interface", {})
+        if self._wanted_control not in (None, self.control):
+            self.leave()
+            found = self.control or "an interface that is not known"
+            raise InputError(
+                f"{self.name}: ssh comes in by {found}, and its control network is at {self._wanted_control}; "
+                f"give as ssh the address that {self._wanted_control} has"
+            )
+        self.cpus = self.ask("machine.lay_out", {"cpus": self._wanted_cpus})
+        self.environment_columns()
+        self._beat_again()
+
+    def leave(self) -> None:
+        """End the stream, and wait until the machine has removed what was made there."""
+        if self._beat is not None:
+            self._beat.cancel()
+        if self._agent is not None:
+            self._agent.close(END_LIMIT_S)
+            self._agent = None
+
+    def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = ANSWER_LIMIT_S) -> Any:
+        """Ask and wait; raises what was raised there, and AgentGone where nobody answers."""
+        if self._agent is None:
+            raise AgentGone(f"{self.name}: not reached")
+        try:
+            return decode(self._agent.call(method, encode(parameters), timeout_s * self._slowness))
+        except AgentError as error:
+            raise decode_error(error.problem, error.data) from None
+
+    def exchange_clocks(self) -> ClockAhead:
+        """How far its clock is ahead of this one's by now."""
+        return exchange(lambda: int(self.ask("machine.ping", {})))
+
+    def read_clock(self, ahead: ClockAhead) -> Clock:
+        """What else is known of its clock, beside an exchange of just now."""
+        told = self.ask("machine.read_time_of_day", {})
+        return Clock(ahead, told["ahead_ns"], told["error_ns"])
+
+    def environment(self) -> dict[str, Any]:
+        """See Machine."""
+        told: dict[str, Any] = self.ask("machine.environment", {})
+        return told
+
+    def environment_columns(self) -> dict[str, str | None]:
+        """See Machine. One that is gone is as it was told last."""
+        with contextlib.suppress(AgentGone):
+            self._columns = self.ask("machine.environment_columns", {})
+        return self._columns
+
+    def prepare(self, kind: str, config: PlatformConfig, packages: Sequence[str] | None) -> Probe:
+        """See Machine. Images and packages may have to be fetched first."""
+        parameters = {"kind": kind, "config": config.model_dump(mode="json"), "packages": packages}
+        return Probe(**self.ask("machine.prepare", parameters, 600.0))
+
+    def check_protocols(self, kind: str, config: PlatformConfig, protocols: Sequence[str]) -> None:
+        """See Machine."""
+        parameters = {"kind": kind, "config": config.model_dump(mode="json"), "protocols": protocols}
+        self.ask("machine.check_protocols", parameters)
+
+    def require_protocols(self, protocols: Sequence[str]) -> None:
+        """See Machine."""
+        self.ask("machine.require_protocols", {"protocols": protocols})
+
+    def find_switch(self, name: str) -> dict[str, Any]:
+        """See Machine."""
+        told: dict[str, Any] = self.ask("machine.find_switch", {"name": name})
+        return told
+
+    def host(self, name: str, *, far: bool) -> "RemoteHost":
+        """A host of this machine, not yet made."""
+        return RemoteHost(name, self, far=far)
+
+    def join(self, one: End, other: End, mtu: int) -> None:
+        """Make a link of two ends that hosts of this machine have."""
+        ends = [{"host": end.host.name, **end.place} for end in (one, other)]
+        self.ask("host.join", {"one": ends[0], "other": ends[1], "mtu": mtu})
+
+    @property
+    def _slowness(self) -> int:
+        """How many times as long as others it may take."""
+        return SLOWNESS if self.is_emulated else 1
+
+    def _beat_again(self) -> None:
+        """Say from time to time that somebody is here."""
+        agent = self._agent
+
+        def beat() -> None:
+            with contextlib.suppress(AgentGone, AgentError):
+                if agent is not None and agent is self._agent:
+                    agent.call("machine.ping", {}, ANSWER_LIMIT_S)
+                    self._beat_again()
+
+        self._beat = threading.Timer(BEAT_S, beat)
+        self._beat.daemon = True
+        self._beat.start()
+
+    def _refusal(self, error: str) -> str:
+        """Why it cannot be reached, in a sentence that says what to do."""
+        lines = [line.strip() for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        said = one_line(lines[-1]) if lines else error
+        return f"{self.name} cannot be reached: {said}; try: {self._trial or shlex.join(self._command)}"
+
+
+class RemoteHost(Host):
+    """A host of another machine: each method asks for the method of the same name there."""
+
+    def __init__(self, name: str, machine: RemoteMachine, *, far: bool) -> None:
+        self.name, self.machine, self._far = name, machine, far
+        self.cpus = far_cpus(machine.cpus) if far else machine.cpus
+        self.borrowed: set[str] = set()
+        """Interfaces of its machine that are links' ends of it."""
+        self._made = False
+
+    def create(self) -> None:
+        """See Host. The machine is reached again where its stream has ended since; raises InputError."""
+        self.machine.reach()
+        self.machine.ask("host.new", {"host": self.name, "far": self._far})
+        self._made = True
+        self._ask("create")
+
+    def borrow(self, interface: str, end: dict[str, str], mtu: int) -> dict[str, Any]:
+        """See Host."""
+        told: dict[str, Any] = self._ask("borrow", interface=interface, end=end, mtu=mtu)
+        self.borrowed.add(interface)
+        return told
+
+    def close(self) -> None:
+        """See Host. What a machine that is gone was lent, it gives back by itself; not all hosts of a path are made."""
+        self.borrowed.clear()
+        if self._made:
+            self._ask("close")
+
+    @property
+    def shares_clock(self) -> bool:
+        """See Host."""
+        return self.machine.clock_identity == clock_identity()
+
+    def is_beside(self, other: Host) -> bool:
+        """See Host."""
+        return isinstance(other, RemoteHost) and other.machine is self.machine
+
+    def guest_state(self, name: str) -> dict[str, Any]:
+        """See Host. Guests of a machine that does not answer are taken for ended."""
+        try:
+            told: dict[str, Any] = self._ask("guest_state", name=name)
+        except AgentGone as gone:
+            return {"condition": "ended", "last_words": str(gone)}
+        return told
+
+    def last_words(self, name: str) -> str:
+        """See Host; of a machine that does not answer, that."""
+        try:
+            return str(self._ask("last_words", name=name))
+        except AgentGone as gone:
+            return str(gone)
+
+    def _ask(self, act: str, **arguments: Any) -> Any:
+        return self.machine.ask(f"host.{act}", {"host": self.name, "arguments": arguments})
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    there = getattr(Host, name)
+    signature = inspect.signature(there)
+
+    @functools.wraps(there)
+    def ask(self: RemoteHost, *arguments: Any, **named: Any) -> Any:
+        bound = signature.bind(self, *arguments, **named)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        given.pop("self")
+        limit_s = max(ANSWER_LIMIT_S, given.get("timeout_s", 0.0) + MARGIN_S)
+        return self.machine.ask(f"host.{name}", {"host": self.name, "arguments": given}, limit_s)
+
+    return ask
+
+
+for _name in ACTS - vars(RemoteHost).keys():
+    setattr(RemoteHost, _name, _asking(_name))
