@@ -102,6 +102,8 @@ def test_help_loads_none_of_the_heavy_parts() -> None:
     [
         (["rum"], "Did you mean 'run'?"),
         (["run"], "Missing argument"),
+        (["run", "quick", "--sed", "1"], "(see vtax run --help)"),
+        (["testbed", "check"], "(see vtax testbed check --help)"),
         (["run", "quick", "--seed", "-1"], "--seed"),
         (["run", "quick", "--repetitions", "two"], "--repetitions"),
         (["list", "things"], "scenarios"),

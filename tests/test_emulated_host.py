@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from vtax.campaign.platform_set import probe, resolve
+from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.machine import emulation
 from vtax.platforms import PlatformUnusable, Probe, presets, qemu
-from vtax.scenario import load_scenario
+from vtax.scenario import Cell, load_scenario
 from vtax.testbed import machines
 from vtax.testbed.emulated import image, machine
 from vtax.testbed.emulated.machine import EmulatedKeys, command
@@ -108,10 +108,9 @@ def test_whatever_runs_on_an_emulated_machine_is_emulated(monkeypatch: pytest.Mo
     assert there.prepare("qemu", None, None) == Probe("emulated", {"version": "7.2"})  # type: ignore[arg-type]
 
 
-def test_an_emulated_machine_has_two_guests_at_most() -> None:
-    checked = load_scenario("anhalt2009/sending").override(
-        platforms=["raw", "kvm-vhost"], sets=["guests=2,4", "transport=udp"]
-    )
+def probed(name: str, *sets: str) -> tuple[list[Cell], PlatformSet]:
+    """A scenario's cells on raw and kvm-vhost, and what an emulated machine says of them."""
+    checked = load_scenario(name).override(platforms=["raw", "kvm-vhost"], sets=list(sets))
     cells = checked.cells()
     platforms = resolve(checked, cells)
     uut = SimpleNamespace(
@@ -123,16 +122,27 @@ def test_an_emulated_machine_has_two_guests_at_most() -> None:
     )
     probe(platforms, cells, SimpleNamespace(machine=lambda _: uut))  # type: ignore[arg-type]
     assert platforms.skipped == {}
+    return cells, platforms
+
+
+def test_an_emulated_machine_has_two_guests_at_most() -> None:
+    cells, platforms = probed("anhalt2009/sending", "guests=2,4", "transport=udp")
     assert platforms.refused
     for key, why in platforms.refused.items():
         assert "platform=kvm-vhost" in key
         assert "guests=4" in key
         assert (why.reason, why.remedy) == (
             "4 guests are more than the 2 that an emulated machine bears",
-            "needs fewer, as by --set guests=2",
+            "needs fewer guests, neighbours or hops",
         )
     left = {cell.testbed.guests for cell in cells if cell.key not in platforms.refused}
     assert left == {2, 4}, "raw has none of its own"
+
+
+def test_relays_in_guests_of_their_own_count_as_guests() -> None:
+    cells, platforms = probed("matthews2009/relay-across", "hops=2,3")
+    refused = {(cell.platform, cell.guests) for cell in cells if cell.key in platforms.refused}
+    assert refused == {("kvm-vhost", 3)}
 
 
 @pytest.mark.system

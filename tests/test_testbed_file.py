@@ -78,6 +78,16 @@ def test_a_file_is_read(tmp_path: Path) -> None:
             "{control: eth0}",
             r"rack.yaml:4: machines.gen.control: is reached without a network; leave control out, or name its ssh",
         ),
+        (
+            "{ssh: gen.example.org}",
+            "{shs: gen.example.org}",
+            r'rack.yaml:4: machines.gen.shs: unknown key "shs"; did you mean "ssh"\? allowed: ssh, emulated, vtax',
+        ),
+        (
+            "{from: gen/ens1,",
+            "{form: gen/ens1,",
+            r'rack.yaml:8: links.form: unknown key "form"; did you mean "from"\? allowed: from, to',
+        ),
         ("links:", "link:", r'rack.yaml:7: link: unknown key "link"; did you mean "links"'),
     ],
 )

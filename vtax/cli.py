@@ -214,7 +214,9 @@ def main(arguments: list[str] | None = None) -> int:
     except ClusterError as error:
         return _fail(f"{error}; what has arrived is kept: go on with --testbeds FILE --resume RESULT", BROKE)
     except TyperException as error:
-        return _fail(f"vtax: {error.format_message()} (see vtax --help)", error.exit_code)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "vtax"
+        return _fail(f"vtax: {error.format_message()} (see {command} --help)", error.exit_code)
     except Exception as error:
         return _broke(error)
     if status == INTERRUPTED:  # typer has caught the KeyboardInterrupt

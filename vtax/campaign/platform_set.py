@@ -157,11 +157,11 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> 
 def _require_few(cell: Cell) -> None:
     """Look whether a cell has no more guests than an emulated machine bears; raises PlatformUnusable."""
     testbed = cell.testbed
-    guests = testbed.guests + (testbed.neighbour_guests if testbed.has_neighbours else 0)
+    guests = cell.guests + (testbed.neighbour_guests if testbed.has_neighbours else 0)
     if guests > MOST_GUESTS:
         raise PlatformUnusable(
             f"{guests} guests are more than the {MOST_GUESTS} that an emulated machine bears",
-            f"needs fewer, as by --set guests={MOST_GUESTS}",
+            "needs fewer guests, neighbours or hops",
         )
 
 

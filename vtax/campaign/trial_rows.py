@@ -19,7 +19,7 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
         "trial_id": measured.trial,
         "cell": cell.key,
         "platform": cell.platform,
-        "guests": cell.testbed.guests,
+        "guests": cell.guests,
         "neighbour_maximum_mbps": measured.beside.maximum_mbps,
         "warmup_s": warmup_s,
         "duration_s": duration_s if complete else None,

@@ -140,7 +140,7 @@ def _hint(field: FieldInfo | None) -> str:
 def _unknown_key(model: type[BaseModel], loc: Loc) -> str:
     """An unknown key, with the near miss beside it or the same name elsewhere in the file."""
     parent = _model(model, loc[:-1])
-    siblings = list(parent.model_fields) if parent else []
+    siblings = list(_fields(parent)) if parent else []
     key = str(loc[-1])
     near = suggestion(key, siblings)
     if not near:
@@ -169,23 +169,40 @@ def _name(loc: Loc) -> str:
 
 def _field(model: type[BaseModel], loc: Loc) -> FieldInfo | None:
     """The field that `loc` names; for an item of a list, the list's field."""
-    names = [part for part in loc if isinstance(part, str)]
-    parent = _model(model, tuple(names[:-1]))
-    return parent.model_fields.get(names[-1]) if parent and names else None
+    while loc and isinstance(loc[-1], int):
+        loc = loc[:-1]
+    parent = _model(model, loc[:-1])
+    return _fields(parent).get(str(loc[-1])) if parent and loc else None
 
 
 def _model(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
     """The model of the mapping at `loc`; None where that is not a model of its own."""
     found: type[BaseModel] | None = model
     union: dict[str, type[BaseModel]] = {}
+    among_items = False
     for part in loc:
         if part in union:
             found, union = union[str(part)], {}
-            continue
-        field = found.model_fields.get(str(part)) if found else None
-        union = _union(field) if field else {}
-        found = _submodel(field.annotation) if field else None
-    return found
+        elif among_items:
+            among_items = False
+        else:
+            field = _fields(found).get(str(part)) if found else None
+            union = _union(field) if field else {}
+            found = _submodel(field.annotation) if field else None
+            among_items = field is not None and _has_items(field)
+    return None if among_items else found
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """A model's fields by the keys that documents have for them."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _has_items(field: FieldInfo) -> bool:
+    """Whether it holds items, each at a place of its own, by number or name."""
+    return any(
+        get_origin(option) in (list, dict) for option in (field.annotation, *get_args(field.annotation))
+    )
 
 
 def _without_tags(model: type[BaseModel], loc: Loc) -> Loc:
@@ -201,7 +218,7 @@ def _without_tags(model: type[BaseModel], loc: Loc) -> Loc:
 def _is_union(model: type[BaseModel], loc: Loc) -> bool:
     """Whether `loc` names the field of a union itself, and not one of its models already."""
     parent = _model(model, loc[:-1])
-    return parent is not None and loc[-1] in parent.model_fields
+    return parent is not None and loc[-1] in _fields(parent)
 
 
 def _union(field: FieldInfo) -> dict[str, type[BaseModel]]:
@@ -221,16 +238,16 @@ def _tagged(annotation: Any, name: str) -> dict[str, type[BaseModel]]:
 
 
 def _submodel(annotation: Any) -> type[BaseModel] | None:
-    for option in (annotation, *get_args(annotation)):
-        if isinstance(option, type) and issubclass(option, BaseModel):
-            return option
-    return None
+    """The first model that an annotation names, be it of items."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for option in get_args(annotation) if (found := _submodel(option))), None)
 
 
 def _dotted_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
     keys = []
-    for name, field in model.model_fields.items():
-        submodel = _submodel(field.annotation)
+    for name, field in _fields(model).items():
+        submodel = None if _has_items(field) else _submodel(field.annotation)
         keys += _dotted_keys(submodel, f"{prefix}{name}.") if submodel else [prefix + name]
     return keys
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from vtax.results.files import replace_file
 
 SMALL_BYTES = 128 * 1024
+"""A column of no more is compressed by snappy, which is read sooner; a larger one by zstd, which makes less of it."""
 
 
 class DamagedPartError(Exception):

@@ -115,6 +115,12 @@ class Cell:
         return self.workload
 
     @property
+    def guests(self) -> int:
+        """Guests on the UUT's host that are measured."""
+        own = self.workload.own_guests
+        return self.testbed.guests if own is None else own
+
+    @property
     def streams(self) -> int:
         """Parallel streams of frames: of its one guest, or one of each guest."""
         return self.testbed.guests if self.testbed.is_shared else self.forwarding.streams

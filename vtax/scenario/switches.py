@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads import Relay, WorkloadKeys
+from vtax.scenario.workloads import WorkloadKeys
 from vtax.scenario.workloads.base import Refusal
 from vtax.scenario.workloads.traced import TracedKeys
 
-MOST_ROUTED_RELAYS = 2
+MOST_ROUTED_GUESTS = 2
 """A router stands in for one neighbour of each guest."""
 
 
@@ -21,9 +21,9 @@ def switch_refusals(testbed: TestbedSettings, workload: WorkloadKeys) -> Iterato
     if switch == "routed" and frames.vlan is not None:
         problem = "a VLAN ends at a router; allowed with a tag: bridge, ovs, macvtap"
         yield Refusal("testbed", "switch", switch, problem)
-    relays = 0 if not isinstance(workload, Relay) or workload.is_in_one_guest else workload.hops
-    if switch == "routed" and relays > MOST_ROUTED_RELAYS:
-        problem = f"a ring of {relays} guests has no routes; allowed with it: bridge, ovs, macvtap"
+    guests = workload.own_guests or 0
+    if switch == "routed" and guests > MOST_ROUTED_GUESTS:
+        problem = f"a ring of {guests} guests has no routes; allowed with it: bridge, ovs, macvtap"
         yield Refusal("testbed", "switch", switch, problem)
     if switch == "macvtap" and isinstance(workload, TracedKeys) and workload.is_traced:
         problem = "no hook sees a frame enter a NIC on top of the link's end; allowed with trace: bridge, routed, ovs"

@@ -15,7 +15,6 @@ def record(measured: Streamed, judgement: Judgement, place: dict[str, Any], mach
     work, complete = measured.work, measured.failure is None
     trial = {
         **trial_row(measured, judgement, place),
-        "guests": 2 if work.placement == "intra-host" else measured.cell.testbed.guests,
         "start_spread_ms": measured.start_spread_ms if complete else None,
         "transport": work.transport,
         "direction": work.direction,

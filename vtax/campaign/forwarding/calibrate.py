@@ -125,11 +125,9 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines
         testbed.build("wire")
         testbed.entry.start_agent("ingress", "host")
         testbed.entry.call("ingress", "ingress.drop", {"interfaces": testbed.ingress_interfaces()})
-        opened = 0
         for traffic, work in wanted.items():
-            if traffic.streams != opened:
+            if traffic.streams != passage.sending:
                 passage.open_sources(testbed.source_streams(traffic.streams))
-                opened = traffic.streams
             for load in LOADS:
                 asked = {"frame_bytes": work.lengths.as_json(), "flows": work.flows, "load": load}
                 found = passage.ask_sources("source.calibrate", asked).answers(CALIBRATION_LIMIT_S)

@@ -71,6 +71,11 @@ class Passage:
             host.call(agent, "source.open", parameters)
 
     @property
+    def sending(self) -> int:
+        """How many streams the sources are open on."""
+        return sum(self._sending.values())
+
+    @property
     def shares(self) -> list[int]:
         """How many streams each source has, in the order in which they answer."""
         return list(self._sending.values())

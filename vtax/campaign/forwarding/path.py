@@ -50,7 +50,6 @@ class ForwardingPath(Path):
         protocols = testbed.settings.encapsulation.protocols
         super().__init__(preset, config, testbed, protocols, samples_hz, neighbours)
         self._capture_frames = capture_frames
-        self._opened_streams = 0
         self._metered: dict[int, str] = {}
         self._metering = False
 
@@ -101,9 +100,8 @@ class ForwardingPath(Path):
 
     def use_streams(self, count: int) -> None:
         """Open the sources on the first `count` streams."""
-        if count != self._opened_streams:
+        if count != self.passage.sending:
             self.passage.open_sources(self.testbed.source_streams(count))
-            self._opened_streams = count
 
     def meter_drops(self, frames_per_s: float | None) -> None:
         """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""
@@ -139,7 +137,6 @@ class ForwardingPath(Path):
 
     def close(self) -> None:
         """Take everything down."""
-        self._opened_streams = 0
         self._metered = {}
         self._metering = False
         super().close()

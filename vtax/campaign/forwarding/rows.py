@@ -33,7 +33,7 @@ def record(
         "cell": measured.cell.key,
         "platform": measured.cell.platform,
         "streams": measured.cell.streams,
-        "guests": measured.cell.testbed.guests,
+        "guests": measured.cell.guests,
         "neighbour_maximum_mbps": measured.beside.maximum_mbps,
         "frame_bytes": None if work.mix else work.frame_bytes,
         "frame_mix": work.mix,

@@ -16,7 +16,6 @@ def record(measured: Timed, judgement: Judgement, place: dict[str, Any], machine
     work = measured.work
     trial = {
         **trial_row(measured, judgement, place),
-        "guests": 2 if work.placement == "intra-host" else 1,
         "placement": work.placement,
         "iterations": work.iterations,
         "load": "program",

@@ -39,8 +39,7 @@ class Kind:
 
     def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> RingPath:
         """As many guests as any cell of the plot takes."""
-        works = [cell.relay for cell in plot.cells]
-        guests = max(1 if work.is_in_one_guest else work.hops for work in works)
+        guests = max(cell.guests for cell in plot.cells)
         testbed = RingTestbed(settings_of(plot.cells[0], self.cpus), guests, machines)
         return RingPath(preset, config, testbed, [], 0)
 

@@ -15,7 +15,6 @@ def record(measured: Ran, judgement: Judgement, place: dict[str, Any], machine: 
     work = measured.work
     trial = {
         **trial_row(measured, judgement, place),
-        "guests": 1 if work.is_in_one_guest else work.hops,
         "transport": work.transport if work.load == "network" else None,
         "placement": work.placement,
         "message_bytes": work.message_bytes,

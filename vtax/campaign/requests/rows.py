@@ -22,7 +22,6 @@ def record(measured: Exchanged, judgement: Judgement, place: dict[str, Any], mac
     work, complete = measured.work, measured.failure is None
     trial = {
         **trial_row(measured, judgement, place),
-        "guests": 2 if work.placement == "intra-host" else measured.cell.testbed.guests,
         "transport": work.transport,
         "placement": work.placement,
         "message_bytes": work.message_bytes,

@@ -56,6 +56,11 @@ class WorkloadKeys(Keys):
         return True
 
     @property
+    def own_guests(self) -> int | None:
+        """How many guests it takes, whatever number the testbed names; None where it takes the testbed's."""
+        return None
+
+    @property
     def far_protocols(self) -> tuple[str, ...]:
         """The same of the far ends outside the host: source and sink make their frames themselves."""
         return ()

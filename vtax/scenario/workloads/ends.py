@@ -10,6 +10,7 @@ from vtax.scenario.workloads.base import Refusal, TimedKeys, samples_key
 Transport = Literal["tcp", "udp", "sctp"]
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
 GUEST_TO_PEER: Placement = "guest-to-peer"
+INTRA_HOST: Placement = "intra-host"
 
 
 class EndsKeys(TimedKeys):
@@ -29,6 +30,11 @@ class EndsKeys(TimedKeys):
     def has_bare_peers(self) -> bool:
         """Whether far ends are bare hosts; else they are guests."""
         return self.placement == GUEST_TO_PEER
+
+    @property
+    def own_guests(self) -> int | None:
+        """Both ends of a host's own are guests."""
+        return 2 if self.placement == INTRA_HOST else None
 
     @property
     def far_protocols(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pydantic import Field
 from vtax.scenario.fields import key, slug
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, WorkloadKeys
-from vtax.scenario.workloads.ends import GUEST_TO_PEER
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, INTRA_HOST
 
 Word = Annotated[str, Field(max_length=4096)]
 Argv = Annotated[list[Word], Field(min_length=1, max_length=256)]
@@ -90,6 +90,11 @@ class Program(WorkloadKeys):
     def has_bare_peer(self) -> bool:
         """Whether the client is on a bare host."""
         return self.placement == GUEST_TO_PEER
+
+    @property
+    def own_guests(self) -> int:
+        """One on the UUT's host, or both ends there."""
+        return 2 if self.placement == INTRA_HOST else 1
 
     def values(self, address: str) -> dict[str, str]:
         """What programs are told: `{name}` in their words, and variables of these names in capitals behind `VTAX_`."""

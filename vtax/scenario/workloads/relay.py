@@ -72,6 +72,11 @@ class Relay(WorkloadKeys):
         """Whether one guest has all relays: that of a ring of one, wherever it is placed."""
         return self.placement == "one-guest" or self.hops == 1 or self.load != "network"
 
+    @property
+    def own_guests(self) -> int:
+        """One, or one a relay."""
+        return 1 if self.is_in_one_guest else self.hops
+
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Links that others share, and messages that are longer than a segment."""
         if testbed.is_shared:
