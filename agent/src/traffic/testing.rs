@@ -115,21 +115,26 @@ pub(crate) fn test_frame(sequence: u32) -> Vec<u8> {
     .to_bytes(64)
 }
 
-/// A raw packet socket on `SOURCE`.
+/// A raw packet socket on an interface.
 pub(crate) struct Sender {
     socket: OwnedFd,
     address: libc::sockaddr_ll,
 }
 
 impl Sender {
+    /// On `SOURCE`.
     pub fn new() -> Self {
+        Self::on(SOURCE)
+    }
+
+    pub fn on(interface: &str) -> Self {
         // SAFETY: plain system calls on values that outlive them; so in `send`.
         let socket =
             unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         assert!(socket >= 0, "{}", io::Error::last_os_error());
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_ifindex = if_nametoindex(SOURCE).unwrap() as i32;
+        address.sll_ifindex = if_nametoindex(interface).unwrap() as i32;
         Self {
             socket: unsafe { OwnedFd::from_raw_fd(socket) },
             address,

@@ -7,6 +7,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
+use super::tap::{TAP, read, tap};
 use super::*;
 
 /// A trail that no frame goes to its end.
@@ -88,15 +89,21 @@ fn frames_whose_place_is_taken_are_counted_as_lost() {
 #[test]
 fn two_frames_at_once_that_look_the_same_are_told_of_neither() {
     in_namespace(|| {
-        let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
-        make_narrow("32kbit");
-        send(&sender, (0..40).chain([40, 40, 41]));
+        let mut tap = tap();
+        let points = ["queue", "transmit", "copy"].map(|hook| point(hook, TAP));
+        let trail = trail("rx", &points, &["qdisc", "backend"]);
+        let (sender, stages) = (Sender::on(TAP), opened(&[trail], "stamp"));
+        // All wait in the tap at once.
+        let sequences = (0..40).chain([40, 40, 41]);
+        send(&sender, sequences.clone());
+        read(&mut tap, sequences);
         await_attributed(&stages, 41);
         let frames = collect(&stages).frames;
         assert_eq!((frames.followed, frames.unattributed), (43, 2));
         // One after the other they are two frames.
         let again = |times: u64| {
             send(&sender, [7]);
+            read(&mut tap, [7]);
             await_attributed(&stages, 41 + times);
         };
         (1..3).for_each(again);

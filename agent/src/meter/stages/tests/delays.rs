@@ -30,10 +30,16 @@ fn stages_add_up() {
 fn a_delay_is_found_in_its_stage() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
-        make_narrow("512kbit");
+        // 25 test frames pass at once, and then one a millisecond.
+        let bucket = "tbf rate 512kbit burst 1600 limit 1000000";
+        let add = ["qdisc", "add", "dev", SOURCE, "root"];
+        tc(&add.into_iter().chain(bucket.split(' ')).collect::<Vec<_>>());
         send(&sender, 0..125);
-        await_attributed(&stages, 125);
+        wait_until(|| tc(&["-s", "qdisc", "show", "dev", SOURCE]).contains("125 pkt"));
         let found = collect(&stages);
+        assert_eq!((found.frames.followed, found.frames.lost_events), (125, 0));
+        // A timer has them sent, whoever has the CPU by then, and some kernels run no programs on top of init.
+        assert!(found.frames.attributed > 100, "{:?}", found.frames);
         let [qdisc, link, stack] = &found.stages[..] else {
             panic!("{found:?}");
         };

@@ -74,9 +74,3 @@ fn send(sender: &Sender, sequences: impl IntoIterator<Item = u32>) {
         sender.send(&test_frame(sequence));
     }
 }
-
-/// A bucket at the source that lets 25 test frames pass at once, and then as many as its rate does.
-fn make_narrow(rate: &str) {
-    let bucket = ["tbf", "rate", rate, "burst", "1600", "limit", "1000000"];
-    tc(&[&["qdisc", "add", "dev", SOURCE, "root"], &bucket[..]].concat());
-}

@@ -6,13 +6,13 @@ use std::os::fd::AsRawFd;
 
 use super::*;
 
-const TAP: &str = "tap0";
+pub(super) const TAP: &str = "tap0";
 
 /// linux/if_tun.h.
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 
 /// A tap of this thread's namespace, up.
-fn tap() -> File {
+pub(super) fn tap() -> File {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -30,6 +30,14 @@ fn tap() -> File {
     assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
     ip(&["link", "set", TAP, "addrgenmode", "none", "up"]);
     file
+}
+
+/// Reads these test frames, and what else there is before and among them.
+pub(super) fn read(tap: &mut File, sequences: impl IntoIterator<Item = u32>) {
+    let mut read = vec![0; 2048];
+    for sent in sequences.into_iter().map(test_frame) {
+        while tap.read(&mut read).unwrap() != sent.len() || read[..sent.len()] != sent {}
+    }
 }
 
 #[test]
@@ -68,12 +76,10 @@ fn what_waits_in_a_tap_waits_for_its_reader() {
             Sender::new(),
             opened(&[trail("rx", &points, &names)], "stamp"),
         );
-        let sent = test_frame(7);
-        sender.send(&sent);
+        send(&sender, [7]);
         wait_until(|| collect(&stages).points[2].frames == 1);
         std::thread::sleep(std::time::Duration::from_millis(30));
-        let mut read = vec![0; 2048];
-        while tap.read(&mut read).unwrap() != sent.len() || read[..sent.len()] != sent {}
+        read(&mut tap, [7]);
         await_attributed(&stages, 1);
         let found = collect(&stages);
         let [vswitch, kernel, backend, copy] = &found.stages[..] else {
