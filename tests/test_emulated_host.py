@@ -153,10 +153,11 @@ def test_kvms_presets_are_one_path_wherever_kvm_works(name: str, monkeypatch: py
         monkeypatch.setattr(qemu, found, lambda *_: "kvm")
     monkeypatch.setattr(qemu, "has_device", lambda: True)
     monkeypatch.setitem(qemu.BACKENDS, "vhost", lambda: None)
-    preset, here = presets()[name], machines.ThisMachine()
+    preset = presets()[name]
     config = preset.resolve({})
     for emulated, told in ((False, "kvm"), (True, "emulated")):
         monkeypatch.setattr(machines, "is_emulated", lambda emulated=emulated: emulated)
+        here = machines.ThisMachine()
         assert here.prepare(preset.kind, config, None).accelerator == told
         assert preset.platform().prepare(config).accelerator == "kvm"
 
