@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import footprint
+from tests.footprint import footprint
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.remedy import AS_ROOT, install

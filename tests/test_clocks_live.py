@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import footprint, settles
+from tests.footprint import footprint, settles
 from tests.rack import CONTROL, VTAX, Rack, rack
 from tests.test_testbed_live import SCENARIO, assert_gone_on
 from vtax.machine.chrony import read_tracking

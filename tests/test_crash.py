@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import footprint, settles
+from tests.footprint import footprint, settles
 from tests.kill_at import FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant
 from tests.test_campaign import assert_measured, start, vtax, wait_for_line
 from vtax.machine.ownership import OwnershipRecord

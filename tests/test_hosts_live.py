@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import footprint, settles
+from tests.footprint import footprint, settles
 from tests.guests import vtax
 from vtax.results import Result
 from vtax.views.tax import RAW

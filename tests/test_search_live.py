@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import footprint, settles
+from tests.footprint import footprint, settles
 from tests.kill_at import SOON, Instant
 from tests.test_campaign import assert_measured, vtax
 from tests.test_crash import run_with_a_kill, trials

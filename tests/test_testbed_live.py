@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster_campaigns import committed
-from tests.conftest import footprint, settles
+from tests.footprint import footprint, settles
 from tests.rack import VTAX, Rack, rack
 from tests.test_campaign import DISTURBED, wait_for_line
 from vtax.machine.processes import children

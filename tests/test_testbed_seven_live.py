@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import footprint, settles
+from tests.footprint import footprint, settles
 from tests.rack import Rack, rack
 from tests.test_campaign import wait_for_line
 from tests.test_testbed_live import assert_gone_on, ended, ssh_of
