@@ -63,8 +63,8 @@ def assert_whole(
     assert not list(out.glob(f"{UNPACKED}*"))
     for testbed in ground.testbeds.values():
         wait_for(
-            f"nothing is left on {testbed.name}: {testbed.leftovers()}",
-            lambda bed=testbed: not bed.leftovers(),
+            f"nothing is left on {testbed.name}: {testbed.leftovers() + testbed.kept}",
+            lambda bed=testbed: not bed.leftovers() and not bed.kept,
         )
 
 
@@ -73,12 +73,12 @@ def committed(out: Path) -> dict[int, tuple[object, ...]]:
     return {row["trial_id"]: tuple(row.values()) for row in rows}
 
 
-def stop_a_block(ground: Ground) -> tuple[Testbed, int]:
-    """Stop the process that measures a block, amid it: its host's namespaces are there."""
+def stop_a_block(*testbeds: Testbed) -> tuple[Testbed, int]:
+    """Stop the process that measures a block on one of them, amid it: its host's namespaces are there."""
     stopped: list[tuple[Testbed, int]] = []
 
     def try_all() -> bool:
-        for testbed in ground.testbeds.values():
+        for testbed in testbeds:
             block = testbed.block
             with contextlib.suppress(ProcessLookupError):
                 if block is not None and testbed.below("vtax-agent"):

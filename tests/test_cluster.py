@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_a_worker_that_is_killed_in_a_block(ground: Ground, tmp_path: Path) -> N
     process = start(ground, scenario_of(6, tmp_path), out)
     wait_for_line(process, ARRIVED)
     before = committed(out)
-    testbed, block = stop_a_block(ground)
+    testbed, block = stop_a_block(*ground.testbeds.values())
     (worker,) = [pid for pid in testbed.below("spawn_main") if block in children(pid)]
     os.kill(worker, signal.SIGKILL)
     os.kill(block, signal.SIGCONT)
@@ -113,23 +114,79 @@ def test_a_testbed_that_is_slow(ground: Ground, tmp_path: Path) -> None:
     process = start(ground, scenario_of(5, tmp_path), out)
     wait_for_line(process, ARRIVED)
     before = committed(out)
-    testbed, _ = stop_a_block(ground)
+    testbed, _ = stop_a_block(*ground.testbeds.values())
     errors = finish(process)
     assert re.search(rf"block \d takes {testbed.name} long; another testbed has it too", errors), errors
     assert re.search(rf"block \d is not waited for any more from {testbed.name}", errors), errors
     assert_whole(ground, out, 5, before)
 
 
+def test_a_cable_that_is_out_for_a_second(ground: Ground, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start(ground, scenario_of(6, tmp_path), out)
+    wait_for_line(process, ARRIVED)
+    before = committed(out)
+    testbed, block = stop_a_block(*ground.testbeds.values())
+    ground.cut(testbed)
+    os.kill(block, signal.SIGCONT)
+    time.sleep(1)  # the outage itself
+    ground.cut(testbed, joined=True)
+    errors = finish(process)
+    assert "lost" not in errors
+    assert_whole(ground, out, 6, before)
+
+
+def test_a_cable_that_is_cut_for_good(ground: Ground, tmp_path: Path) -> None:
+    """The testbed takes everything down by itself, and keeps what it measured for a campaign that may come back."""
+    out = tmp_path / "out"
+    testbed = ground.start_testbed("e")
+    try:
+        process = start(ground, scenario_of(10, tmp_path), out)
+        _, block = stop_a_block(testbed)
+        before = committed(out)
+        ground.cut(testbed)
+        os.kill(block, signal.SIGCONT)
+        errors = finish(process)
+        assert re.search(
+            r"block \d was lost with e; it is handed out again|not waited for any more from e", errors
+        )
+        wait_for("all is taken down by itself", lambda: not testbed.leftovers())
+    finally:
+        ground.end_testbed("e")
+    assert_whole(ground, out, 10, before)
+
+
+def test_a_disk_that_is_full_on_a_testbed(ground: Ground, tmp_path: Path) -> None:
+    disk = ground.directory / "cache-f"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", disk], check=True)
+    try:
+        out = tmp_path / "out"
+        testbed = ground.start_testbed("f")
+        process = start(ground, scenario_of(10, tmp_path), out)
+        _, block = stop_a_block(testbed)
+        before = committed(out)
+        subprocess.run(["dd", "if=/dev/zero", f"of={disk}/filler", "bs=4k"], check=False, capture_output=True)
+        os.kill(block, signal.SIGCONT)
+        errors = finish(process)
+        assert re.search(r"f gets no blocks: .*No space left on device", errors), errors
+        (disk / "filler").unlink()
+        assert_whole(ground, out, 10, before)
+    finally:
+        ground.end_testbed("f")
+        subprocess.run(["umount", disk], check=True)
+
+
 def test_a_testbed_of_another_version(ground: Ground, tmp_path: Path) -> None:
     other, out = tmp_path / "other_version.py", tmp_path / "out"
     other.write_text("import vtax\nvtax.__version__ = '0.0.9'\n")
-    ground.start_testbed("e", None, "--preload", str(other))
+    ground.start_testbed("g", None, "--preload", str(other))
     try:
         errors = finish(start(ground, scenario_of(6, tmp_path), out))
         assert (
-            f"e gets no blocks: it has vtax 0.0.9, and the campaign is of vtax {vtax.__version__}" in errors
+            f"g gets no blocks: it has vtax 0.0.9, and the campaign is of vtax {vtax.__version__}" in errors
         )
         assert_whole(ground, out, 6)
-        assert "e" not in Result.open(out).campaign["testbeds"]
+        assert "g" not in Result.open(out).campaign["testbeds"]
     finally:
-        ground.end_testbed("e")
+        ground.end_testbed("g")

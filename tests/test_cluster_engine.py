@@ -149,6 +149,41 @@ def test_an_unfit_testbed_gets_no_other_block(client: Client) -> None:
     assert collected.notes == ["1 gets no blocks: it has another vtax"]
 
 
+def test_a_testbed_whose_disk_fails_gets_no_other_block(client: Client) -> None:
+    """Dask's own errors, by which a testbed is known to be gone, are OSErrors too."""
+
+    def full(block: int, testbed: str) -> None:
+        if testbed == "1":
+            raise OSError(28, "No space left on device")
+
+    behave(full)
+    collected = hand_out(client)
+    assert [testbed for _, testbed in Behaviour.tried].count("1") == 1
+    assert collected.notes == ["1 gets no blocks: [Errno 28] No space left on device"]
+
+
+def test_a_campaign_without_testbeds_says_so_once_and_goes_on_when_one_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "LOOK_S", 0.05)
+    monkeypatch.setattr(engine, "ALONE_S", 0.2)
+    behave(lambda block, testbed: None)
+    collected = Collected()
+    worker = {"threads_per_worker": 1, "resources": {RESOURCE: 1}}
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None, **worker) as cluster,
+        Client(cluster) as client,
+    ):
+
+        def note(text: str) -> None:
+            collected.notes.append(text)
+            cluster.scale(1)
+
+        Engine(client, lambda: client, measure, collected.take, note).run(BLOCKS)
+    assert set(collected.blocks) == set(BLOCKS)
+    assert collected.notes == ["no testbed has been there for 0 s; the blocks left wait for one"]
+
+
 def test_without_a_fit_testbed_the_campaign_stops(client: Client) -> None:
     def unfit(block: int, testbed: str) -> None:
         raise UnfitTestbedError("it has another vtax")

@@ -85,7 +85,7 @@ def test_a_controller_without_rights(ground: Ground, place: Path, tmp_path: Path
     file.write_text(json.dumps({**told, "run_with": rights}))
     process = ground.vtax("run", scenario_of(3, tmp_path), "--testbeds", file, "--out", out)
     wait_for_line(process, ARRIVED)
-    _, block = stop_a_block(ground)
+    _, block = stop_a_block(*ground.testbeds.values())
     of_block, of_workers = users(block), [users(pid) for pid in testbed.below("spawn_main")]
     os.kill(block, signal.SIGCONT)
     finish(process)

@@ -96,21 +96,26 @@ class Testbed(Node):
     """A testbed's controller and its host."""
 
     cache: Path
+    port: str
+    """Its host's end of the control network, on the bridge."""
 
     @property
     def block(self) -> int | None:
         """The process that measures a block, where there is one."""
         return next(iter(self.below("vtax.cluster.block")), None)
 
+    @property
+    def kept(self) -> list[str]:
+        """What it keeps of blocks for a campaign that has not ended, as far as it knows."""
+        return [str(path) for path in self.cache.rglob("*") if path.is_file()]
+
     def leftovers(self) -> list[str]:
-        """All that a campaign has made on its host, or keeps there."""
+        """All that a campaign has made on its host, but what it keeps of blocks."""
         seen = Path(f"/proc/{self.process.pid}/root/run")
-        kept = [path for path in self.cache.rglob("*") if path.is_file()]
         return [
             *(str(path) for path in (seen / "netns").iterdir()),
             *(str(path) for path in (seen / "vtax").iterdir() if path.name != "lock"),
             *map(command_of, self.below("vtax-agent") + self.below("vtax.cluster.block")),
-            *map(str, kept),
             *(self.namespace.netlink(links) - {"lo", "control", "lab"}),
         ]
 
@@ -207,12 +212,18 @@ class Ground:
         address = f"10.99.0.{10 + self.hosts}"
         namespace = Namespace(f"{self.run}-{name}")
         namespace.create()
-        self._connect(namespace, f"t{self.hosts}", address)
+        port = f"t{self.hosts}"
+        self._connect(namespace, port, address)
         cache = self.directory / f"cache-{name}"
         alone = ["unshare", "--mount", "--propagation", "slave", "bash", "-c", OWN_MOUNTS, "testbed"]
         process = self._start(namespace, [*alone, *command(address)], name, cache)
-        self.testbeds[name] = Testbed(name, namespace, process, address, cache)
+        self.testbeds[name] = Testbed(name, namespace, process, address, cache, port)
         return self.testbeds[name]
+
+    def cut(self, testbed: Testbed, *, joined: bool = False) -> None:
+        """Pull a testbed's control cable, or put it in again."""
+        state = "up" if joined else "down"
+        self.control.netlink(lambda ip: ip.link("set", index=index_of(ip, testbed.port), state=state))
 
     def end_testbed(self, name: str) -> None:
         testbed = self.testbeds.pop(name)

@@ -24,6 +24,8 @@ LOOK_S = 1.0
 """How often the scheduler is asked which testbeds there are."""
 PATIENCE_S = 600.0
 """How long a scheduler may be away."""
+ALONE_S = 30.0
+"""After so long without any testbed the user is told."""
 STRAGGLES = 2.0
 """A block is handed out again when it takes so many times the median of those that came."""
 MOST_FAILURES = 3
@@ -70,7 +72,8 @@ class Engine:
         self._failures: Counter[int] = Counter()
         self._took_s: list[float] = []
         self._events: SimpleQueue[str] = SimpleQueue()
-        self._looked = self._seen = float("-inf")
+        self._looked = self._seen = self._joined = float("-inf")
+        self._alone = False
 
     def run(self, blocks: Iterable[int]) -> None:
         """Have all these blocks measured and collected.
@@ -80,7 +83,7 @@ class Engine:
         """
         self._waiting = deque(sorted(blocks))
         self._left = set(self._waiting)
-        self._seen = monotonic()
+        self._seen = self._joined = monotonic()
         try:
             while self._left:
                 self._look()
@@ -113,6 +116,15 @@ class Engine:
         for key, handed in list(self._handed.items()):
             if handed.address not in self._testbeds:
                 self._lose(key)
+        self._tell_if_alone()
+
+    def _tell_if_alone(self) -> None:
+        """Once an absence: a testbed may still come, from a batch system's queue for instance."""
+        if self._testbeds:
+            self._joined, self._alone = monotonic(), False
+        elif not self._alone and monotonic() - self._joined > ALONE_S:
+            self._alone = True
+            self._note(f"no testbed has been there for {ALONE_S:.0f} s; the blocks left wait for one")
 
     def _workers(self) -> dict[str, Any]:
         """Those that the scheduler has, by address.
@@ -172,11 +184,13 @@ class Engine:
             return
         try:
             content = handed.future.result()
-        except (*AWAY, KilledWorker):
-            self._lose(key)
-        except Exception as error:  # whatever it met there
-            del self._handed[key]
-            self._fail(handed, error)
+        except Exception as error:
+            own = handed.future.status == "error"  # what the block met there may be of Dask's classes, too
+            if isinstance(error, KilledWorker) or (isinstance(error, AWAY) and not own):
+                self._lose(key)
+            else:
+                del self._handed[key]
+                self._fail(handed, error)
         else:
             del self._handed[key]
             self._arrived(handed, content)
@@ -200,8 +214,9 @@ class Engine:
                 self._note(f"block {other.block} is not waited for any more from {other.testbed}")
 
     def _lose(self, key: str) -> None:
-        """Its worker or the scheduler is gone, and with it the task."""
+        """Its worker or the scheduler is gone, and with it the task; the testbed is no one until it is seen again."""
         handed = self._handed.pop(key)
+        self._testbeds.pop(handed.address, None)
         handed.future.cancel()
         self._note(f"block {handed.block} was lost with {handed.testbed}; it is handed out again")
         self._wait_again(handed.block)
