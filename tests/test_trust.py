@@ -88,8 +88,10 @@ def test_a_source_at_its_own_ceiling_is_marked(
     attach = f"tc qdisc add dev in0 clsact; tc filter add dev in0 ingress bpf direct-action object-file {drops_all}"
     for attempt in range(3):  # others' CPU time puts the ceiling out of reach, whoever of the trial lacked it
         in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
-        trial = measure(scenario, tmp_path / f"out{attempt}", "--set", "intended_mbps=1000")
-        if trial["offered_fps"] >= STALLED_SHARE * trial["ceiling_fps"]:
+        # Next to nothing of the trial is before the filter, where the UUT still holds the source back.
+        options = ("--set", "intended_mbps=1000", "--set", "workload.warmup_s=0", "--duration", "4")
+        trial = measure(scenario, tmp_path / f"out{attempt}", *options)
+        if trial["verdict"] != "invalid" and trial["offered_fps"] >= STALLED_SHARE * trial["ceiling_fps"]:
             break
     else:
         pytest.skip("the source never came near its ceiling")
