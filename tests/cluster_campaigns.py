@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from tests.test_campaign import wait_for_line
 from tests.testbeds import Ground, Testbed, wait_for
 from vtax.cluster.collect import ARRIVED as UNPACKED
 from vtax.results import Result
@@ -71,6 +72,15 @@ def assert_whole(
 def committed(out: Path) -> dict[int, tuple[object, ...]]:
     rows = Result.open(out).query("SELECT trial_id, cell, started_at, verdict FROM trials").to_pylist()
     return {row["trial_id"]: tuple(row.values()) for row in rows}
+
+
+def amid_a_block(
+    ground: Ground, blocks: int, out: Path
+) -> tuple["subprocess.Popen[str]", dict[int, tuple[object, ...]], Testbed, int]:
+    """A campaign that has committed a block and is stopped amid another: its process, what was committed, and where."""
+    process = start(ground, scenario_of(blocks, out.parent), out)
+    wait_for_line(process, ARRIVED)
+    return process, committed(out), *stop_a_block(*ground.testbeds.values())
 
 
 def stop_a_block(*testbeds: Testbed) -> tuple[Testbed, int]:

@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 import vtax
-from tests.cluster_campaigns import ARRIVED, assert_whole, committed, finish, scenario_of, start, stop_a_block
+from tests.cluster_campaigns import (
+    ARRIVED,
+    amid_a_block,
+    assert_whole,
+    committed,
+    finish,
+    scenario_of,
+    start,
+    stop_a_block,
+)
 from tests.test_campaign import wait_for_line
 from tests.testbeds import Ground, ground_of, wait_for
 from vtax.machine.processes import children
@@ -47,10 +56,7 @@ def test_four_testbeds_share_a_campaign(ground: Ground, tmp_path: Path) -> None:
 
 def test_a_worker_that_is_killed_in_a_block(ground: Ground, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start(ground, scenario_of(6, tmp_path), out)
-    wait_for_line(process, ARRIVED)
-    before = committed(out)
-    testbed, block = stop_a_block(*ground.testbeds.values())
+    process, before, testbed, block = amid_a_block(ground, 6, out)
     (worker,) = [pid for pid in testbed.below("spawn_main") if block in children(pid)]
     os.kill(worker, signal.SIGKILL)
     os.kill(block, signal.SIGCONT)
@@ -111,10 +117,7 @@ def test_a_disk_that_is_full_where_blocks_are_collected(ground: Ground, tmp_path
 def test_a_testbed_that_is_slow(ground: Ground, tmp_path: Path) -> None:
     """Its block is handed out again; what it measures is not waited for, and not kept."""
     out = tmp_path / "out"
-    process = start(ground, scenario_of(5, tmp_path), out)
-    wait_for_line(process, ARRIVED)
-    before = committed(out)
-    testbed, _ = stop_a_block(*ground.testbeds.values())
+    process, before, testbed, _ = amid_a_block(ground, 5, out)
     errors = finish(process)
     assert re.search(rf"block \d takes {testbed.name} long; another testbed has it too", errors), errors
     assert re.search(rf"block \d is not waited for any more from {testbed.name}", errors), errors
@@ -123,10 +126,7 @@ def test_a_testbed_that_is_slow(ground: Ground, tmp_path: Path) -> None:
 
 def test_a_cable_that_is_out_for_a_second(ground: Ground, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start(ground, scenario_of(6, tmp_path), out)
-    wait_for_line(process, ARRIVED)
-    before = committed(out)
-    testbed, block = stop_a_block(*ground.testbeds.values())
+    process, before, testbed, block = amid_a_block(ground, 6, out)
     ground.cut(testbed)
     os.kill(block, signal.SIGCONT)
     time.sleep(1)  # the outage itself
