@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from vtax.statistics import absolute_change, compare, discoveries, proportion_interval, relative_change
+from vtax.statistics import (
+    absolute_change,
+    compare,
+    discoveries,
+    discovery_level,
+    proportion_interval,
+    relative_change,
+)
 
 TRIALS = st.lists(st.integers(1, 10**6).map(float), min_size=2, max_size=8)
 
@@ -115,3 +122,85 @@ def test_families_of_comparisons_that_find_anything_wrongly_are_few(true: float,
         false += any(discoveries(p_values))
     least = proportion_interval(false, families).low
     assert least is not None and least <= 0.05
+
+
+def scattered(mean: float, scatter: float, n: int) -> list[float]:
+    """Return `n` values whose logarithms have exactly this mean and sample standard deviation."""
+    spread = np.linspace(-1.0, 1.0, n)
+    return np.exp(math.log(mean) + scatter * spread / spread.std(ddof=1)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("n_a", "n_b", "scatter_a", "scatter_b", "p_value", "adaptive"),
+    [
+        (3, 3, 0.05, 0.05, 0.025, False),
+        (3, 3, 0.05, 0.05, 0.05 / 24, False),
+        (2, 4, 0.01, 0.02, 0.05 / 10, False),
+        (9, 9, 0.05, 0.05, 0.05 / 24, False),
+        (5, 5, 0.02, 0.10, 0.025, False),
+        (5, 5, 0.02, 0.10, 0.5, False),
+        (12, 6, 0.05, 0.05, 0.05 / 24, False),
+        (5, 8, 0.05, 0.05, 0.05 / 24, True),
+        (5, 5, 0.05, 0.05, 0.5, True),
+    ],
+)
+@pytest.mark.parametrize("bound", [-0.05, 0.10])
+def test_the_detectable_change_is_found_in_80_percent_of_campaigns(
+    n_a: int, n_b: int, scatter_a: float, scatter_b: float, p_value: float, adaptive: bool, bound: float
+) -> None:
+    """Campaigns whose true change is the detectable one: the share that finds it is the power, by simulation."""
+    below, campaigns, resolution = bound < 0, 400 if adaptive else 1500, 0.001
+    known = relative_change(
+        scattered(100, scatter_a, n_a), scattered(103, scatter_b, n_b), resolution=resolution, adaptive=adaptive
+    )
+    assert known is not None
+    change = known.detectable_below(bound, p_value) if below else known.detectable_above(bound, p_value)
+    assert change is not None and (change < bound if below else change > bound)
+    rng = np.random.default_rng(28)
+    found = 0
+    for _ in range(campaigns):
+        a = np.exp(rng.normal(0, scatter_a, n_a)).tolist()
+        b = np.exp(rng.normal(math.log1p(change), scatter_b, n_b)).tolist()
+        seen = relative_change(a, b, resolution=resolution, adaptive=adaptive)
+        assert seen is not None and seen.interval.low is not None and seen.interval.high is not None
+        chance = seen.p_below(bound) if below else seen.p_above(bound)
+        beyond = seen.interval.high < bound if below else seen.interval.low > bound
+        found += beyond and chance <= p_value
+    # Six standard errors of the share on either side.
+    assert found / campaigns == pytest.approx(0.8, abs=6 * math.sqrt(0.16 / campaigns))
+
+
+def test_the_detectable_change_falls_with_repetitions_and_rises_with_scatter() -> None:
+    def detectable(n: int, scatter: float, p_value: float) -> float:
+        values = scattered(100, scatter, n)
+        change = relative_change(values, values)
+        assert change is not None
+        found = change.detectable_below(-0.05, p_value)
+        assert found is not None
+        return found
+
+    assert detectable(3, 0.05, 0.002) < detectable(5, 0.05, 0.002) < detectable(9, 0.05, 0.002) < -0.05
+    assert detectable(9, 0.10, 0.002) < detectable(9, 0.05, 0.002)
+    assert detectable(9, 0.05, 0.0002) < detectable(9, 0.05, 0.002)
+
+
+def test_a_change_that_no_number_of_such_values_shows_is_none() -> None:
+    few = relative_change([10.0] * 3, [10.0] * 3)
+    assert few is not None
+    assert few.detectable_below(-0.05, 0.01) is None  # the permutation test of 3 and 3 has no p value below 1/20
+    assert few.detectable_below(-0.05, 0.05) == pytest.approx(-0.05)
+    stepped = relative_change([10.0] * 3, [10.0] * 3, resolution=0.01)
+    assert stepped is not None
+    found = stepped.detectable_below(-0.05, 0.01)
+    assert found is not None and -0.09 < found < -0.06
+    lost = relative_change([100.0, 50.0, 150.0], [0.0, 90.0, 180.0])
+    assert lost is not None and lost.detectable_below(-0.05, 0.01) is None  # more than all of it
+    adaptive = relative_change([10.0, 11.0], [10.0, 12.0], adaptive=True)
+    assert adaptive is not None and adaptive.detectable_above(0.05, 0.01) is None
+
+
+def test_a_discovery_level_is_the_p_value_that_makes_one_more_discovery() -> None:
+    others = [1e-6, 1e-5, 0.9, 0.8, 0.7]
+    level = discovery_level(2, len(others) + 1)
+    assert discoveries([*others, level * 0.999])[-1]
+    assert not discoveries([*others, level * 1.001])[-1]

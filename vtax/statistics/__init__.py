@@ -2,9 +2,9 @@
 
 `interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons within
 blocks, `unpaired` ones without, `many` comparisons at once, `change` whether campaigns differ by more than a
-tolerance, `changepoints` where a series of them does, `selection` the maximum over loads, `histograms` of delay,
-`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
-durations of one operation.
+tolerance, `power` the smallest change that would have been found, `changepoints` where a series of campaigns changes,
+`selection` the maximum over loads, `histograms` of delay, `distributions` and their `quantiles`, `search` loads by
+their loss, `fairness` of what is shared, `artifacts` in many durations of one operation.
 Each function names its source.
 """
 
@@ -23,9 +23,10 @@ from vtax.statistics.interval import (
 )
 from vtax.statistics.many import Difference, Picked, pick_differences
 from vtax.statistics.paired import paired_difference, paired_ratio
+from vtax.statistics.power import POWER
 from vtax.statistics.quantiles import quantile_interval
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
-from vtax.statistics.unpaired import Comparison, compare, discoveries
+from vtax.statistics.unpaired import Comparison, compare, discoveries, discovery_level
 
 __all__ = [
     "Change",
@@ -36,6 +37,7 @@ __all__ = [
     "Distributions",
     "Interval",
     "MeanInterval",
+    "POWER",
     "Picked",
     "Selection",
     "absolute_change",
@@ -47,6 +49,7 @@ __all__ = [
     "decode",
     "decode_all",
     "discoveries",
+    "discovery_level",
     "fair_share",
     "jain_index",
     "load_cap",

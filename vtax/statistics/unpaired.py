@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import scipy
@@ -14,6 +14,7 @@ from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 FALSE_DISCOVERY_RATE: Final = 0.05
 
 Sample = NDArray[np.float64]
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,12 @@ def compare(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDEN
 def welch(first: Sample, second: Sample) -> tuple[float, float]:
     """Standard error of the means' difference and its degrees of freedom, in a tenth of the library's time."""
     shares = [float(side.var(ddof=1)) / len(side) for side in (first, second)]
-    freedom = sum(shares) ** 2 / sum(
-        share**2 / (len(side) - 1) for share, side in zip(shares, (first, second), strict=True)
-    )
-    return math.sqrt(sum(shares)), freedom
+    return math.sqrt(sum(shares)), welch_freedom(shares[0], shares[1], len(first), len(second))
+
+
+def welch_freedom(first: Number, second: Number, n_first: int, n_second: int) -> Number:
+    """Return the degrees of freedom of a difference of means with these variances of the means (Welch 1947)."""
+    return (first + second) ** 2 / (first**2 / (n_first - 1) + second**2 / (n_second - 1))
 
 
 def discoveries(p_values: Sequence[float], rate: float = FALSE_DISCOVERY_RATE) -> list[bool]:
@@ -87,3 +90,8 @@ def discoveries(p_values: Sequence[float], rate: float = FALSE_DISCOVERY_RATE) -
     if not p_values:
         return []
     return [bool(adjusted <= rate) for adjusted in scipy.stats.false_discovery_control(p_values, method="bh")]
+
+
+def discovery_level(found: int, comparisons: int, rate: float = FALSE_DISCOVERY_RATE) -> float:
+    """Return the p value at which one more of `comparisons` is a discovery where `found` already are."""
+    return rate * (found + 1) / comparisons
