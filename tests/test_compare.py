@@ -3,7 +3,9 @@
 import html
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,10 +18,13 @@ from tests.synthetic import make_result
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result
-from vtax.views.compare import Comparison, Verdict, compare, parse_rules, read_side
+from vtax.statistics import Change, Interval
+from vtax.views.compare import Comparison, Outcome, Verdict, compare, parse_rules, read_side
 from vtax.views.compare.document import comparison_document
 from vtax.views.compare.junit import comparison_junit
 from vtax.views.compare.markdown import comparison_markdown
+from vtax.views.compare.rules import judge
+from vtax.views.metrics import ALL
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = "</script><img src=x onerror=alert(1)>|[red]\x07`*"
@@ -35,7 +40,7 @@ def made(directory: Path, by_platform: dict[str, Sequence[float]], **campaign: A
     trials = [
         trial
         for name, rates in by_platform.items()
-        for trial in blocks(rates, platform=name, offered_mbps=200.0)
+        for trial in blocks(rates, platform=name, offered_mbps=max(200.0, *rates))
     ]
     return make(directory, trials, **campaign)
 
@@ -191,28 +196,261 @@ def test_platforms_facts_are_told_and_not_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "fires"),
+    ("rules", "status"),
     [
-        ("throughput<-5%", True),
-        ("throughput<-9.5%", True),
-        ("throughput<-10%", False),
-        ("throughput>-5%", True),  # raw's
-        ("throughput > +5%, latency_p99>+10%,cpu>+1%", False),
-        ("loss>+1pp", True),
-        ("loss>+6pp", False),
+        ("throughput<-5%", 4),
+        ("throughput<-9.5%", 4),
+        ("throughput<-10%", 5),  # the container lost exactly that
+        ("throughput<-11%", 0),
+        ("throughput>-5%", 4),  # raw's
+        ("throughput > +5%, latency_p99>+10%,cpu>+1%", 0),
+        ("loss>+1pp", 4),
+        ("loss>+6pp", 0),
     ],
 )
-def test_a_rule_fires_where_the_interval_excludes_its_bound(
-    rules: str, fires: bool, regressed: tuple[Result, Result], capsys: Captured
+def test_a_rule_is_broken_beyond_its_limit_undecided_across_it_and_passes_within(
+    rules: str, status: int, regressed: tuple[Result, Result], capsys: Captured
 ) -> None:
-    directories = [str(side.directory) for side in regressed]
-    assert main(["compare", *directories, "--fail-on", rules]) == (4 if fires else 0)
-    said = [
-        line
-        for line in capsys.readouterr().out.splitlines()
-        if line.startswith(rules.split(",", maxsplit=1)[0])
+    assert gate(*regressed, rules) == status
+    lines = capsys.readouterr().out.splitlines()
+    first = rules.split(",", maxsplit=1)[0]
+    assert any(line.startswith(first) for line in lines) == (status == 4)
+    assert any(line.startswith(f"undecided: {first}: platform=container") for line in lines) == (status == 5)
+
+
+@pytest.mark.parametrize("bound", [-20.0, -10.0, -9.9, -5.0, -0.1, 0.0, 0.1, 5.0])
+@pytest.mark.parametrize("side", ["<", ">"])
+def test_a_rule_passes_only_where_the_interval_lies_inside_it(
+    bound: float, side: str, regressed: tuple[Result, Result]
+) -> None:
+    compared = compare_results(*regressed, within=0.05, rules=parse_rules(f"throughput{side}{bound}%"))
+    assert len(compared.judged) == 2
+    for one in compared.judged:
+        change = one.change and one.change.change
+        assert change and change.low is not None and change.high is not None
+        inside = change.low >= bound / 100 if side == "<" else change.high <= bound / 100
+        beyond = change.high < bound / 100 if side == "<" else change.low > bound / 100
+        assert (one.outcome is Outcome.PASSED) == inside
+        assert one.outcome is not Outcome.BROKEN or beyond
+        assert (one.detectable is not None) == (one.outcome is Outcome.UNDECIDED)
+
+
+FLOOD = [460.2, 719.4, 701.7]
+"""Throughput of three floods on a machine that others share."""
+
+
+def gate(a: Result, b: Result, rules: str, *options: str) -> int:
+    """Return the exit status of a comparison with rules."""
+    return main(["compare", str(a.directory), str(b.directory), "--fail-on", rules, *options])
+
+
+@pytest.mark.parametrize(
+    ("factor", "why"),
+    [
+        (0.7, "the interval crosses the limit"),
+        (0.5, "beyond the limit, but not significant among 12 comparisons"),
+    ],
+)
+def test_a_loss_that_three_repetitions_cannot_show_does_not_pass(
+    factor: float, why: str, tmp_path: Path, capsys: Captured
+) -> None:
+    others = {f"platform{number:02}": STEADY for number in range(11)}
+    before = made(tmp_path / "a", {"raw": FLOOD, **others})
+    lossy = made(tmp_path / "b", {"raw": [factor * rate for rate in FLOOD], **others})
+    assert gate(before, lossy, "throughput<-5%") == 5
+    text = " ".join(capsys.readouterr().out.split())
+    assert "undecided: throughput<-5%: platform=raw" in text
+    assert f"−{100 * (1 - factor):.1f}% [" in text
+    assert f"{why}; smallest change seen at 80% power: −8" in text
+    assert "rules: 0 broken, 1 undecided, 11 passed" in text
+
+
+def test_enough_repetitions_pass_or_break_the_same_rule(tmp_path: Path) -> None:
+    many = [value for drift in (1.0, 1.002, 0.998) for value in (drift * rate for rate in STEADY)]
+    before = made(tmp_path / "a", {"raw": many})
+    same = made(tmp_path / "b", {"raw": many[::-1]})
+    lossy = made(tmp_path / "c", {"raw": [0.9 * value for value in many]})
+    assert gate(before, same, "throughput<-5%") == 0
+    assert gate(before, lossy, "throughput<-5%") == 4
+
+
+def test_a_broken_rule_weighs_more_than_an_undecided_one(tmp_path: Path, capsys: Captured) -> None:
+    before = made(tmp_path / "a", {"raw": FLOOD, "container": STEADY})
+    lossy = made(tmp_path / "b", {"raw": [0.7 * rate for rate in FLOOD], "container": scaled(0.8)})
+    assert gate(before, lossy, "throughput<-5%") == 4
+    assert "rules: 1 broken, 1 undecided, 0 passed" in capsys.readouterr().out
+
+
+def test_a_change_beyond_the_limit_that_is_one_of_many_is_undecided(tmp_path: Path) -> None:
+    """An interval that excludes the limit by little, among 24 that do not: chance alone makes some such."""
+    steady = {f"platform{number:02}": STEADY for number in range(23)}
+    before = made(tmp_path / "a", {"raw": [100.0, 101.0, 99.0], **steady})
+    after = made(tmp_path / "b", {"raw": [91.0, 92.0, 90.0], **steady})
+    compared = compare_results(before, after, within=0.05, rules=parse_rules("throughput<-6%"))
+    (one,) = compared.with_outcome(Outcome.UNDECIDED)
+    change = one.change and one.change.change
+    assert change and change.high is not None and change.high < -0.06
+    assert one.reason == "beyond the limit, but not significant among 24 comparisons"
+    assert one.detectable is not None and one.detectable < change.value
+
+
+def invalid(name: str, blocks: int = 3) -> list[Made]:
+    return [Made(name, block, verdict="invalid", reasons=("clock",)) for block in range(blocks)]
+
+
+def steady(name: str) -> list[Made]:
+    return blocks(STEADY, platform=name, offered_mbps=200.0)
+
+
+def test_a_ruled_cell_that_is_not_compared_is_undecided_for_a_reason(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    before = make(tmp_path / "a", [*steady("raw"), *steady("lxc"), *steady("uml"), *invalid("gvisor")])
+    after = make(tmp_path / "b", [*steady("raw"), *steady("container"), *invalid("uml")])
+    assert gate(before, after, "throughput<-5%", "--json") == 5
+    document = json.loads(capsys.readouterr().out)
+    reasons = {found["cell"].split()[0]: found["reason"] for found in document["undecided_rules"]}
+    assert reasons == {
+        "platform=container": "not measured in A",
+        "platform=lxc": "not measured in B",
+        "platform=uml": "no usable trial in B",
+        "platform=gvisor": "no usable trial in A, not measured in B",
+    }
+    assert document["rules"] == {"broken": 0, "undecided": 4, "passed": 1}
+    junit = tmp_path / "junit.xml"
+    assert gate(before, after, "throughput<-5%", "--junit", str(junit)) == 5
+    suite = ElementTree.parse(junit).getroot()  # noqa: S314, written here
+    assert suite.get("errors") == "4" and suite.get("failures") == "0"
+
+
+@pytest.mark.parametrize(
+    ("trials", "reason"),
+    [
+        ([Made("raw", block, delay_ns=5_000 if block else None) for block in range(4)], "1 of 4 repetitions"),
+        ([Made("raw", block, delay_ns=None) for block in range(4)], "n = 0 in B"),
+        ([Made("raw")], "n = 1 in B"),
+    ],
+)
+def test_a_withheld_value_of_a_ruled_metric_is_undecided(
+    trials: list[Made], reason: str, tmp_path: Path, capsys: Captured
+) -> None:
+    before = make(tmp_path / "a", [Made("raw", block) for block in range(4)])
+    assert gate(before, make(tmp_path / "b", trials), "latency_p50>+10%", "--markdown") == 5
+    page = html.unescape(capsys.readouterr().out).replace("\\", "")
+    assert "**Rules: 0 broken, 1 undecided, 0 passed**" in page
+    (line,) = [line for line in page.splitlines() if line.startswith("- undecided: latency_p50>+10%: ")]
+    assert reason in line
+
+
+def test_a_metric_that_neither_campaign_has_is_undecided(tmp_path: Path, capsys: Captured) -> None:
+    sides = [
+        make(tmp_path / name, [Made("raw", block, host_percent=None) for block in range(3)]) for name in "ab"
     ]
-    assert bool(said) == fires
+    assert gate(*sides, "cpu>+10%") == 5
+    assert "no value in A and B" in capsys.readouterr().out
+
+
+def test_a_rule_of_what_is_not_measured_is_refused(
+    regressed: tuple[Result, Result], capsys: Captured
+) -> None:
+    assert gate(*regressed, "goodput<-5%") == 2
+    assert "do not measure goodput; they measure: throughput, loss," in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rules", [(), ("--fail-on", "throughput<-5%")])
+@pytest.mark.parametrize("unusable", ["a", "b", "ab"])
+def test_a_campaign_without_a_usable_trial_is_a_status_of_its_own(
+    unusable: str, rules: tuple[str, ...], tmp_path: Path, capsys: Captured
+) -> None:
+    sides = [make(tmp_path / name, invalid("raw") if name in unusable else steady("raw")) for name in "ab"]
+    junit = tmp_path / "junit.xml"
+    directories = [str(side.directory) for side in sides]
+    assert main(["compare", *directories, *rules, "--junit", str(junit)]) == 3
+    text = capsys.readouterr().out
+    assert all(f"no trial of {name.upper()} is usable" in text for name in unusable)
+    suite = ElementTree.parse(junit).getroot()  # noqa: S314, written here
+    assert len(suite.findall("testcase/error[@type='no usable trial']")) == len(unusable)
+
+
+STARTED = {"created_at": "2026-11-24T10:00:00.123456+00:00"}
+
+
+@pytest.mark.parametrize("other", ["a", "copy", "link"])
+def test_a_campaign_is_not_compared_with_itself(other: str, tmp_path: Path, capsys: Captured) -> None:
+    campaign = made(tmp_path / "a", {"raw": STEADY}, **STARTED)
+    copytree(campaign.directory, tmp_path / "copy")
+    (tmp_path / "link").symlink_to(campaign.directory)
+    assert main(["compare", str(campaign.directory), str(tmp_path / other)]) == 2
+    captured = capsys.readouterr()
+    assert "are the same campaign; compare it with another campaign" in captured.err
+    assert captured.err.count("\n") == 1 and not captured.out
+
+
+def test_campaigns_of_one_seed_or_of_one_moment_are_compared(tmp_path: Path) -> None:
+    first = made(tmp_path / "a", {"raw": STEADY}, **STARTED)
+    later = made(tmp_path / "b", {"raw": STEADY}, created_at="2026-11-24T10:00:00.123457+00:00")
+    elsewhere = made(tmp_path / "c", {"raw": STEADY}, **STARTED, seed=8)
+    assert compare_results(first, later, within=0.05).changes
+    assert compare_results(first, elsewhere, within=0.05).changes
+
+
+def test_within_zero_nothing_but_loss_is_the_same(tmp_path: Path, capsys: Captured) -> None:
+    sides = [str(made(tmp_path / name, {"raw": STEADY}).directory) for name in "ab"]
+    assert main(["compare", *sides, "--within", "0", "--json"]) == 0
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    assert {change["metric"] for change in changes if change["verdict"] == "same"} == {"loss"}
+    assert main(["compare", *sides, "--within", "0"]) == 0
+    assert "1 same within 0% (loss 0.5 pp)" in capsys.readouterr().out
+
+
+def busy(percent: float, step_percent: float) -> list[Made]:
+    """Five trials with the same busy time, read to a tick."""
+    row = {"host": "local", "domain": "host", "component": "total"}
+    ledger = ({**row, "percent": percent, "low": percent - step_percent, "high": percent + step_percent},)
+    return [Made("raw", block, host_percent=None, ledger=ledger) for block in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("step_percent", "verdict", "status"), [(1.06, Verdict.UNKNOWN, 5), (0.01, Verdict.WORSE, 4)]
+)
+def test_equal_cpu_times_are_known_to_their_tick(
+    step_percent: float, verdict: Verdict, status: int, tmp_path: Path
+) -> None:
+    before, after = (
+        make(tmp_path / name, busy(percent, step_percent)) for name, percent in (("a", 1.06), ("b", 2.13))
+    )
+    compared = compare_results(before, after, within=0.05)
+    assert verdicts(compared, "cpu")["raw"] is verdict
+    (change,) = [change.change for change in compared.changes if change.metric.name == "cpu"]
+    assert change and change.low is not None and change.high is not None and change.low < 1.009 < change.high
+    assert gate(before, after, "cpu>+10%") == status
+
+
+def test_every_metric_has_a_resolution() -> None:
+    assert [metric.name for metric in ALL if not metric.resolution and metric.step_column is None] == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "rule", "outcome"),
+    [
+        (-0.02, None, "throughput<-5%", Outcome.PASSED),
+        (-0.20, None, "throughput<-5%", Outcome.UNDECIDED),
+        (None, -0.20, "throughput<-5%", Outcome.BROKEN),
+        (None, 0.20, "throughput<-5%", Outcome.UNDECIDED),
+        (None, 0.02, "throughput>+5%", Outcome.PASSED),
+        (0.20, None, "throughput>+5%", Outcome.BROKEN),
+        (None, None, "throughput<-5%", Outcome.UNDECIDED),
+    ],
+)
+def test_a_change_with_one_bound_decides_what_that_bound_decides(
+    low: float | None, high: float | None, rule: str, outcome: Outcome, regressed: tuple[Result, Result]
+) -> None:
+    """A change that is only known to be at least, or at most, so large."""
+    row = compare_results(*regressed, within=0.05).changes[0]
+    mean = next(0.0 if end is None else end for end in (low, high, 0.0) if end is not None)
+    evidence = Change(Interval(mean, low, high, 6), lambda _: 1e-6, lambda *_: None)
+    (one,) = judge(parse_rules(rule), [replace(row, evidence=evidence)], [(row.cell, row.uut_context)], [])
+    assert one.outcome is outcome
 
 
 @pytest.mark.parametrize(
@@ -259,7 +497,7 @@ def test_every_form_holds_every_change(
     )
     assert main(["compare", *directories]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "2 worse, 0 better, 0 not enough data, 8 same within 5%" in text and "−10.0%" in text
+    assert "2 worse, 0 better, 0 not enough data, 8 same within 5% (loss 0.5 pp)" in text and "−10.0%" in text
 
 
 def test_names_from_a_result_are_neither_html_nor_markdown_nor_broken_xml(tmp_path: Path) -> None:
@@ -291,6 +529,47 @@ def test_wrong_options(
     assert said in capsys.readouterr().err
 
 
-def test_nothing_to_judge_is_no_success(tmp_path: Path) -> None:
-    sides = [make(tmp_path / name, [Made("raw")]).directory for name in "ab"]
-    assert main(["compare", *map(str, sides)]) == 3
+def test_one_repetition_decides_no_rule(tmp_path: Path) -> None:
+    sides = [make(tmp_path / name, [Made("raw")]) for name in "ab"]
+    assert main(["compare", *(str(side.directory) for side in sides)]) == 0
+    assert gate(*sides, "throughput<-5%") == 5
+
+
+def test_an_undecided_rule_is_an_error_in_junit_and_a_broken_one_a_failure(tmp_path: Path) -> None:
+    before = made(tmp_path / "a", {"raw": FLOOD, "container": STEADY, "lxc": STEADY})
+    lossy = {"raw": [0.7 * rate for rate in FLOOD], "container": scaled(0.8), "lxc": scaled(1.0)}
+    junit = tmp_path / "junit.xml"
+    assert (
+        gate(before, made(tmp_path / "b", lossy), "throughput<-5%,throughput>+10%", "--junit", str(junit))
+        == 4
+    )
+    suite = ElementTree.parse(junit).getroot()  # noqa: S314, written here
+    found = {
+        case.get("classname", "").split()[0].removeprefix("platform="): (case[0].tag, case[0].get("type"))
+        for case in suite
+        if case.get("name") == "throughput"
+    }
+    assert found == {
+        "raw": ("error", "undecided"),
+        "container": ("failure", "broken"),
+        "lxc": ("system-out", None),
+    }
+    assert [suite.get(name) for name in ("failures", "errors")] == ["1", "1"]
+    error = suite.find("testcase/error")
+    assert error is not None and error.get("message") == "undecided: throughput<-5%, throughput>+10%"
+    assert "smallest change seen at 80% power: −" in (error.text or "")
+
+
+def test_a_bound_that_is_no_number_is_null_in_json(tmp_path: Path, capsys: Captured) -> None:
+    before = made(tmp_path / "a", {"raw": [1e-150, 1e-100]})
+    assert gate(before, made(tmp_path / "b", {"raw": [1e-150, 100.0]}), "throughput<-5%", "--json") == 5
+    document = json.loads(capsys.readouterr().out)
+    change = next(change for change in document["changes"] if change["metric"] == "throughput")
+    assert change["change"]["high"] is None and change["change"]["low"] is not None
+
+
+def test_help_lists_every_exit_status(capsys: Captured) -> None:
+    assert main(["compare", "--help"]) == 0
+    text = capsys.readouterr().out
+    listed = text[text.index("Exit status:") : text.index("Arguments:")]
+    assert [line.split()[0] for line in listed.splitlines()[1:] if line.strip()] == ["0", "2", "3", "4", "5"]

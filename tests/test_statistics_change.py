@@ -151,7 +151,10 @@ def test_the_detectable_change_is_found_in_80_percent_of_campaigns(
     """Campaigns whose true change is the detectable one: the share that finds it is the power, by simulation."""
     below, campaigns, resolution = bound < 0, 400 if adaptive else 1500, 0.001
     known = relative_change(
-        scattered(100, scatter_a, n_a), scattered(103, scatter_b, n_b), resolution=resolution, adaptive=adaptive
+        scattered(100, scatter_a, n_a),
+        scattered(103, scatter_b, n_b),
+        resolution=resolution,
+        adaptive=adaptive,
     )
     assert known is not None
     change = known.detectable_below(bound, p_value) if below else known.detectable_above(bound, p_value)
@@ -187,7 +190,9 @@ def test_the_detectable_change_falls_with_repetitions_and_rises_with_scatter() -
 def test_a_change_that_no_number_of_such_values_shows_is_none() -> None:
     few = relative_change([10.0] * 3, [10.0] * 3)
     assert few is not None
-    assert few.detectable_below(-0.05, 0.01) is None  # the permutation test of 3 and 3 has no p value below 1/20
+    assert (
+        few.detectable_below(-0.05, 0.01) is None
+    )  # the permutation test of 3 and 3 has no p value below 1/20
     assert few.detectable_below(-0.05, 0.05) == pytest.approx(-0.05)
     stepped = relative_change([10.0] * 3, [10.0] * 3, resolution=0.01)
     assert stepped is not None

@@ -1,7 +1,8 @@
 """The command line. Each command reads its input, calls one part of vtax, and prints what came of it.
 
 Results go to stdout; progress and diagnostics to stderr. The exit status is 0, or 3 where some cell has no
-usable trial, 4 where a comparison breaks a rule, 2 for bad input, 1 where vtax itself broke, 130 after Ctrl-C.
+usable trial, 4 where a comparison breaks a rule, 5 where it cannot decide one, 2 for bad input, 1 where vtax itself
+broke, 130 after Ctrl-C.
 Commands import what they need when they run: `vtax --help` is instant, and a broken part spoils only its own
 commands. Those that need more than a few lines live in `vtax/commands/`.
 """

@@ -11,16 +11,19 @@ from vtax.inputs import InputError
 from vtax.listing import print_json
 
 RULE_BROKEN = 4
-"""Exit status where a rule of --fail-on is broken."""
-UNJUDGED = 3
-"""Exit status where nothing has enough data, as where a campaign has cells without a usable trial."""
+"""Exit status where a rule of --fail-on is broken in a cell."""
+UNDECIDED = 5
+"""Exit status where no rule is broken, and one cannot be decided in a cell."""
+NO_TRIALS = 3
+"""Exit status where a campaign has no usable trial at all."""
 
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Directory of the reference.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Directory of what is compared with it.")],
     within: Annotated[
-        float, typer.Option(metavar="PERCENT", help="Changes within this count as none; of loss 0.5 points.")
+        float,
+        typer.Option(metavar="PERCENT", help="Changes within this count as none; of loss always 0.5 points."),
     ] = 5.0,
     allow: Annotated[
         str | None,
@@ -31,18 +34,29 @@ def compare(
     fail_on: Annotated[
         str | None,
         typer.Option(
-            metavar="RULES", help="As in 'throughput<-5%,latency_p99>+10%': exit with 4 where one is broken."
+            metavar="RULES",
+            help="As in 'throughput<-5%,latency_p99>+10%': exit with 4 where a cell breaks one, and with 5 where "
+            "too few or too scattered repetitions leave one undecided.",
         ),
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit file too.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
     json: Json = False,
 ) -> int:
-    """What changed from campaign A to B, cell by cell, with intervals; docs/compare.md says how it is judged."""
+    """What changed from campaign A to B, cell by cell, with intervals (docs/compare.md).
+
+    \b
+    Exit status:
+      0  compared; with --fail-on: every rule passes in every cell
+      2  bad input, other conditions, the same campaign twice, no common cell
+      3  a campaign has no usable trial at all
+      4  a rule is broken in a cell
+      5  no rule is broken, and one is undecided in a cell
+    """
     from vtax.results import Result
     from vtax.results.files import replace_file
     from vtax.terminal import table_console
-    from vtax.views.compare import Verdict, parse_rules, read_side
+    from vtax.views.compare import Outcome, parse_rules, read_side
     from vtax.views.compare import compare as compare_sides
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
@@ -68,6 +82,8 @@ def compare(
         print(comparison_markdown(compared), end="")
     else:
         print_comparison(compared, table_console())
-    if compared.broken:
+    if compared.without_trials:
+        return NO_TRIALS
+    if compared.outcomes[Outcome.BROKEN]:
         return RULE_BROKEN
-    return UNJUDGED if compared.counts[Verdict.UNKNOWN] == len(compared.changes) else 0
+    return UNDECIDED if compared.outcomes[Outcome.UNDECIDED] else 0

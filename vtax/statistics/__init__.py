@@ -29,6 +29,7 @@ from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries, discovery_level
 
 __all__ = [
+    "POWER",
     "Change",
     "ChangePoints",
     "Comparison",
@@ -37,7 +38,6 @@ __all__ = [
     "Distributions",
     "Interval",
     "MeanInterval",
-    "POWER",
     "Picked",
     "Selection",
     "absolute_change",

@@ -176,7 +176,9 @@ def _welch(one: Values, other: Values, confidence: float) -> _Evidence:
         freedoms = welch_freedom(first, second, len(one), len(other))
         return detectable_distance(scipy.special.stdtrit(freedoms, quantile) * np.sqrt(first + second), error)
 
-    return _Evidence(reach, lambda distance: float(scipy.special.stdtr(freedom, -distance / error)), detectable)
+    return _Evidence(
+        reach, lambda distance: float(scipy.special.stdtr(freedom, -distance / error)), detectable
+    )
 
 
 def _constant(one: Values, other: Values, resolution: float) -> _Evidence:

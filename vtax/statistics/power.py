@@ -41,4 +41,6 @@ def detectable_distance(critical: Scatter, error: float, power: float = POWER) -
         return float(scipy.special.ndtr((distance - critical) / error).mean()) - power
 
     margin = -float(scipy.special.ndtri((1 - power) / 2)) * error
-    return float(scipy.optimize.brentq(excess, float(critical.min()) - margin, float(critical.max()) + margin))
+    return float(
+        scipy.optimize.brentq(excess, float(critical.min()) - margin, float(critical.max()) + margin)
+    )

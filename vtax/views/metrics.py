@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vtax.results import Result
 from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
@@ -15,7 +15,9 @@ from vtax.views.series import series
 
 BUCKET = 1 / BUCKETS_AN_OCTAVE
 FRAME = 1e-3
-"""One frame of a thousand, which a short trial has: what rates that are counted can tell apart."""
+"""One frame or request of a thousand, which a short trial has: the step of what is counted."""
+NANOSECOND = 1e-3
+"""A nanosecond of the microsecond that the shortest answer takes: the step of a mean time."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Metric:
 
     `rises` tells that more of it is better. Changes are relative, in percent, or where `points` of the values
     themselves, which are ratios, in percentage points; those have a tolerance of their own. `resolution` is the
-    width of the steps that values come in, as a share of them. Of a `quantile`, a repetition without one may have
-    lost what it would be of: without that repetition the others would look too good.
+    width of the steps that values come in, as a share of them; where each trial records that width in the metric's
+    unit, `step_column` names the column. Of a `quantile`, a repetition without one may have lost what it would be of:
+    without that repetition the others would look too good.
     """
 
     name: str
@@ -36,12 +39,13 @@ class Metric:
     points: bool = False
     tolerance: float | None = None
     resolution: float = 0.0
+    step_column: str | None = None
     quantile: bool = False
 
 
 THROUGHPUT = Metric("throughput", "received_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
 GOODPUT = Metric("goodput", "goodput_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
-TRANSACTIONS = Metric("transactions", "per_s", "1/s", True, numbers.whole)
+TRANSACTIONS = Metric("transactions", "per_s", "1/s", True, numbers.whole, resolution=FRAME)
 LOSS = Metric(
     "loss",
     "loss_ratio",
@@ -58,8 +62,8 @@ LATENCY_P50 = Metric(
 LATENCY_P99 = Metric(
     "latency_p99", "p99_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
 )
-RESPONSE_TIME = Metric("response_time", "mean_ns", "µs", False, numbers.microseconds)
-CPU = Metric("cpu", "host_percent", "% CPU", False, numbers.percent)
+RESPONSE_TIME = Metric("response_time", "mean_ns", "µs", False, numbers.microseconds, resolution=NANOSECOND)
+CPU = Metric("cpu", "host_percent", "% CPU", False, numbers.percent, step_column="host_step_percent")
 
 METRICS = {
     FORWARDING: (THROUGHPUT, LOSS, LATENCY_P50, LATENCY_P99, CPU),
@@ -82,7 +86,7 @@ flow AS (
            CASE WHEN count(latency_p99_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p99_ns))) END AS p99_ns
     FROM (SELECT *, coalesce(clock_error_ns, 0) = 0 AS exact FROM flows) WHERE role = 'victim' GROUP BY trial_id
 ), host AS (
-    SELECT trial_id, sum(percent) AS host_percent FROM cpu
+    SELECT trial_id, sum(percent) AS host_percent, sum(high - percent) AS host_step_percent FROM cpu
     WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
 )
 """
@@ -109,13 +113,21 @@ WITH {USABLE}
 SELECT DISTINCT cell, uut_context, mark FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) ORDER BY ALL
 """  # noqa: S608, made of constants
 
+_RECORDED = "SELECT DISTINCT cell FROM untraced"
+_SEARCHES_RECORDED = (
+    "SELECT DISTINCT search || ' goal=' || goal AS cell FROM searches JOIN untraced USING (trial_id)"
+)
+
 Key = tuple[str, str]
 """A cell and the context in which it forwarded."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell's values of each metric by name, one a repetition that has it; `blocks` counts the usable ones."""
+    """A cell's values of each metric by name, one a repetition that has it; `blocks` counts the usable ones.
+
+    `steps` are the widths of the steps that values come in, in the metric's unit, of metrics that record them.
+    """
 
     cell: str
     uut_context: str
@@ -123,13 +135,14 @@ class Measured:
     blocks: int
     values: Mapping[str, Sequence[float]]
     marks: tuple[str, ...] = ()
+    steps: Mapping[str, float] = field(default_factory=dict)
 
 
 def metrics_of(result: Result) -> tuple[Metric, ...]:
     """What its campaign measured; only what searches found where they chose the loads."""
-    scenario = result.campaign.get("scenario") or {}
-    if scenario.get("search"):
+    if _searched(result):
         return (THROUGHPUT,)
+    scenario = result.campaign.get("scenario") or {}
     kind = str((scenario.get("workload") or {}).get("kind") or FORWARDING)
     return METRICS.get(kind, ())
 
@@ -139,16 +152,20 @@ def read_measured(result: Result) -> dict[Key, Measured]:
     metrics = metrics_of(result)
     if not metrics:
         return {}
-    if (result.campaign.get("scenario") or {}).get("search"):
+    steps = {} if _searched(result) else {m.name: m.step_column for m in metrics if m.step_column}
+    if _searched(result):
         rows = result.query(_SEARCHED)
     else:
-        means = ", ".join(f"avg({metric.column}) AS {metric.column}" for metric in metrics)
-        lists = ", ".join(f"list({metric.column} ORDER BY block) AS {metric.column}" for metric in metrics)
-        rows = result.query(_BLOCKS.format(means=means, lists=lists))
+        names = [metric.column for metric in metrics]
+        means = [f"avg({name}) AS {name}" for name in (*names, *steps.values())]
+        lists = [f"list({name} ORDER BY block) AS {name}" for name in names]
+        widest = [f"max({name}) AS {name}" for name in steps.values()]
+        rows = result.query(_BLOCKS.format(means=", ".join(means), lists=", ".join([*lists, *widest])))
     marks: dict[Key, list[str]] = {}
     for row in result.query(_MARKED).to_pylist():
         marks.setdefault((row["cell"], row["uut_context"]), []).append(row["mark"])
     values = {metric.name: [_known(each) for each in series(rows[metric.column])] for metric in metrics}
+    widths = {name: rows[column].to_pylist() for name, column in steps.items()}
     return {
         (cell, context): Measured(
             cell,
@@ -157,6 +174,7 @@ def read_measured(result: Result) -> dict[Key, Measured]:
             blocks,
             {name: each[place] for name, each in values.items()},
             tuple(marks.get((cell, context), ())),
+            {name: each[place] or 0.0 for name, each in widths.items()},
         )
         for place, (cell, context, platform, blocks) in enumerate(
             zip(
@@ -165,6 +183,16 @@ def read_measured(result: Result) -> dict[Key, Measured]:
             )
         )
     }
+
+
+def recorded_names(result: Result) -> frozenset[str]:
+    """Return the name of every cell that has a recorded trial, usable or not, as `read_measured` names cells."""
+    rows = result.query(_SEARCHES_RECORDED if _searched(result) else _RECORDED)
+    return frozenset(rows["cell"].to_pylist())
+
+
+def _searched(result: Result) -> bool:
+    return bool((result.campaign.get("scenario") or {}).get("search"))
 
 
 def _known(values: Sequence[float | None]) -> Sequence[float]:

@@ -1,28 +1,30 @@
-"""Two campaigns of one scenario: what changed, by how much, and what may be said of it."""
+"""Two campaigns of one scenario: what changed, by how much, and which rules it breaks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.inputs import InputError
 from vtax.views.compare.changes import CellChange, Verdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
-from vtax.views.compare.rules import Broken, Rule, broken_rules, parse_rules
+from vtax.views.compare.rules import Absent, Judged, Outcome, Rule, check_rules, judge, parse_rules
 from vtax.views.compare.side import Side, read_side
 from vtax.views.metrics import Key, Measured
 
-__all__ = ["Comparison", "Verdict", "compare", "parse_rules", "read_side"]
+__all__ = ["Comparison", "Outcome", "Verdict", "compare", "parse_rules", "read_side"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that is said of two campaigns.
+    """What a comparison of two campaigns found.
 
     `differences` are of conditions that were allowed to differ, `notes` of programs and platforms. `only_in_a` and
-    `only_in_b` name cells that the other campaign has no usable trial of. `damaged` is what could not be read.
+    `only_in_b` name cells that the other campaign has no usable trial of, `without_trials` the campaigns ("A", "B")
+    that have no usable trial at all. `judged` has every rule's verdict on every cell. `damaged` is what could not be
+    read.
     """
 
     a: Path
@@ -33,8 +35,9 @@ class Comparison:
     changes: list[CellChange]
     only_in_a: list[str]
     only_in_b: list[str]
+    without_trials: list[str]
     rules: tuple[Rule, ...]
-    broken: list[Broken]
+    judged: list[Judged]
     damaged: list[str]
 
     @property
@@ -43,28 +46,48 @@ class Comparison:
         counted = Counter(change.verdict for change in self.changes)
         return {verdict: counted[verdict] for verdict in Verdict}
 
+    @property
+    def outcomes(self) -> dict[Outcome, int]:
+        """How many cells have each verdict of a rule."""
+        counted = Counter(one.outcome for one in self.judged)
+        return {outcome: counted[outcome] for outcome in Outcome}
+
+    def with_outcome(self, outcome: Outcome) -> list[Judged]:
+        """Return the cells with that verdict of a rule."""
+        return [one for one in self.judged if one.outcome is outcome]
+
 
 def compare(
     a: Side, b: Side, *, within: float, allow: Collection[str] = (), rules: tuple[Rule, ...] = ()
 ) -> Comparison:
     """Compare B with A, the reference; `within` is the share that counts as no change.
 
-    InputError where they measured different things, differ in a condition that `allow` does not name, or have no
-    cell in common.
+    InputError where they are one campaign, measured different things, differ in a condition that `allow` does not
+    name, or have usable trials of no cell in common; and for a rule of what they do not measure.
     """
+    if a.identity == b.identity:
+        raise InputError(
+            f"{a.directory} and {b.directory} are the same campaign; compare it with another campaign"
+        )
     if a.metrics != b.metrics:
         raise InputError(
             f"{a.directory} and {b.directory} are of different kinds of workload: nothing to compare"
         )
+    if not a.metrics:
+        raise InputError(f"{a.directory}: vtax compare knows no metric of this kind of workload")
+    check_rules(rules, a.metrics)
     found = differences(a.facts, b.facts)
     check_conditions(found, allow)
     pairs = _pairs(a.measured, b.measured, CONTEXT in allow)
-    if not pairs:
+    without_trials = [name for name, side in (("A", a), ("B", b)) if not side.measured]
+    if not pairs and not without_trials:
         raise InputError(
             f"{a.directory} and {b.directory} have no cell with usable trials in common; their cells are as "
             f"'{_first(a.measured)}' and '{_first(b.measured)}'"
         )
     rows = changes(a.measured, b.measured, pairs, a.metrics, within, a.adaptive or b.adaptive)
+    before, after = {one for one, _ in pairs}, {other for _, other in pairs}
+    absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]
     return Comparison(
         a=a.directory,
         b=b.directory,
@@ -72,12 +95,35 @@ def compare(
         differences=found,
         notes=noted(a.programs, b.programs),
         changes=rows,
-        only_in_a=_others(a.measured, {one for one, _ in pairs}),
-        only_in_b=_others(b.measured, {other for _, other in pairs}),
+        only_in_a=_others(a.measured, before),
+        only_in_b=_others(b.measured, after),
+        without_trials=without_trials,
         rules=rules,
-        broken=broken_rules(rules, rows),
+        judged=judge(rules, rows, [other for _, other in pairs], absent),
         damaged=[*a.damaged, *b.damaged],
     )
+
+
+def _absent(side: Side, name: str, other: Mapping[Key, Measured], paired: set[Key]) -> Iterator[Absent]:
+    """Cells of the other campaign that are not compared, since this one has no usable trial of them."""
+    measured = {cell for cell, _ in side.measured}
+    for cell, context in other:
+        if (cell, context) not in paired:
+            missing = (
+                f"only another CPU context in {name}" if cell in measured else _missing(side, name, cell)
+            )
+            yield Absent(cell, context, missing)
+
+
+def _unusable(a: Side, b: Side) -> Iterator[Absent]:
+    """Cells with recorded trials, of which neither campaign has a usable one."""
+    measured = {cell for side in (a, b) for cell, _ in side.measured}
+    for cell in sorted((a.recorded | b.recorded) - measured):
+        yield Absent(cell, "unknown", f"{_missing(a, 'A', cell)}, {_missing(b, 'B', cell)}")
+
+
+def _missing(side: Side, name: str, cell: str) -> str:
+    return f"no usable trial in {name}" if cell in side.recorded else f"not measured in {name}"
 
 
 def _pairs(
@@ -101,4 +147,4 @@ def _others(side: Mapping[Key, Measured], paired: set[Key]) -> list[str]:
 
 
 def _first(side: Mapping[Key, Measured]) -> str:
-    return next((cell for cell, _ in side), "none")
+    return next(cell for cell, _ in side)

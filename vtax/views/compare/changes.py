@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import fmean
 
 from vtax.statistics import (
     Change,
@@ -31,9 +32,10 @@ class Verdict(StrEnum):
 class CellChange:
     """How a metric of a cell changed from A to B.
 
-    `change` is relative (0.1: 10% more) or, of a metric in points, the difference; None where a side has no value
-    or one alone. `before` and `after` are the sides' means. `note` says why there is not enough data, or what else
-    bounded the values.
+    `change` is relative (0.1: 10% more) or, of a metric in points, the difference; None where it is withheld, as where
+    a side has fewer than two values. It may have one bound alone: a change that is at least, or at most, so large.
+    `before` and `after` are the sides' means. `note` says why there is not enough data, or what else bounded the
+    values.
     """
 
     cell: str
@@ -103,7 +105,14 @@ def _evidence(before: Measured, after: Measured, metric: Metric, adaptive: bool)
         return None
     change = absolute_change if metric.points else relative_change
     sides = before.values[metric.name], after.values[metric.name]
-    return change(*sides, resolution=metric.resolution, adaptive=adaptive)
+    return change(*sides, resolution=_resolution(before, after, metric), adaptive=adaptive)
+
+
+def _resolution(before: Measured, after: Measured, metric: Metric) -> float:
+    """The steps of the values as a share of them: where trials record the steps, of the smaller side."""
+    step = max(side.steps.get(metric.name, 0.0) for side in (before, after))
+    means = [fmean(side.values[metric.name]) for side in (before, after) if any(side.values[metric.name])]
+    return step / min(means) if step and means else metric.resolution
 
 
 def _withheld(side: Measured, metric: Metric) -> bool:
@@ -111,13 +120,15 @@ def _withheld(side: Measured, metric: Metric) -> bool:
 
 
 def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bool) -> Verdict:
-    if shift is None or shift.interval.low is None or shift.interval.high is None:
+    if shift is None:
         return Verdict.UNKNOWN
-    low, high = _zone(metric, within)
-    if discovered and (shift.interval.low > high or shift.interval.high < low):
-        return Verdict.BETTER if (shift.interval.mean > 0) == metric.rises else Verdict.WORSE
-    inside = low <= shift.interval.low and shift.interval.high <= high
-    return Verdict.SAME if inside else Verdict.UNKNOWN
+    (low, high), found = _zone(metric, within), shift.interval
+    above, below = found.low is not None and found.low > high, found.high is not None and found.high < low
+    if discovered and (above or below):
+        return Verdict.BETTER if above == metric.rises else Verdict.WORSE
+    # Nothing is within a tolerance of zero, not even values that are all equal.
+    inside = low < high and found.low is not None and found.low >= low
+    return Verdict.SAME if inside and found.high is not None and found.high <= high else Verdict.UNKNOWN
 
 
 def _note(before: Measured, after: Measured, metric: Metric, shift: Change | None, verdict: Verdict) -> str:
@@ -138,7 +149,8 @@ def _why_unknown(before: Measured, after: Measured, metric: Metric, shift: Chang
             return f"n = {n} in {name}"
     if shift is None:
         return "A is zero"
-    return "more repetitions needed" if shift.interval.low is not None else "too few for an interval"
+    known = shift.interval.low is not None or shift.interval.high is not None
+    return "more repetitions needed" if known else "too few for an interval"
 
 
 def _mean(side: Measured, metric: Metric, adaptive: bool) -> Estimate | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
-from vtax.views.compare import Comparison
+from vtax.statistics import POWER
+from vtax.views.compare import Comparison, Outcome
 from vtax.views.compare.changes import CellChange
+from vtax.views.compare.rules import Judged
 from vtax.views.estimate import Estimate
 
 FORMAT_VERSION = 1
@@ -15,9 +18,10 @@ FORMAT_VERSION = 1
 def comparison_document(compared: Comparison) -> dict[str, Any]:
     """Everything that was compared, as JSON values.
 
-    An estimate is {value, low, high, n}, its bounds null where no interval could be formed. `change` is relative,
+    An estimate is {value, low, high, n}, a bound null where there is none. `change` is relative,
     0.1 for 10% more, or of metrics in `points` a difference of ratios; `before` and `after` are in the data set's
-    own unit, which `column` names.
+    own unit, which `column` names. `smallest_change` of an undecided rule is the one that would have been found with
+    the probability `power`, null where none would.
     """
     return {
         "format_version": FORMAT_VERSION,
@@ -31,10 +35,27 @@ def comparison_document(compared: Comparison) -> dict[str, Any]:
         "only_in_a": compared.only_in_a,
         "only_in_b": compared.only_in_b,
         "changes": [_change(change) for change in compared.changes],
-        "broken_rules": [
-            {"rule": found.rule.text, "cell": found.change.cell, "metric": found.change.metric.name}
-            for found in compared.broken
+        "without_usable_trials": compared.without_trials,
+        "rules": {str(outcome): count for outcome, count in compared.outcomes.items()},
+        "broken_rules": [_judged(one) for one in compared.with_outcome(Outcome.BROKEN)],
+        "undecided_rules": [
+            {
+                **_judged(one),
+                "reason": one.reason,
+                "smallest_change": one.detectable,
+                "power": POWER,
+            }
+            for one in compared.with_outcome(Outcome.UNDECIDED)
         ],
+    }
+
+
+def _judged(judged: Judged) -> dict[str, str]:
+    return {
+        "rule": judged.rule.text,
+        "cell": judged.cell,
+        "uut_context": judged.uut_context,
+        "metric": judged.rule.metric.name,
     }
 
 
@@ -57,4 +78,7 @@ def _change(change: CellChange) -> dict[str, Any]:
 def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
     if estimate is None:
         return None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+    low, high = (
+        None if bound is None or math.isinf(bound) else bound for bound in (estimate.low, estimate.high)
+    )
+    return {"value": estimate.value, "low": low, "high": high, "n": estimate.n}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from vtax.views.compare import Comparison
-from vtax.views.compare.table import broken_lines, change_table, outcome, remarks
+from vtax.views.compare.table import change_table, outcome, remarks, rule_lines, rules_outcome
 from vtax.views.markdown import escaped, table_lines
 
 
 def comparison_markdown(compared: Comparison) -> str:
-    """The same as on the terminal; names from a result are neither HTML nor Markdown in it."""
+    """Return the same as on the terminal; names from a result are neither HTML nor Markdown in it."""
     lines = [f"**{escaped(outcome(compared))}** ({escaped(f'{compared.a} → {compared.b}')})", ""]
+    if compared.rules:
+        lines += [f"**Rules: {escaped(rules_outcome(compared))}**", ""]
     lines += table_lines(change_table(compared))
-    further = [*broken_lines(compared), *remarks(compared)]
+    further = [*rule_lines(compared), *remarks(compared)]
     lines += [f"- {escaped(line)}" for line in further]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,15 +1,22 @@
-"""What a comparison is to fail on: `throughput<-5%,latency_p99>+10%`."""
+"""What a comparison is to fail on: `throughput<-5%,latency_p99>+10%`, and each cell's verdict by each rule.
+
+A rule passes in a cell only where the interval of the change lies wholly inside the rule's limit. It is broken where
+the interval lies wholly beyond the limit, and undecided in all other cells: a gate that passes what it cannot decide
+is none.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from vtax.inputs import InputError
-from vtax.statistics import discoveries
+from vtax.statistics import Change, Interval, discoveries, discovery_level
 from vtax.views.compare.changes import CellChange
-from vtax.views.metrics import ALL, Metric
+from vtax.views.metrics import ALL, Key, Metric
+from vtax.views.numbers import BEYOND_USE
 
 PERCENT, POINTS = "%", "pp"
 
@@ -20,20 +27,51 @@ _RULE = re.compile(
 
 @dataclass(frozen=True)
 class Rule:
-    """A bound of a metric's change that no cell may be beyond; `bound` as a share, or of points as a difference."""
+    """A limit that no cell's change may be beyond; `bound` is a share, or of a metric in points a difference."""
 
     text: str
     metric: Metric
     below: bool
     bound: float
 
+    def is_beyond(self, change: float) -> bool:
+        """Whether a change is on the wrong side of the limit."""
+        return change < self.bound if self.below else change > self.bound
+
+
+class Outcome(StrEnum):
+    """A rule's verdict on a cell."""
+
+    BROKEN = "broken"
+    UNDECIDED = "undecided"
+    PASSED = "passed"
+
 
 @dataclass(frozen=True)
-class Broken:
-    """A cell that is beyond a rule's bound."""
+class Absent:
+    """A cell of which a campaign has no usable trial, and why."""
+
+    cell: str
+    uut_context: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rule's verdict on a cell.
+
+    `change` is None where nothing of the metric was measured in common. `reason` says why the rule is undecided.
+    `detectable` is the smallest change beyond the limit that 80% of such campaigns would find, None where they find
+    none.
+    """
 
     rule: Rule
-    change: CellChange
+    cell: str
+    uut_context: str
+    change: CellChange | None
+    outcome: Outcome
+    reason: str = ""
+    detectable: float | None = None
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
@@ -41,34 +79,68 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
     return tuple(_rule(part.strip()) for part in text.split(","))
 
 
-def broken_rules(rules: Sequence[Rule], rows: Sequence[CellChange]) -> list[Broken]:
-    """The cells whose 95% interval lies wholly beyond a rule's bound.
+def check_rules(rules: Collection[Rule], metrics: Collection[Metric]) -> None:
+    """InputError for a rule of a metric that the campaigns do not measure."""
+    for rule in rules:
+        if rule.metric not in metrics:
+            names = ", ".join(metric.name for metric in metrics)
+            raise InputError(
+                f"--fail-on: '{rule.text}': these campaigns do not measure {rule.metric.name}; they measure: {names}"
+            )
 
-    At most 5% of those found are there by chance: all cells of all rules are corrected together (Benjamini and
-    Hochberg 1995).
+
+def judge(
+    rules: Sequence[Rule], rows: Sequence[CellChange], cells: Sequence[Key], absent: Sequence[Absent]
+) -> list[Judged]:
+    """Return each rule's verdict on each of the compared `cells` and of the `absent` ones, in that order.
+
+    At most 5% of the broken ones are so by chance: all cells of all rules are corrected together (Benjamini and
+    Hochberg 1995). A cell whose true change is beyond the limit passes with a chance of 2.5% at most.
     """
-    tried = [
-        (Broken(rule, row), row.evidence)
+    found = {(row.cell, row.uut_context, row.metric.name): row for row in rows}
+    placed = [(rule, cell, found.get((*cell, rule.metric.name))) for rule in rules for cell in cells]
+    tried = [(rule, row.evidence) for rule, _, row in placed if row is not None and row.evidence is not None]
+    discovered = discoveries([_p_value(rule, evidence) for rule, evidence in tried])
+    level = discovery_level(sum(discovered), len(tried)) if tried else 0.0
+    marks = iter(discovered)
+    judged = []
+    for rule, (cell, context), row in placed:
+        if row is None or row.evidence is None:
+            reason = "no value in A and B" if row is None else row.note
+            judged.append(Judged(rule, cell, context, row, Outcome.UNDECIDED, reason))
+        else:
+            outcome, reason = _outcome(rule, row.evidence.interval, next(marks), len(tried))
+            detectable = _detectable(rule, row.evidence, level) if outcome is Outcome.UNDECIDED else None
+            judged.append(Judged(rule, cell, context, row, outcome, reason, detectable))
+    return judged + [
+        Judged(rule, one.cell, one.uut_context, None, Outcome.UNDECIDED, one.reason)
         for rule in rules
-        for row in rows
-        if row.metric == rule.metric and row.evidence is not None
-    ]
-    p_values = [
-        evidence.p_below(found.rule.bound) if found.rule.below else evidence.p_above(found.rule.bound)
-        for found, evidence in tried
-    ]
-    return [
-        found
-        for (found, _), discovered in zip(tried, discoveries(p_values), strict=True)
-        if discovered and _excludes(found)
+        for one in absent
     ]
 
 
-def _excludes(found: Broken) -> bool:
-    change = found.change.change
-    if change is None or change.low is None or change.high is None:
-        return False
-    return change.high < found.rule.bound if found.rule.below else change.low > found.rule.bound
+def _outcome(rule: Rule, interval: Interval, discovered: bool, comparisons: int) -> tuple[Outcome, str]:
+    """By the ends of the interval alone, of which either may be unknown."""
+    best, worst = (interval.high, interval.low) if rule.below else (interval.low, interval.high)
+    beyond = best is not None and rule.is_beyond(best)
+    if beyond and discovered:
+        return Outcome.BROKEN, ""
+    if worst is not None and not rule.is_beyond(worst):
+        return Outcome.PASSED, ""
+    if beyond:
+        return Outcome.UNDECIDED, f"beyond the limit, but not significant among {comparisons} comparisons"
+    known = best is not None or worst is not None
+    return Outcome.UNDECIDED, "the interval crosses the limit" if known else "too few values for an interval"
+
+
+def _p_value(rule: Rule, evidence: Change) -> float:
+    return evidence.p_below(rule.bound) if rule.below else evidence.p_above(rule.bound)
+
+
+def _detectable(rule: Rule, evidence: Change, level: float) -> float | None:
+    smallest = evidence.detectable_below if rule.below else evidence.detectable_above
+    change = smallest(rule.bound, level)
+    return change if change is not None and abs(change) < BEYOND_USE else None
 
 
 def _rule(text: str) -> Rule:

@@ -1,4 +1,4 @@
-"""All that comparing asks of a campaign, so that the tables of only one need be in memory at a time."""
+"""What comparing takes of a campaign, so that the tables of only one need be in memory at a time."""
 
 from __future__ import annotations
 
@@ -8,30 +8,46 @@ from pathlib import Path
 
 from vtax.results import Result
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
-from vtax.views.metrics import Key, Measured, Metric, metrics_of, read_measured
+from vtax.views.metrics import Key, Measured, Metric, metrics_of, read_measured, recorded_names
+
+Identity = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Side:
-    """A campaign held against others. `facts` are by condition; `damaged` is what could not be read in full."""
+    """A campaign held against others.
+
+    `identity` is equal for copies of one campaign. `recorded` names every cell with a recorded trial, `measured` holds
+    those with a usable one. `facts` are by condition; `damaged` is what could not be read in full.
+    """
 
     directory: Path
+    identity: Identity
     metrics: tuple[Metric, ...]
     facts: Mapping[str, Facts]
     programs: Facts
+    recorded: frozenset[str]
     measured: Mapping[Key, Measured]
     adaptive: bool
     damaged: tuple[str, ...]
 
 
 def read_side(result: Result) -> Side:
-    """What of a result is compared."""
+    """Return what is compared of a result."""
     return Side(
         directory=result.directory,
+        identity=_identity(result),
         metrics=metrics_of(result),
         facts={condition: facts_of(result) for condition, facts_of in CONDITIONS.items()},
         programs=programs(result),
+        recorded=recorded_names(result),
         measured=read_measured(result),
         adaptive=bool((result.campaign.get("scenario") or {}).get("precision")),
         damaged=(*result.damaged, *result.notes),
     )
+
+
+def _identity(result: Result) -> Identity:
+    """The microsecond in which the campaign began, and its seed; its directory where nothing records when it began."""
+    began, seed = result.campaign.get("created_at"), result.campaign.get("seed")
+    return (str(result.directory.resolve()),) if began is None else (str(began), str(seed))

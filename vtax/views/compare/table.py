@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from vtax.statistics import POWER
 from vtax.views import numbers
-from vtax.views.compare import Comparison, Verdict
+from vtax.views.compare import Comparison, Outcome, Verdict
 from vtax.views.compare.changes import CellChange
+from vtax.views.compare.rules import Judged
 from vtax.views.estimate import Estimate
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table
 
@@ -53,9 +55,15 @@ def _only_counted(verdict: Verdict, rows: int) -> bool:
 
 
 def verdict_titles(compared: Comparison) -> dict[Verdict, str]:
-    """Each verdict, and what "same" is said within."""
+    """Return each verdict's title; of *same*, with the tolerances."""
+    within = f"same within {100 * compared.within:g}%"
+    own = {
+        f"{change.metric.name} {100 * change.metric.tolerance:g} pp": None
+        for change in compared.changes
+        if change.metric.tolerance is not None
+    }
     return {verdict: str(verdict) for verdict in Verdict} | {
-        Verdict.SAME: f"same within {100 * compared.within:g}%"
+        Verdict.SAME: f"{within} ({', '.join(own)})" if own else within
     }
 
 
@@ -63,23 +71,53 @@ def remarks(compared: Comparison) -> Iterator[str]:
     """What a reader has to know beside the changes, a line each."""
     yield from (f"differs: {difference}" for difference in compared.differences)
     yield from (f"changed between them: {note}" for note in compared.notes)
+    yield from (f"no trial of {name} is usable" for name in compared.without_trials)
     yield from (f"only in A: {cell}" for cell in compared.only_in_a)
     yield from (f"only in B: {cell}" for cell in compared.only_in_b)
     yield from compared.damaged
 
 
 def outcome(compared: Comparison) -> str:
-    """The count of each verdict in a line."""
+    """Return the count of each verdict in a line."""
     titles = verdict_titles(compared)
     return ", ".join(f"{count} {titles[verdict]}" for verdict, count in compared.counts.items())
 
 
-def broken_lines(compared: Comparison) -> list[str]:
-    """A line for each cell that is beyond a rule's bound."""
-    return [
-        f"{found.rule.text}: {found.change.cell}: {found.change.metric.name} {change_text(found.change)}"
-        for found in compared.broken
+def rules_outcome(compared: Comparison) -> str:
+    """Return how many cells break the rules, cannot be decided and pass, in a line."""
+    return ", ".join(f"{count} {outcome}" for outcome, count in compared.outcomes.items())
+
+
+def rule_lines(compared: Comparison) -> list[str]:
+    """Return a line for each cell that breaks a rule, then one for each in which a rule is undecided."""
+    broken = [
+        f"{one.rule.text}: {one.cell}: {one.rule.metric.name} {judged_text(one)}"
+        for one in compared.with_outcome(Outcome.BROKEN)
     ]
+    undecided = [
+        f"{one.outcome}: {one.rule.text}: {one.cell}: {judged_text(one)}"
+        for one in compared.with_outcome(Outcome.UNDECIDED)
+    ]
+    return broken + undecided
+
+
+def judged_text(judged: Judged) -> str:
+    """Return the change that a rule was held against; where it is undecided, why, and what would have been seen."""
+    change = judged.change
+    if change is None or change.change is None:
+        return judged.reason
+    text = f"{change_text(change)}, n = {change.change.n}"
+    if judged.outcome is not Outcome.UNDECIDED:
+        return text
+    return f"{text}: {judged.reason}; {_seen(judged)}"
+
+
+def _seen(judged: Judged) -> str:
+    power = f"at {100 * POWER:.0f}% power"
+    if judged.detectable is None:
+        return f"no change would have been seen {power}"
+    points = judged.rule.metric.points
+    return f"smallest change seen {power}: {_signed(100 * judged.detectable, points)}"
 
 
 def change_text(change: CellChange) -> str:
@@ -107,9 +145,16 @@ def _value(estimate: Estimate | None, form: Callable[[float], str]) -> Number:
 
 def change_number(change: Estimate, points: bool) -> Number:
     """A change in percent, or in percentage points, with its interval."""
-    form = numbers.signed(numbers.points if points else numbers.percent)
     shown = change.map(lambda value: 100 * value)
-    return Number(form(shown.value) + (" pp" if points else "%"), numbers.bracket(shown, form))
+    return Number(_signed(shown.value, points), numbers.bracket(shown, _form(points)))
+
+
+def _signed(value: float, points: bool) -> str:
+    return _form(points)(value) + (" pp" if points else "%")
+
+
+def _form(points: bool) -> numbers.Format:
+    return numbers.signed(numbers.points if points else numbers.percent)
 
 
 def _change(change: CellChange) -> Number:

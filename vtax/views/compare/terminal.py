@@ -7,7 +7,7 @@ import math
 from rich.console import Console
 
 from vtax.views.compare import Comparison
-from vtax.views.compare.table import broken_lines, change_table, listed, outcome, remarks
+from vtax.views.compare.table import change_table, listed, outcome, remarks, rule_lines, rules_outcome
 from vtax.views.console import Page, print_table
 
 
@@ -17,8 +17,10 @@ def print_comparison(compared: Comparison, console: Console) -> None:
     page.line(f"A: {compared.a}\nB: {compared.b}", "bold")
     print_table(change_table(compared), page, math.inf)
     page.line()
-    for line in (*remarks(compared), *broken_lines(compared)):
+    for line in (*remarks(compared), *rule_lines(compared)):
         page.line(line)
     page.line(outcome(compared), "bold")
+    if compared.rules:
+        page.line(f"rules: {rules_outcome(compared)}", "bold")
     if not listed(compared):
-        page.line("Rows that are only counted here stand in `vtax compare --json`.", "dim")
+        page.line("`--json` lists the rows that are only counted here.", "dim")
