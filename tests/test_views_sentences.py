@@ -28,15 +28,32 @@ def test_a_clear_cost_is_said_with_its_interval(tmp_path: Path) -> None:
     assert text.endswith("no trial left out.")
 
 
-def test_an_interval_around_zero_is_no_difference_found_and_never_equality(tmp_path: Path) -> None:
+def test_an_interval_around_zero_is_not_significant_and_never_equality(tmp_path: Path) -> None:
     trials = [
         *blocks([500, 520, 480], offered_mbps=1000, intended_mbps=1000),
         *blocks([490, 530, 485], offered_mbps=1000, intended_mbps=1000, platform="container"),
     ]
     text = say(tmp_path, trials)["container"].text
-    assert text.startswith("shows no difference from raw beyond ±")
+    assert text.startswith(
+        "+0.3% maximum throughput of 64-byte frames against raw, not significant (95% interval −"
+    )
+    assert " to +" in text
     assert "fewer" not in text
     assert "equal" not in text
+
+
+def test_an_added_delay_around_zero_is_shown_with_its_sign(tmp_path: Path) -> None:
+    trials = [
+        Made(platform, block, delay_ns=delay, host_percent=20.0 + cpu)
+        for platform, delays, points in [
+            ("raw", (5_000, 5_200, 5_400), (0.0, 0.5, 1.0)),
+            ("container", (5_600, 5_100, 5_500), (0.3, 0.2, 1.6)),
+        ]
+        for block, (delay, cpu) in enumerate(zip(delays, points, strict=True))
+    ]
+    text = say(tmp_path, trials)["container"].text
+    assert "at 100 Mbit/s +0.20 µs median one-way delay, not significant (95% interval −" in text
+    assert "+0.2% of a CPU, not significant (95% interval −" in text
 
 
 def test_two_maxima_at_the_ceiling_hide_the_cost(tmp_path: Path) -> None:
@@ -44,7 +61,7 @@ def test_two_maxima_at_the_ceiling_hide_the_cost(tmp_path: Path) -> None:
     text = say(tmp_path, trials)["container"].text
     assert text.startswith("carries 64-byte frames at the generator's ceiling, as does raw, so that")
     assert "no throughput cost can be seen here: at least 899.0 Mbit/s" in text
-    assert "no difference from raw" not in text
+    assert "against raw, not significant" not in text
 
 
 def test_a_reference_at_the_ceiling_makes_the_cost_a_lower_bound(tmp_path: Path) -> None:
@@ -80,7 +97,7 @@ def test_two_lower_bounds_are_worded_by_what_bounded_them(
     assert (
         f"carries 64-byte frames {said} that no throughput cost can be seen here" in found["container"].text
     )
-    for word in ("fewer", "more 64", "no difference from raw"):
+    for word in ("fewer", "more 64", "against raw, not significant"):
         assert word not in found["container"].text
     reason = {(): "the highest load offered"}.get(raw, "the link's rate")
     assert found["raw"].text.startswith(f"carries at least 950.0 Mbit/s of 64-byte frames, {reason} (")

@@ -139,9 +139,7 @@ def _change(change: MaximumChange) -> Clause:
         text = _by_sign(
             found,
             numbers.percent,
-            none=lambda most: (
-                f"shows no difference from {reference} beyond ±{most}% in the maximum of {frames}"
-            ),
+            none=lambda size: f"{size}% maximum throughput of {frames} against {reference}, not significant",
             more=lambda size: (
                 f"carries {_bound(change.gain_bound)}{size}% more {frames} at its maximum than {reference}"
             ),
@@ -175,7 +173,7 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
         text = _by_sign(
             delay,
             numbers.microseconds,
-            none=lambda most: f"shows no difference beyond ±{most} µs in the median one-way delay",
+            none=lambda size: f"{size} µs median one-way delay, not significant",
             more=lambda size: f"adds {size} µs to the median one-way delay",
             less=lambda size: f"takes {size} µs off the median one-way delay",
         )
@@ -184,7 +182,7 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
         text = _by_sign(
             cpu,
             numbers.percent,
-            none=lambda most: f"shows no difference beyond ±{most}% of a CPU",
+            none=lambda size: f"{size}% of a CPU, not significant",
             more=lambda size: f"takes {size}% of a CPU more",
             less=lambda size: f"takes {size}% of a CPU less",
         )
@@ -196,9 +194,10 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
 def _by_sign(
     found: Estimate, form: numbers.Format, *, none: Wording, more: Wording, less: Wording, note: str = ""
 ) -> str:
-    """One of three wordings: the interval includes zero, or the value is above or below it."""
+    """Return one of three wordings: the interval includes zero, or the value is above or below it."""
     if found.has_interval and found.includes(0.0):
-        return f"{none(form(_reach(found)))} {bracket(found, form, note)}"
+        with_sign = numbers.signed(form)
+        return f"{none(with_sign(found.value))} {bracket(found, with_sign, note)}"
     wording = more if found.value > 0 else less
     return f"{wording(form(abs(found.value)))} {bracket(_magnitude(found), form, note)}"
 
@@ -248,11 +247,6 @@ def _with_mbps(estimate: Estimate) -> str:
 def _magnitude(estimate: Estimate) -> Estimate:
     """The same without its sign, for words that carry the direction."""
     return estimate if estimate.value >= 0 else estimate.map(operator.neg)
-
-
-def _reach(estimate: Estimate) -> float:
-    """The largest size of difference that the interval leaves possible."""
-    return max(map(abs, numbers.bounds(estimate) or (0.0,)))
 
 
 def listed(parts: list[str]) -> str:
