@@ -15,8 +15,9 @@ from tests.test_campaign import assert_measured, vtax
 from tests.test_libvirt_definition import DOMAINS
 from vtax.cli import main
 from vtax.machine.agent import AgentGone
+from vtax.machine.bridge_netfilter import read_bridge_netfilter
 from vtax.machine.lent import OWN
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import NAMED, Namespace
 from vtax.platforms import GuestPlan, PlatformConfig, PlatformUnusable, attached, libvirt
 from vtax.platforms.attached.ssh import refusal
 from vtax.platforms.libvirt.hypervisor import EMBEDDED
@@ -153,6 +154,16 @@ class TestGuest:
                 break
             subprocess.run(["sleep", "0.05"], check=True)
         assert machine.links() == before
+
+    def test_the_namespace_there_is_as_all_of_vtaxs(self, machine: Machine, plan: GuestPlan) -> None:
+        before = {path.name for path in NAMED.iterdir()}
+        guest = attached.Kind().start(replace(plan, config=machine.config))
+        try:
+            (name,) = {path.name for path in NAMED.iterdir()} - before
+            there = Namespace(name).run(read_bridge_netfilter)
+            assert there is None or not any(there.values())
+        finally:
+            guest.stop()
 
     def test_the_record_alone_gives_interfaces_back(self, machine: Machine, plan: GuestPlan) -> None:
         here = interfaces(OWN)

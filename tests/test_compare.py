@@ -3,7 +3,7 @@
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -17,7 +17,7 @@ from tests.handmade import Made, blocks, make
 from tests.synthetic import make_result
 from vtax.cli import main
 from vtax.inputs import InputError
-from vtax.results import Result
+from vtax.results import Result, TrialRecord
 from vtax.statistics import Change, Interval
 from vtax.views.compare import Comparison, Outcome, Verdict, compare, parse_rules, read_side
 from vtax.views.compare.document import comparison_document
@@ -176,6 +176,92 @@ def test_other_conditions_are_refused_by_name(
     assert [difference.condition for difference in compared.differences] == [condition]
     with pytest.raises(InputError, match="no condition 'weather'; there are: machine, kernel"):
         compare_results(before, after, within=0.05, allow=["weather"])
+
+
+@dataclass(frozen=True)
+class Bridging(Made):
+    """A trial whose hosts' bridges did this, as `environment` has it; None before vtax recorded it."""
+
+    recorded: str | None = None
+    kernel_digest: str = "0" * 12
+
+    def record(self, trial_id: int) -> TrialRecord:
+        row = {"host": "local", "bridge_netfilter": self.recorded, "hash": self.kernel_digest}
+        made = super().record(trial_id)
+        made.environment.append(row)
+        return made
+
+
+def bridging(directory: Path, *recorded: str | None, digest: str = "0" * 12, **campaign: Any) -> Result:
+    """A campaign whose trials have one of these after the other."""
+    trials = [
+        Bridging("container", block, received_mbps=value, recorded=each, kernel_digest=digest)
+        for block, value in enumerate(STEADY)
+        for each in recorded
+    ]
+    return make(directory, trials, **campaign)
+
+
+def hooks(**by_host: str | None) -> str:
+    """Which of netfilter's tables bridges passed frames to, by host."""
+    tables = ("iptables", "ip6tables", "arptables")
+    return json.dumps(
+        {
+            host: on if on is None else {table: table in on.split() for table in tables}
+            for host, on in by_host.items()
+        }
+    )
+
+
+ALL = "iptables ip6tables arptables"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (None, hooks(uut="", source=""), "not recorded and off"),
+        (hooks(uut=ALL), hooks(uut=""), "on and off"),
+        (hooks(uut="iptables"), hooks(uut="iptables arptables"), "iptables and iptables and arptables"),
+        (hooks(uut="", source=""), hooks(uut=ALL, source=""), "off and off, on"),
+        ("{]", hooks(uut=""), "not recorded and off"),
+    ],
+)
+def test_bridges_that_passed_frames_to_netfilter_are_named(
+    before: str | None, after: str, said: str, tmp_path: Path
+) -> None:
+    sides = [bridging(tmp_path / "a", before), bridging(tmp_path / "b", after)]
+    with pytest.raises(InputError, match="--allow kernel\n") as refused:
+        compare_results(*sides, within=0.05)
+    assert f"kernel: local netfilter in bridges: {said}" in str(refused.value)
+    compared = compare_results(*sides, within=0.05, allow=["kernel"])
+    assert [difference.what for difference in compared.differences] == ["local netfilter in bridges"]
+
+
+def test_bridges_that_passed_none_are_alike_with_br_netfilter_and_without(tmp_path: Path) -> None:
+    sides = [bridging(tmp_path / "a", hooks(uut="")), bridging(tmp_path / "b", hooks(uut=None, far=""))]
+    assert compare_results(*sides, within=0.05).differences == []
+
+
+def test_netfilter_in_bridges_as_a_factor_is_no_difference(tmp_path: Path) -> None:
+    scenario = {"factors": {"platform": ["container"], "bridge_netfilter": [False, True]}}
+    sides = [
+        bridging(tmp_path / "a", hooks(uut=""), hooks(uut=ALL), scenario=scenario),
+        bridging(tmp_path / "b", hooks(uut="")),
+    ]
+    assert compare_results(*sides, within=0.05).differences == []
+
+
+def test_netfilter_in_bridges_explains_no_other_digest(tmp_path: Path) -> None:
+    """Each side's digest is of facts that this one is not among."""
+    sides = [
+        bridging(tmp_path / "a", hooks(uut=ALL)),
+        bridging(tmp_path / "b", hooks(uut=""), digest="1" * 12),
+    ]
+    found = compare_results(*sides, within=0.05, allow=["kernel"]).differences
+    assert {difference.what for difference in found} == {
+        "local netfilter in bridges",
+        "local environment's digest",
+    }
 
 
 def test_another_context_is_refused_and_compared_when_allowed(tmp_path: Path) -> None:

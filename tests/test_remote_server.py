@@ -92,12 +92,16 @@ def test_a_remote_host_asks_for_every_method_of_a_host() -> None:
     class Machine:
         cpus: ClassVar[dict[str, list[int]]] = {}
 
+        def reach(self) -> None:
+            """It answers."""
+
         def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = 0) -> None:
             asked.append((method, parameters))
 
     host = RemoteHost("uut", Machine(), far=False)  # type: ignore[arg-type]
     host.call("sink", "sink.open", {"streams": []}, timeout_s=3)
     host.stop_guest("guest")
+    host.bridge_netfilter()
     assert asked == [
         (
             "host.call",
@@ -112,6 +116,13 @@ def test_a_remote_host_asks_for_every_method_of_a_host() -> None:
             },
         ),
         ("host.stop_guest", {"host": "uut", "arguments": {"name": "guest"}}),
+        ("host.bridge_netfilter", {"host": "uut", "arguments": {}}),
+    ]
+    asked.clear()
+    host.create(bridge_netfilter=True)
+    assert asked == [
+        ("host.new", {"host": "uut", "far": False}),
+        ("host.create", {"host": "uut", "arguments": {"bridge_netfilter": True}}),
     ]
     own = {name for name in ACTS if getattr(RemoteHost, name) is getattr(Host, name)}
     assert own == set(), "none is carried out here"

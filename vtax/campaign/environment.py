@@ -1,9 +1,11 @@
 """The machines of a campaign, as its result tells of them: every one of the testbed, the unit under test's first."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import vtax
+from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.testbed.layout import shared_core
 from vtax.testbed.machines import Machine, Machines
 
@@ -18,11 +20,22 @@ def described(machines: Machines) -> dict[str, dict[str, Any]]:
     }
 
 
-def environment_rows(machines: Machines) -> list[dict[str, Any]]:
-    """A trial's rows of `environment`."""
+def environment_rows(
+    machines: Machines, bridge_netfilter: Mapping[str, BridgeNetfilter | None]
+) -> list[dict[str, Any]]:
+    """Return a trial's rows of `environment`; `bridge_netfilter` is by host, as Path.bridge_netfilter returns it."""
     versions = json.dumps({"vtax": vtax.__version__})
+    by_machine: dict[str, dict[str, BridgeNetfilter | None]] = {}
+    for host, found in bridge_netfilter.items():
+        by_machine.setdefault(machines.machine(host).name, {})[host] = found
     return [
-        {"host": machine.name, "roles": roles, "versions": versions, **machine.environment_columns()}
+        {
+            "host": machine.name,
+            "roles": roles,
+            "versions": versions,
+            "bridge_netfilter": json.dumps(by_machine.get(machine.name, {})),
+            **machine.environment_columns(),
+        }
         for machine, roles in _with_roles(machines)
     ]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vtax.campaign.observed import Observed
-from vtax.campaign.surroundings import host_step_ns, stepped_ns
+from vtax.campaign.surroundings import host_step_ns, hosts_with_other_netfilter, stepped_ns
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.platforms.console import telling_line
 from vtax.testbed.guest import GUEST, is_neighbour
@@ -51,8 +51,8 @@ def called(name: str) -> str:
 
 
 def is_broken(measured: Observed) -> bool:
-    """Whether the instrument or a guest cannot serve another trial."""
-    if measured.failure is not None or not measured.guests:
+    """Whether the instrument, a host or a guest cannot serve another trial."""
+    if measured.failure is not None or not measured.guests or hosts_with_other_netfilter(measured):
         return True
     return any(
         not answers(after) or bool(_ready(before) - _ready(after))

@@ -72,4 +72,5 @@ def settings_of(cell: Cell, cpus: dict[str, list[int]]) -> LocalSettings:
         testbed.is_shared,
         testbed.cap_mbps,
         testbed.switch,
+        testbed.bridge_netfilter,
     )

@@ -38,6 +38,7 @@ def observe(
         finally:
             path.neighbours.close()
         measured.surroundings = (surroundings, path.surroundings())
+        measured.bridge_netfilter = path.bridge_netfilter()
         measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
         after = path.guest_states()
         measured.guests = {name: (before, after[name]) for name, before in guests.items()}

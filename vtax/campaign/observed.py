@@ -6,6 +6,7 @@ from typing import Any
 
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.tracing import Traced
+from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.scenario import Cell
 
 Twice = tuple[dict[str, Any], dict[str, Any]]
@@ -32,6 +33,8 @@ class Observed:
     """Where packets spent their time; None where none was followed."""
     surroundings: Twice | None = None
     """What else the UUT's host did (Host.surroundings)."""
+    bridge_netfilter: dict[str, BridgeNetfilter | None] = field(default_factory=dict)
+    """Whether bridges passed frames to netfilter at the trial's end, by host (Path.bridge_netfilter)."""
     guests: dict[str, Twice] = field(default_factory=dict)
     """How each guest stood (Host.guest_state), by its name; empty where the trial did not come to its end."""
     beside: Beside = field(default_factory=Beside)

@@ -1,11 +1,14 @@
 """A built testbed with guests in it, ready to be measured again and again: what all kinds of workload share."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
+from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.platforms import PlatformConfig, Preset
 from vtax.stages.hooks import NicKind
 from vtax.testbed.guest import GuestSpec
@@ -147,6 +150,14 @@ class Path:
     def surroundings(self) -> dict[str, Any]:
         """What else goes on on the UUT's host; see Host.surroundings."""
         return self.testbed.uut.surroundings()
+
+    def bridge_netfilter(self) -> dict[str, BridgeNetfilter | None]:
+        """Return whether bridges pass frames to netfilter by now, by host, up to the first that does not answer."""
+        found: dict[str, BridgeNetfilter | None] = {}
+        with contextlib.suppress(AgentError, AgentGone, OSError):
+            for host in self.hosts:
+                found[host.name] = host.bridge_netfilter()
+        return found
 
     def owners(self) -> dict[str, dict[int, str]]:
         """Whose the threads and processes of the UUT's machine are; see Host.owners, Host.heirs."""

@@ -130,6 +130,7 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> 
     """
     cells = list(cells)
     uut = machines.machine("uut")
+    passes_none = _machine_without_netfilter(machines) if any(map(_wants_netfilter, cells)) else None
     for cell in cells:
         variant = _probe(platforms, cell, uut)
         if isinstance(variant, Probe):
@@ -144,6 +145,11 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> 
             continue
         try:
             preset = platforms.known[cell.platform]
+            if passes_none is not None and _wants_netfilter(cell):
+                raise PlatformUnusable(
+                    f"the kernel of {passes_none} has no br_netfilter loaded, and so no bridge_netfilter",
+                    "needs modprobe br_netfilter there, which has the machine's own bridges pass frames, too",
+                )
             if uut.is_emulated and preset.platform().own_kernel:
                 _require_few(cell)
             if preset.platform().port != "wire":
@@ -152,6 +158,23 @@ def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> 
             _require_far_protocols(machines, cell)
         except PlatformUnusable as lacking:
             platforms.refused[cell.key] = lacking
+
+
+def _wants_netfilter(cell: Cell) -> bool:
+    return cell.testbed.bridge_netfilter
+
+
+def _machine_without_netfilter(machines: Machines) -> str | None:
+    """Return the first machine whose kernel has no br_netfilter.
+
+    vtax never loads it: that would switch netfilter on for all bridges of the machine.
+    """
+    for hosts in machines.roles.values():
+        for host in hosts:
+            machine = machines.machine(host)
+            if machine.environment()["bridge_netfilter"] is None:
+                return machine.name
+    return None
 
 
 def _require_few(cell: Cell) -> None:

@@ -164,7 +164,7 @@ class Campaign:
                 "ready_s": facts.ready_s,
             }
             rows = finished.rows(place, uut.name)
-            rows.environment = environment_rows(self.machines)
+            rows.environment = environment_rows(self.machines, path.bridge_netfilter())
             self.standing.add(Trial.of(rows))
             rows.searches = self.mode.found(block, cell, self.standing)
             self.writer.commit(rows)

@@ -1,10 +1,11 @@
-"""What the machine and others on it did to a trial: stolen and taken CPU time, a stepped clock."""
+"""What the machine and others on it did to a trial: CPU time stolen and taken, a clock stepped, netfilter set."""
 
 from collections.abc import Collection, Iterator
 
 from vtax.campaign.observed import Observed, shares_apart
 from vtax.campaign.verdict import Finding, Verdict, graded
 from vtax.machine import cpu
+from vtax.machine.bridge_netfilter import in_words, is_other
 
 STOLEN = "CPU time stolen from the UUT by the machine below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
@@ -20,6 +21,18 @@ def surroundings_findings(measured: Observed) -> Iterator[Finding]:
     yield from _stolen(measured)
     yield from taken_findings(measured, measured.cpu[1]["idle_s"] if measured.cpu else (), "the UUT")
     yield from _clock(measured)
+    for host in hosts_with_other_netfilter(measured):
+        yield (
+            Verdict.INVALID,
+            f"bridges of {host} {in_words(measured.bridge_netfilter[host])}, which testbed.bridge_netfilter does not "
+            "ask for: somebody loaded br_netfilter or set it",
+        )
+
+
+def hosts_with_other_netfilter(measured: Observed) -> list[str]:
+    """Return the hosts whose bridges did otherwise than the cell asks for at the trial's end."""
+    wanted = measured.cell.testbed.bridge_netfilter
+    return [host for host, found in measured.bridge_netfilter.items() if is_other(found, wanted)]
 
 
 def stepped_ns(before: int, after: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vtax.doctor.check import Check
 from vtax.doctor.links import try_links
-from vtax.doctor.machine import TOOL_PACKAGES, agent, btf, cpu_latency, cpus, root, tool
+from vtax.doctor.machine import TOOL_PACKAGES, agent, bridge_netfilter, btf, cpu_latency, cpus, root, tool
 from vtax.doctor.platforms import kvm, platform, switch
 from vtax.machine.ownership import STATE_DIRECTORY
 from vtax.platforms import presets
@@ -18,6 +18,6 @@ __all__ = ["Check", "examine"]
 
 def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
     """Look at this machine; what it takes to try out links is written down under `state` and removed."""
-    machine = [agent(), root(), cpus(), cpu_latency(), btf(), *map(tool, TOOL_PACKAGES)]
+    machine = [agent(), root(), cpus(), cpu_latency(), btf(), bridge_netfilter(), *map(tool, TOOL_PACKAGES)]
     switches = [switch(name) for name in PORTS if name != "wire"]
     return machine + try_links(state) + switches + [platform(name) for name in presets()] + [kvm()]

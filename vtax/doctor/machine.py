@@ -7,7 +7,8 @@ from pathlib import Path
 
 from vtax.doctor.check import Check
 from vtax.machine.agent import agent_binary
-from vtax.machine.remedy import AS_ROOT, build_agent, install
+from vtax.machine.bridge_netfilter import in_words, read_bridge_netfilter
+from vtax.machine.remedy import AS_ROOT, build_agent, install, leave_netfilter_out
 
 TOOL_PACKAGES = {
     "tc": "iproute2",
@@ -61,6 +62,21 @@ def btf() -> Check:
         "frames are counted, delay stages and drop reasons are not; needs a kernel with CONFIG_DEBUG_INFO_BTF"
     )
     return Check("machine", "kernel BTF", False, detail)
+
+
+def bridge_netfilter() -> Check:
+    """Whether the machine's own bridges spend time on netfilter; vtax sets this in namespaces of its own alone."""
+    subject, found = "bridge netfilter", read_bridge_netfilter()
+    if found is None:
+        detail = "no br_netfilter is loaded: no bridge passes frames to netfilter, nor can one of vtax's"
+        return Check("machine", subject, True, detail)
+    if not any(found.values()):
+        return Check("machine", subject, True, f"this machine's own bridges {in_words(found)}")
+    detail = (
+        f"this machine's own bridges {in_words(found)}, which takes time, and vtax's do not; "
+        "Docker and Kubernetes may need it"
+    )
+    return Check("machine", subject, False, detail, leave_netfilter_out())
 
 
 def tool(name: str, find: Callable[[str], str | None] = shutil.which) -> Check:

@@ -8,7 +8,9 @@ from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.passage import Passage
 from vtax.doctor.check import Check, unusable
 from vtax.inputs import InputError
+from vtax.machine.bridge_netfilter import BridgeNetfilter, in_words
 from vtax.machine.clock import clock_offset_ns
+from vtax.machine.remedy import leave_netfilter_out
 from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.clocks import Clock
 from vtax.testbed.layout import shared_core
@@ -45,6 +47,7 @@ def _machine(name: str, found: RemoteMachine | InputError) -> Check:
     detail = (
         f"Linux {facts['kernel']}, {facts['cpu_model']}; CPUs: {cpus}{shared}; {control}"
         f"clock {offset_ms:+.1f} ms from this machine's (within {clock.ahead.error_ns / 1e6:.1f} ms){_chrony(clock)}"
+        f"{_netfilter(facts['bridge_netfilter'])}"
     )
     return Check("machines", name, True, detail)
 
@@ -54,6 +57,13 @@ def _chrony(clock: Clock) -> str:
     if clock.time_of_day_error_ns is None:
         return ""
     return f", by chrony within {clock.time_of_day_error_ns / 1e6:.3f} ms of true time"
+
+
+def _netfilter(found: BridgeNetfilter | None) -> str:
+    """What the machine's own bridges spend time on, where they do: vtax leaves them as they are."""
+    if not any((found or {}).values()):
+        return ""
+    return f"; its own bridges {in_words(found)}, vtax's do not; to end that there: {leave_netfilter_out()}"
 
 
 def _link(link: LinkKeys, reached: Reached) -> Check:

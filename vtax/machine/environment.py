@@ -6,9 +6,17 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from vtax.machine.bridge_netfilter import read_bridge_netfilter
+
+CHANGING = {"frequency_mhz", "bridge_netfilter", "hash"}
+"""Facts of the moment: anybody may change them, and what a trial had is told by itself."""
+
 
 def host_environment() -> dict[str, Any]:
-    """Kernel, mitigations, clock source, CPU model and frequency of this machine; absent facts are null."""
+    """Kernel, mitigations, clock source, CPU model and frequency of this machine; absent facts are null.
+
+    `bridge_netfilter` is of the machine's own bridges: those of the network namespace that vtax runs in.
+    """
     facts = {
         "kernel": platform.release(),
         "cpu_model": _cpu_model(),
@@ -19,6 +27,7 @@ def host_environment() -> dict[str, Any]:
             path.name: path.read_text().strip()
             for path in sorted(Path("/sys/devices/system/cpu/vulnerabilities").glob("*"))
         },
+        "bridge_netfilter": read_bridge_netfilter(),
     }
     facts["hash"] = environment_hash(facts)
     return facts
@@ -32,13 +41,14 @@ def environment_columns() -> dict[str, str | None]:
         "mitigations": json.dumps(facts["mitigations"]),
         "clocksource": facts["clocksource"],
         "frequency_mhz": json.dumps(facts["frequency_mhz"]),
+        "own_bridge_netfilter": json.dumps(facts["bridge_netfilter"]),
         "hash": facts["hash"],
     }
 
 
 def environment_hash(facts: dict[str, Any]) -> str:
-    """A short hash of the facts that should stay; the frequency of the moment is not one."""
-    stable = {name: value for name, value in facts.items() if name not in ("frequency_mhz", "hash")}
+    """A short hash of the facts that should stay."""
+    stable = {name: value for name, value in facts.items() if name not in CHANGING}
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:12]
 
 

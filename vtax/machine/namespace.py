@@ -15,6 +15,8 @@ from typing import TypeVar
 
 from pyroute2 import IPRoute
 
+from vtax.machine.bridge_netfilter import set_bridge_netfilter
+
 T = TypeVar("T")
 
 NAMED = Path("/run/netns")
@@ -53,13 +55,17 @@ class Namespace:
         """What the kernel tells namespaces apart by; raises OSError where there is none."""
         return self.path.stat().st_ino
 
-    def create(self) -> None:
-        """Create the namespace with IPv6 off and its loopback up, so that nothing in it chats."""
+    def create(self, bridge_netfilter: bool = False) -> None:
+        """Create the namespace with IPv6 off and its loopback up, so that nothing in it chats.
+
+        Its bridges pass frames to netfilter where `bridge_netfilter` is set, and not by the kernel's default.
+        """
         NAMED.mkdir(mode=0o755, parents=True, exist_ok=True)
         _share_names()
         self.path.touch(exist_ok=False)
         _in_thread(f"creating {self.name}", self._unshare)
         self.run(_silence)
+        self.run(lambda: set_bridge_netfilter(bridge_netfilter))
         self.netlink(lambda ip: ip.link("set", index=1, state="up"))
 
     def remove(self) -> None:

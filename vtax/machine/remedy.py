@@ -8,6 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from vtax.machine.bridge_netfilter import TABLES
+
 AS_ROOT = 'sudo "$(command -v vtax)" doctor'
 """The path in full: root's own search path may not hold vtax."""
 
@@ -21,6 +23,12 @@ def install(package: str) -> str:
 def load_module(module: str) -> str:
     """Loads a kernel module."""
     return f"{'' if os.geteuid() == 0 else 'sudo '}modprobe {module}"
+
+
+def leave_netfilter_out() -> str:
+    """Has bridges of this machine pass no frame to netfilter, until it boots again."""
+    settings = " ".join(f"net.bridge.bridge-nf-call-{table}=0" for table in TABLES)
+    return f"{'' if os.geteuid() == 0 else 'sudo '}sysctl -w {settings}"
 
 
 def in_tree(target: str) -> str | None:

@@ -43,6 +43,7 @@ SHORT_NAMES = {
     "load_share": "testbed.load_share",
     "cap_mbps": "testbed.cap_mbps",
     "switch": "testbed.switch",
+    "bridge_netfilter": "testbed.bridge_netfilter",
     "version": "platform.version",
     "vcpus": "platform.vcpus",
     "memory_bytes": "platform.memory_bytes",

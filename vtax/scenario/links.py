@@ -71,6 +71,12 @@ class TestbedSettings(Keys):
         "bridge, routed, ovs, macvtap, vf",
         default="bridge",
     )
+    bridge_netfilter: bool = key(
+        "whether the hosts' bridges pass every frame to iptables, ip6tables and arptables, as bridges of Docker's "
+        "hosts do; `true` needs br_netfilter in the kernel",
+        "true, false",
+        default=False,
+    )
     cap_mbps: Annotated[float | None, named("none", "Mbit/s"), written("none")] = key(
         "most that a guest's port takes of what the guest sends, layer 1",
         "1 to 1000000, or none",

@@ -58,7 +58,7 @@ class DedicatedTestbed:
     def build(self, port_kind: str) -> None:
         """Make hosts, agents, links and ports; the UUT's ingress gets a context of its own."""
         for host in self.hosts:
-            host.create()
+            host.create(self.settings.bridge_netfilter)
         for role, hosts in (("source", self.sources), ("sink", self.sinks)):
             for host in hosts:
                 host.start_agent(role, "agents")

@@ -14,6 +14,7 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.machine.agent import Agent, AgentGone, PendingReply, start_agent
+from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
 from vtax.machine.ingress import thread_ingress
@@ -62,10 +63,14 @@ class Host:
         """Whether both are on one machine."""
         return True
 
-    def create(self) -> None:
-        """Make the host's namespace."""
+    def create(self, bridge_netfilter: bool = False) -> None:
+        """Make the host's namespace; its bridges pass frames to netfilter where `bridge_netfilter` is set."""
         self._record.add("namespace", name=self.namespace.name)
-        self.namespace.create()
+        self.namespace.create(bridge_netfilter)
+
+    def bridge_netfilter(self) -> BridgeNetfilter | None:
+        """Return whether its bridges pass frames to netfilter by now; see vtax.machine.bridge_netfilter."""
+        return self.namespace.run(read_bridge_netfilter)
 
     def start_agent(self, name: str, cpus: str) -> dict[str, Any]:
         """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`); returns its hello."""

@@ -113,7 +113,7 @@ class OwnLinks:
 
     def build(self, port_kind: str) -> None:
         """Make the far ends' host and all links."""
-        self.far.create()
+        self.far.create(self._settings.bridge_netfilter)
         for links in self.links:
             links.lay(port_kind)
 

@@ -103,7 +103,7 @@ class PairTestbed:
         self._wire, self._one_mac = wire, kind.answers_for_guests
         self.far_routes = inter and kind.answers_for_guests and not wire
         for host in self.hosts:
-            host.create()
+            host.create(self.settings.bridge_netfilter)
         self.source.start_agent(METER, "agents")
         self.watcher = self._machines.watcher(self.uut, (self.source, METER))
         bare = kind.answers_for_guests or self.placement == "guest-to-peer"

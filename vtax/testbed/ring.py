@@ -44,7 +44,7 @@ class RingTestbed:
     def build(self, port_kind: str) -> None:
         """Make hosts, link and port."""
         for host in self.hosts:
-            host.create()
+            host.create(self.settings.bridge_netfilter)
         spare = StreamAddresses(0)
         wire = port_kind == "wire"
         near = End(self.uut, "in0", self._macs[0] if wire else spare.end_mac(0))

@@ -17,9 +17,11 @@ class LocalSettings:
     encapsulation: Encapsulation = field(default_factory=Encapsulation)
     shared: bool = False
     cap_mbps: float | None = field(default=None, compare=False)
-    """Of no concern to a source's ceilings, as the next one."""
+    """Of no concern to a source's ceilings, as those below."""
     switch: str = field(default="bridge", compare=False)
     """The port that guests' NICs meet the host at (a key of testbed.ports.PORTS), where they are not its own."""
+    bridge_netfilter: bool = field(default=False, compare=False)
+    """Whether bridges of the hosts pass frames to netfilter."""
 
     def cap(self, senders: list[str], burst_frames: int | None = None) -> dict[str, Any] | None:
         """What a port holds back of each of the guests behind it, as Host.open_port takes it."""

@@ -89,7 +89,7 @@ class SharedTestbed:
         self._wire = port_kind == "wire"
         self._one_mac = PORTS[port_kind].answers_for_guests
         for host in self.hosts:
-            host.create()
+            host.create(self.settings.bridge_netfilter)
         first = self.streams[0]
         self._lay_side("in", port_kind, first.uut_in_mac, "src", self.source)
         if self.forwards:

@@ -14,7 +14,9 @@ FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "request
 PROGRAM = "program"
 
 _ENVIRONMENTS = """
-    SELECT host, roles, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, hash, count(*) AS trials
+    SELECT host, roles, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, own_bridge_netfilter, hash,
+           string_agg(DISTINCT bridge_netfilter, ' or ' ORDER BY bridge_netfilter) AS bridge_netfilter,
+           count(*) AS trials
     FROM environment GROUP BY ALL ORDER BY host, trials DESC, hash
 """
 

@@ -66,6 +66,10 @@ agent=$directory/vtax-agent
 head -c "$bytes" >"$agent" && chmod 700 "$agent" || fail "has no room for the agent in $directory"
 echo "$sha256  $agent" | sha256sum -c --status 2>/dev/null || fail "received another agent than was sent"
 ip netns add "$own" || fail "cannot make a network namespace"
+netfilter=/proc/sys/net/bridge/bridge-nf-call
+[ ! -e $netfilter-iptables ] || ip netns exec "$own" sh -c '
+for table in iptables ip6tables arptables; do echo 0 >"$0-$table" || exit 1; done
+' $netfilter || fail "cannot switch netfilter off for bridges of a network namespace"
 for nic in $nics; do
     mac=${nic#*=} nic=${nic%%=*}
     state=down

@@ -51,7 +51,25 @@ ENVIRONMENT: Final = Table(
         Column("clocksource", STRING, "", "the kernel's clock source"),
         Column("frequency_mhz", STRING, "MHz", "CPU frequencies, JSON"),
         Column("offloads", STRING, "", "offload settings of each interface, JSON"),
+        Column(
+            "bridge_netfilter",
+            STRING,
+            "",
+            "whether bridges passed frames to iptables, ip6tables and arptables, by the testbed's hosts here, JSON; "
+            "null for a host whose kernel has no br_netfilter",
+        ),
+        Column(
+            "own_bridge_netfilter",
+            STRING,
+            "",
+            "the same of the machine's own bridges, which vtax leaves as they are, JSON",
+        ),
         Column("versions", STRING, "", "versions of the programs that took part, JSON"),
-        Column("hash", STRING, "", "digest of the other columns: equal where the environment is equal"),
+        Column(
+            "hash",
+            STRING,
+            "",
+            "digest of kernel, mitigations, clock source, CPU model and number of CPUs: equal where these are equal",
+        ),
     ),
 )

@@ -200,12 +200,12 @@ class RemoteHost(Host):
         """Interfaces of its machine that are links' ends of it."""
         self._made = False
 
-    def create(self) -> None:
+    def create(self, bridge_netfilter: bool = False) -> None:
         """See Host. The machine is reached again where its stream has ended since; raises InputError."""
         self.machine.reach()
         self.machine.ask("host.new", {"host": self.name, "far": self._far})
         self._made = True
-        self._ask("create")
+        self._ask("create", bridge_netfilter=bridge_netfilter)
 
     def borrow(self, interface: str, end: dict[str, str], mtu: int) -> dict[str, Any]:
         """See Host."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from vtax.inputs import InputError
 from vtax.results import Result
 
@@ -33,6 +35,12 @@ SELECT host, list(DISTINCT kernel ORDER BY kernel) AS kernel,
        list(DISTINCT mitigations ORDER BY mitigations) AS mitigations, list(DISTINCT hash ORDER BY hash) AS hash
 FROM environment GROUP BY host ORDER BY host
 """
+_NETFILTER = """
+SELECT host, list(DISTINCT coalesce(bridge_netfilter, '')) AS recorded
+FROM environment JOIN trials USING (trial_id) WHERE verdict <> 'invalid' GROUP BY host ORDER BY host
+"""
+_BY_HOST = TypeAdapter(dict[str, dict[str, bool] | None])
+"""Column `bridge_netfilter` of `environment`."""
 _CONTEXTS = """
 SELECT cell, list(DISTINCT uut_context ORDER BY uut_context) AS contexts
 FROM trials WHERE verdict <> 'invalid' AND uut_context IS NOT NULL GROUP BY cell ORDER BY cell
@@ -56,7 +64,8 @@ class Difference:
 def differences(a: Mapping[str, Facts], b: Mapping[str, Facts]) -> list[Difference]:
     """Facts of the conditions, by the condition, that both campaigns tell and that differ.
 
-    What one of them does not tell, as an earlier vtax did not, is not known to differ.
+    What one of them does not tell, as an earlier vtax did not, is not known to differ. Netfilter in bridges is: it was
+    on wherever the kernel had it.
     """
     found = []
     for condition, before in a.items():
@@ -67,7 +76,12 @@ def differences(a: Mapping[str, Facts], b: Mapping[str, Facts]) -> list[Differen
             if what in after and before[what] != after[what]
         ]
     digests = [difference for difference in found if difference.what.endswith(DIGEST)]
-    explained = len(digests) < sum(difference.condition in ("machine", "kernel") for difference in found)
+    digested = [
+        difference
+        for difference in found
+        if difference.condition in ("machine", "kernel") and not difference.what.endswith(NETFILTER)
+    ]
+    explained = len(digests) < len(digested)
     return [difference for difference in found if not (explained and difference in digests)]
 
 
@@ -110,6 +124,8 @@ def _machine(result: Result) -> Facts:
 
 DIGEST = "environment's digest"
 """It tells no more than the facts that it is made of, where these are there."""
+NETFILTER = "netfilter in bridges"
+"""It is no part of the digest."""
 
 
 def _kernel(result: Result) -> Facts:
@@ -120,7 +136,31 @@ def _kernel(result: Result) -> Facts:
                 facts[f"{row['host']} {name}"] = ", ".join(filter(None, row[name]))
         if row["hash"] and any(row["hash"]):
             facts[f"{row['host']} {DIGEST}"] = ", ".join(filter(None, row["hash"]))
-    return facts
+    return facts | _netfilter(result)
+
+
+def _netfilter(result: Result) -> Facts:
+    """Whether the hosts' bridges passed frames to netfilter; nothing where that is a factor, as of settings."""
+    factors: dict[str, Any] = (result.campaign.get("scenario") or {}).get("factors") or {}
+    if {"bridge_netfilter", "testbed.bridge_netfilter"} & factors.keys():
+        return {}
+    return {
+        f"{row['host']} {NETFILTER}": ", ".join(sorted(set().union(*map(_words_of, row["recorded"]))))
+        for row in result.query(_NETFILTER).to_pylist()
+    }
+
+
+def _words_of(recorded: str) -> set[str]:
+    """What a trial's hosts have: on or off, else the tables that are on."""
+    try:
+        by_host = _BY_HOST.validate_json(recorded)
+    except ValueError:
+        return {"not recorded"}
+    words = set()
+    for found in by_host.values():
+        on = [table for table, enabled in (found or {}).items() if enabled]
+        words.add("off" if not on else "on" if len(on) == len(found or {}) else " and ".join(on))
+    return words
 
 
 def _accelerator(result: Result) -> Facts:

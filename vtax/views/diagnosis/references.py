@@ -24,6 +24,7 @@ REFERENCE_LEVELS: Mapping[str, tuple[str, ...]] = {
     "neighbour_guests": ("0",),
     "others": ("idle",),
     "cap_mbps": ("none",),
+    "bridge_netfilter": ("false",),
     "platform.egress_qdisc": ("default",),
 }
 """Factors that do something to a cell, and their levels that do nothing, the better reference first."""
