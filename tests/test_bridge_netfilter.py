@@ -16,6 +16,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from tests.disturb import Act
 from tests.scenarios import CPUS, refusal_of, write_scenario
 from tests.trials import make_cell, make_measured
 from vtax.campaign.environment import environment_rows
@@ -407,3 +408,31 @@ def test_a_campaign_records_what_bridges_did_and_leaves_the_machines_own_alone(t
         assert json.loads(row["found"]) == dict.fromkeys(("source", "uut", "sink"), wanted)
         assert json.loads(row["own"]) == before
         assert not any("netfilter" in reason for reason in row["reasons"])
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("leaves_nothing")
+def test_netfilter_that_comes_amid_a_trial_costs_that_trial_alone(
+    in_the_trial: Callable[[Act], None], tmp_path: Path
+) -> None:
+    """As where somebody starts Docker, which loads br_netfilter: it is on then in every namespace that is there."""
+    require_br_netfilter()
+    in_the_trial(lambda run: Namespace(f"{run}-uut").run(lambda: set_bridge_netfilter(True)))
+    out = tmp_path / "out"
+    assert main(["run", write_scenario(SCENARIO, tmp_path), "--out", str(out)]) in (0, 3)
+    trials = (
+        Result.open(out)
+        .query(
+            "SELECT verdict, reasons, bridge_netfilter AS found FROM trials JOIN environment USING (trial_id) "
+            "ORDER BY trial_id"
+        )
+        .to_pylist()
+    )
+    (first, *others) = [json.loads(trial["found"])["uut"] for trial in trials]
+    assert (first, *others) == (ON, *[OFF] * len(others))
+    assert others, "an invalid trial is measured again, on hosts that are made anew"
+    blamed = [
+        any("testbed.bridge_netfilter does not ask" in why for why in each["reasons"]) for each in trials
+    ]
+    assert blamed == [True, *[False] * len(others)]
+    assert trials[0]["verdict"] == "invalid"

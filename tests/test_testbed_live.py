@@ -1,5 +1,6 @@
 """Testbeds of several machines: three namespaces with sshd, cables and a control network of their own."""
 
+import json
 import os
 import re
 import signal
@@ -122,6 +123,10 @@ class TestMeasuring:
         assert result.campaign["testbed"]["name"] == "rack"
         told = {name: facts["roles"] for name, facts in result.campaign["hosts"].items()}
         assert told == {"uut": "uut", "gen": "source", "rec": "sink"}
+        for row in result.query("SELECT host, bridge_netfilter FROM environment").to_pylist():
+            bridges = json.loads(row["bridge_netfilter"])
+            assert bridges.keys() == {told[row["host"]]}
+            assert not any(any((found or {}).values()) for found in bridges.values())
         cpu = result.query(
             "SELECT count(*) AS n FROM cpu WHERE domain = 'host' AND component LIKE 'ingress%'"
         )

@@ -72,8 +72,7 @@ class TestbedSettings(Keys):
         default="bridge",
     )
     bridge_netfilter: bool = key(
-        "whether the hosts' bridges pass every frame to iptables, ip6tables and arptables, as bridges of Docker's "
-        "hosts do; `true` needs br_netfilter in the kernel",
+        "whether the hosts' bridges pass frames to netfilter (br_netfilter)",
         "true, false",
         default=False,
     )

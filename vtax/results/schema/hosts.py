@@ -55,21 +55,20 @@ ENVIRONMENT: Final = Table(
             "bridge_netfilter",
             STRING,
             "",
-            "whether bridges passed frames to iptables, ip6tables and arptables, by the testbed's hosts here, JSON; "
-            "null for a host whose kernel has no br_netfilter",
+            "whether bridges pass frames to netfilter, by host and table, JSON; null: not loaded",
         ),
         Column(
             "own_bridge_netfilter",
             STRING,
             "",
-            "the same of the machine's own bridges, which vtax leaves as they are, JSON",
+            "the same of the machine's own bridges, which vtax leaves as they are",
         ),
         Column("versions", STRING, "", "versions of the programs that took part, JSON"),
         Column(
             "hash",
             STRING,
             "",
-            "digest of kernel, mitigations, clock source, CPU model and number of CPUs: equal where these are equal",
+            "digest of kernel, mitigations, clock source, CPU model and number of CPUs",
         ),
     ),
 )
