@@ -269,8 +269,9 @@ def test_values_that_decided_their_number_have_wider_intervals(tmp_path: Path) -
         found = judged(result, "small-frames-beside-harm")["container"]
         assert found.verdict is HOLDS
         assert found.decisive is not None
-        assert found.decisive.estimate.relative_width is not None
-        widths.append(found.decisive.estimate.relative_width)
+        estimate = found.decisive.estimate
+        assert estimate.low is not None and estimate.high is not None
+        widths.append((estimate.high - estimate.low) / estimate.value)
     assert widths[1] > 1.5 * widths[0]
 
 
@@ -307,7 +308,13 @@ def test_nothing_holds_whose_interval_reaches_the_opposite(
 
 
 def sample(values: Sequence[float], **levels: str) -> Sample:
-    return Sample({"platform": "container", **levels}, False, dict(enumerate(values)), len(values), 0)
+    return Sample(
+        levels={"platform": "container", **levels},
+        emulated=False,
+        values=dict(enumerate(values)),
+        recorded=len(values),
+        invalid=0,
+    )
 
 
 VALUES = st.lists(st.floats(0.0, 1e4), min_size=1, max_size=6)

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from tests.handmade import Made, blocks, make
-from vtax.views.cells import Limit
+from vtax.views.bound import Bound, Limit
 from vtax.views.estimate import Estimate
 from vtax.views.metrics import read_measured
 from vtax.views.summary import summarise
 from vtax.views.tables import delay_table
-from vtax.views.tax import Bound
 
 T_2 = 4.302652729911275  # Student's t, 97.5%, two degrees of freedom
 LIMITED = ("generator-limited",)
@@ -73,7 +72,7 @@ def test_the_maximum_is_the_largest_mean_and_not_the_one_at_the_flood(tmp_path: 
     ]
     (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
     assert (maximum.intended_mbps, maximum.received_mbps.value) == pytest.approx((400, 305))
-    assert not maximum.lower_bound
+    assert maximum.bound is Bound.EXACT
 
 
 def test_a_generator_limited_maximum_is_a_lower_bound_unless_frames_are_lost(tmp_path: Path) -> None:
@@ -82,8 +81,8 @@ def test_a_generator_limited_maximum_is_a_lower_bound_unless_frames_are_lost(tmp
         *blocks([400, 400], intended_mbps=None, offered_mbps=900, marks=LIMITED, platform="container"),
     ]
     raw, container = summarise(make(tmp_path / "r", trials)).maxima
-    assert (raw.generator_limited, raw.lower_bound) == (True, True)
-    assert (container.generator_limited, container.lower_bound) == (True, False)
+    assert (raw.cell.generator_limited, raw.bound) == (True, Bound.AT_LEAST)
+    assert (container.cell.generator_limited, container.bound) == (True, Bound.EXACT)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +103,18 @@ def test_a_maximum_is_exact_only_where_the_platform_showed_its_limit(
 ) -> None:
     trials = blocks([received, received], intended_mbps=None, offered_mbps=900, marks=marks)
     (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
-    assert (maximum.limit, maximum.lower_bound) == (limit, limit is not None)
+    assert (maximum.limit, maximum.bound) == (limit, Bound.AT_LEAST if limit else Bound.EXACT)
 
 
-def test_a_limit_shown_at_a_higher_load_makes_the_maximum_exact(tmp_path: Path) -> None:
+def test_a_load_carried_in_full_is_a_lower_bound_where_a_higher_one_lost_frames(tmp_path: Path) -> None:
+    """Between the two the platform might carry more than either shows."""
     trials = [
         *blocks([400, 400], intended_mbps=400, offered_mbps=400),
         *blocks([390, 392], intended_mbps=800, offered_mbps=800),
     ]
     (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
-    assert (maximum.intended_mbps, maximum.limit) == (400, None)
+    assert (maximum.intended_mbps, maximum.limit) == (400, Limit.OFFERED)
+    assert (maximum.received_mbps.value, maximum.received_mbps.high) == (400, math.inf)
 
 
 def test_a_load_as_high_as_the_flood_is_bounded_by_what_bounds_the_flood(tmp_path: Path) -> None:
@@ -123,7 +124,10 @@ def test_a_load_as_high_as_the_flood_is_bounded_by_what_bounds_the_flood(tmp_pat
     ]
     summary = summarise(make(tmp_path / "r", trials))
     assert (summary.maxima[0].intended_mbps, summary.maxima[0].limit) == (990, Limit.LINK)
-    assert {row.intended_mbps: row.lower_bound for row in summary.throughput} == {990: False, None: True}
+    assert {row.intended_mbps: row.received_mbps.bound for row in summary.throughput} == {
+        990: Bound.EXACT,
+        None: Bound.AT_LEAST,
+    }
 
 
 def test_lost_probes_raise_quantiles_until_they_are_unknown(tmp_path: Path) -> None:
@@ -165,15 +169,17 @@ def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> No
     bounds = [mean - T_2 * spread / math.sqrt(3), mean + T_2 * spread / math.sqrt(3)]
     expected = tuple((math.exp(each) - 1) * 100 for each in (mean, *bounds))
     assert interval(change.change_percent) == pytest.approx((*expected, 3))
-    assert (change.platform, change.reference, change.bound) == ("container", "raw", Bound.EXACT)
+    assert (change.platform, change.reference) == ("container", "raw")
+    assert change.change_percent is not None
+    assert change.change_percent.bound is Bound.EXACT
 
 
 @pytest.mark.parametrize(
     ("raw", "container", "bound"),
     [
-        (900, 900, Bound.HIDDEN),
-        (900, 400, Bound.AT_LEAST),
-        (500, 900, Bound.AT_MOST),
+        (900, 900, Bound.WITHHELD),
+        (900, 400, Bound.AT_MOST),
+        (500, 900, Bound.AT_LEAST),
         (500, 400, Bound.EXACT),
     ],
 )
@@ -183,7 +189,12 @@ def test_what_the_ceiling_lets_a_change_say(
     flood = {"offered_mbps": 900, "intended_mbps": None, "marks": LIMITED}
     trials = [*blocks([raw, raw], **flood), *blocks([container, container], **flood, platform="container")]
     (change,) = summarise(make(tmp_path / "r", trials)).changes
-    assert change.bound is bound
+    found = change.change_percent
+    assert found is not None
+    assert found.bound is bound
+    assert math.isnan(found.value) is (bound is Bound.WITHHELD)
+    assert (found.low is None or math.isinf(found.low)) is (bound in (Bound.WITHHELD, Bound.AT_MOST))
+    assert (found.high is None or math.isinf(found.high)) is (bound in (Bound.WITHHELD, Bound.AT_LEAST))
 
 
 def test_delay_and_cpu_are_compared_at_the_same_load(tmp_path: Path) -> None:

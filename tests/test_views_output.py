@@ -92,9 +92,15 @@ def test_json_carries_every_estimate_with_interval_n_and_share(synthetic: Result
         document
     )
     first = document["throughput"][0]
-    assert set(first["received_mbps"]) == {"value", "low", "high", "n", "left_out"}
+    assert set(first["received_mbps"]) == {"value", "low", "high", "n", "left_out", "bound"}
     assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}, "frame_mix": None}
-    assert {change["bound"] for change in document["changes"]} <= {"exact", "at least", "at most", "hidden"}
+    changes = [change["change_percent"] for change in document["changes"]]
+    assert {(change["bound"], change["low"] is None, change["high"] is None) for change in changes} == {
+        ("exact", False, False),
+        ("at most", True, False),
+        ("withheld", True, True),
+    }
+    assert all((change["value"] is None) == (change["bound"] == "withheld") for change in changes)
 
 
 def test_figures_are_valid_and_a_platform_looks_the_same_everywhere(synthetic: Result) -> None:
@@ -129,6 +135,30 @@ def test_link_limited_points_are_filled(tmp_path: Path) -> None:
     assert list(figure.panels[0].plot.data[1].marker.symbol) == ["circle"]
     (caveat,) = [each for each in summary.caveats if "link's rate" in each.subject]
     assert caveat.subject == "1 cell at the link's rate"
+
+
+def test_points_are_hollow_only_where_they_are_bounds(tmp_path: Path) -> None:
+    """A flood that lost frames is exact, whatever set its load; so is what was carried at a stated one."""
+    trials = [
+        *blocks([850, 850], offered_mbps=850, intended_mbps=950, marks=("generator-limited",)),
+        *blocks([900, 900], offered_mbps=900, intended_mbps=None, marks=("generator-limited",)),
+        *blocks(
+            [400, 400],
+            platform="container",
+            offered_mbps=990,
+            intended_mbps=None,
+            marks=("generator-limited",),
+        ),
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    by_load, maximum = draw_figures(summary)[:2]
+    _, raw, container = by_load.panels[0].plot.data
+    assert list(raw.marker.symbol) == ["circle", "circle-open"]
+    assert [raw.error_y.array[1], container.marker.symbol[0].endswith("-open")] == [0, False]
+    bars = maximum.panels[0].plot.data
+    assert ["0)" in bar.marker.color[0] for bar in bars] == [True, False]
+    (caveat,) = [each for each in summary.caveats if "generator's ceiling" in each.subject]
+    assert caveat.subject == "3 cells at the generator's ceiling"
 
 
 def test_the_legend_names_the_loss_that_a_carried_load_may_have(synthetic: Result) -> None:
@@ -168,7 +198,10 @@ def test_an_upper_bound_beyond_use_is_shown_as_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delays_ns", [(5_000, 8_000), (5_000, 5_000), (5_000, 5_001)])
 def test_an_upper_bound_of_use_is_shown(delays_ns: tuple[int, int], tmp_path: Path) -> None:
-    trials = [Made(block=block, delay_ns=delay_ns) for block, delay_ns in enumerate(delays_ns)]
+    trials = [
+        Made(block=block, delay_ns=delay_ns, marks=("backpressured",))
+        for block, delay_ns in enumerate(delays_ns)
+    ]
     assert "∞)" not in shown(make(tmp_path / "r", trials))
 
 
@@ -268,6 +301,6 @@ def test_half_a_block_is_shown_with_what_there_is(tmp_path: Path) -> None:
     result = make(tmp_path / "r", trials, status="running")
     text = " ".join(shown(result).split())
     assert "container carries at least 20.0% fewer 64-byte frames at its maximum than raw" in text
-    assert "(n = 1, no interval; raw at the highest load offered)" in text
+    assert "(n = 1, no interval; raw at the load offered)" in text
     assert "3 cells with n=1" in text
     assert "Campaign is cut short" in views.write_report(result).read_text(encoding="utf-8")

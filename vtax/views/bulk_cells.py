@@ -9,9 +9,11 @@ from typing import Any
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.views.bound import Limit
 from vtax.views.cells import load_label
-from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.estimate import Estimate
 from vtax.views.recorded import Further, recorded_cells
+from vtax.views.sample import Sample
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
@@ -20,6 +22,7 @@ GUEST_TO_PEER = "guest-to-peer"
 """The placement of guests that share a link; trials of an earlier vtax tell none."""
 
 FAR_END_BUSY = "far-end-busy"
+_NO_LIMITS: Mapping[int, Limit] = {}
 _LEVELS = ("direction", "transport", "message_bytes", "placement", "buffer_bytes", "guests")
 
 _USABLE = (
@@ -149,14 +152,25 @@ class BulkCell:
                 found.setdefault(trial.block, []).append(value)
         return {block: fmean(values) for block, values in found.items()}
 
-    def estimate(self, metric: Metric) -> Estimate | None:
-        """The mean over the blocks; None where no trial has a value."""
-        values = list(self.by_block(metric).values())
-        return mean_estimate(values, self.left_out, self.mean) if values else None
+    def sample(self, metric: Metric, limits: Mapping[int, Limit] = _NO_LIMITS) -> Sample | None:
+        """Its values by block, with what bounded them; None where no trial has a value."""
+        values = self.by_block(metric)
+        if not values:
+            return None
+        return Sample(
+            values=values, recorded=self.recorded, invalid=self.invalid, mean=self.mean, limits=limits
+        )
 
-    def by_guest(self, metric_of: Callable[[int], Metric]) -> dict[int, Estimate]:
+    def estimate(self, metric: Metric, limits: Mapping[int, Limit] = _NO_LIMITS) -> Estimate | None:
+        """The mean over the blocks; None where no trial has a value."""
+        sample = self.sample(metric, limits)
+        return sample.estimate() if sample else None
+
+    def by_guest(
+        self, metric_of: Callable[[int], Metric], limits: Mapping[int, Limit] = _NO_LIMITS
+    ) -> dict[int, Estimate]:
         """The same for each guest of which some trial has a value, by its number."""
-        found = {guest: self.estimate(metric_of(guest)) for guest in range(self.guests)}
+        found = {guest: self.estimate(metric_of(guest), limits) for guest in range(self.guests)}
         return {guest: estimate for guest, estimate in found.items() if estimate is not None}
 
 

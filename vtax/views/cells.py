@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.views.bound import Bound, Limit
 from vtax.views.recorded import Further, recorded_cells
 from vtax.views.series import series
 
 GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
-UPLINK_LIMITED = "uplink-limited"
+UPLINK_LIMITED, LIMIT_UNKNOWN = "uplink-limited", "limit-unknown"
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
 
-_SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percent")
+Value = TypeVar("Value")
+
+_SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percent", "limits", "load_limits")
+LIMITS = (None, *Limit)
+"""A limit's number in a query is its place here; the largest of a block's trials counts."""
 
 # The trials that enter means. Every query averages a cell's trials of one block (repeated attempts), so that
 # a block weighs the same in each mean and each pair.
@@ -28,6 +32,35 @@ usable AS (
     SELECT trial_id, cell, platform, coalesce(uut_context, 'unknown') AS uut_context, block, marks
     FROM untraced WHERE verdict <> 'invalid'
 )
+"""
+
+
+def _number(limit: Limit | None) -> int:
+    return LIMITS.index(limit)
+
+
+def _marked(mark: str) -> str:
+    """Whether a trial has a mark, in SQL."""
+    return f"coalesce(list_contains(marks, '{mark}'), false)"
+
+
+OWN_LIMIT = f"""
+CASE WHEN {_marked(UPLINK_LIMITED)} THEN {_number(Limit.LINK)}
+     WHEN loss_ratio > {CARRIED_IN_FULL_LOSS_RATIO} THEN {_number(None)}
+     WHEN {_marked(GENERATOR_LIMITED)} THEN {_number(Limit.GENERATOR)}
+     WHEN {_marked(LINK_LIMITED)} THEN {_number(Limit.LINK)}
+     WHEN {_marked(LIMIT_UNKNOWN)} THEN {_number(Limit.UNKNOWN)}
+     WHEN {_marked(BACKPRESSURED)} THEN {_number(None)}
+     ELSE {_number(Limit.OFFERED)} END
+"""
+"""The number of what bounded a trial's throughput in the platform's stead, in SQL.
+
+A platform that lost frames, or held the source back, showed its own limit. What is lost before an uplink that streams
+share is not lost by the platform.
+"""
+_LOAD_LIMIT = f"""
+CASE WHEN {_marked(GENERATOR_LIMITED)} THEN {_number(Limit.GENERATOR)}
+     WHEN {_marked(LIMIT_UNKNOWN)} THEN {_number(Limit.UNKNOWN)} ELSE {_number(None)} END
 """
 
 _CELLS = f"""
@@ -40,12 +73,14 @@ WITH {USABLE}, flow AS (
     WHERE domain = 'host' AND component = 'total' GROUP BY trial_id
 ), blocks AS (
     SELECT cell, uut_context, block, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS received_mbps,
-           avg(loss_ratio) AS loss_ratio, avg(host.percent) AS host_percent
+           avg(loss_ratio) AS loss_ratio, avg(host.percent) AS host_percent,
+           max({OWN_LIMIT}) AS limits, max({_LOAD_LIMIT}) AS load_limits
     FROM usable JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) GROUP BY ALL
 )
 SELECT cell, uut_context, list(block ORDER BY block) AS blocks,
        list(offered_mbps ORDER BY block) AS offered_mbps, list(received_mbps ORDER BY block) AS received_mbps,
-       list(loss_ratio ORDER BY block) AS loss_ratio, list(host_percent ORDER BY block) AS host_percent
+       list(loss_ratio ORDER BY block) AS loss_ratio, list(host_percent ORDER BY block) AS host_percent,
+       list(limits ORDER BY block) AS limits, list(load_limits ORDER BY block) AS load_limits
 FROM blocks GROUP BY ALL
 """  # noqa: S608, made of constants
 
@@ -63,14 +98,6 @@ WITH {USABLE}
 SELECT cell, uut_context, mark, count(*) AS trials
 FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) GROUP BY ALL ORDER BY mark
 """  # noqa: S608, made of constants
-
-
-class Limit(StrEnum):
-    """What bounded a throughput in the platform's stead, as every view words it."""
-
-    GENERATOR = "the generator's ceiling"
-    LINK = "the link's rate"
-    OFFERED = "the highest load offered"
 
 
 @dataclass(frozen=True)
@@ -117,8 +144,10 @@ class Cell:
 
     `intended_mbps` is a stream's load and None for the flood (`max`). `offered_mbps`, `received_mbps` (layer
     1) and `loss_ratio` are accumulated over the streams; `host_percent` is the busy time of the unit under
-    test's CPUs (100 = one CPU), None where it was not read. `stream_received_mbps` has the same lists by
-    stream. `adaptive` tells that what they showed decided how many blocks there are.
+    test's CPUs (100 = one CPU), None where it was not read. `limits` are what bounded the throughput in the platform's
+    stead, None where the platform showed its own limit; `load_limits` what kept the source from offering more. Both
+    are decided trial by trial. `stream_received_mbps` has the lists by stream. `adaptive` tells that what they showed
+    decided how many blocks there are.
     """
 
     key: str
@@ -135,6 +164,8 @@ class Cell:
     received_mbps: Sequence[float] = ()
     loss_ratio: Sequence[float | None] = ()
     host_percent: Sequence[float | None] = ()
+    limits: Sequence[Limit | None] = ()
+    load_limits: Sequence[Limit | None] = ()
     stream_received_mbps: dict[int, Sequence[float]] = field(default_factory=dict)
     adaptive: bool = False
 
@@ -155,7 +186,7 @@ class Cell:
 
     @property
     def generator_limited(self) -> bool:
-        """Whether the generator's ceiling, not the platform, bounded any of the trials."""
+        """Whether the generator's ceiling, not the platform, set the load of any of the trials."""
         return self.marks.get(GENERATOR_LIMITED, 0) > 0
 
     @property
@@ -165,23 +196,14 @@ class Cell:
         return bool(known) and sum(known) / len(known) > CARRIED_IN_FULL_LOSS_RATIO
 
     @property
-    def limit(self) -> Limit | None:
-        """What kept the platform from showing its own limit; None where it lost frames or held back.
-
-        What is lost before an uplink that streams share is not lost by the platform.
-        """
-        if self.blocks and self.marks.get(UPLINK_LIMITED):
-            return Limit.LINK
-        if not self.blocks or self.loses_frames or self.marks.get(BACKPRESSURED):
-            return None
-        if self.generator_limited:
-            return Limit.GENERATOR
-        return Limit.LINK if self.marks.get(LINK_LIMITED) else Limit.OFFERED
+    def throughput_limits(self) -> dict[int, Limit]:
+        """What bounded its throughput by block. At a stated load it is what was carried there; a flood states none."""
+        return by_block(self.blocks, self.limits) if self.intended_mbps is None else {}
 
     @property
-    def lower_bound(self) -> bool:
-        """Whether the platform might carry more: it neither lost frames nor held them back."""
-        return self.limit is not None
+    def bound(self) -> Bound:
+        """How its throughput is read."""
+        return Bound.of(self.throughput_limits.values())
 
     @property
     def carried_in_full(self) -> bool:
@@ -206,7 +228,7 @@ def load_order(intended_mbps: float | None) -> float:
     return float("inf") if intended_mbps is None else intended_mbps
 
 
-def by_block(blocks: Sequence[int], values: Sequence[float | None]) -> dict[int, float]:
+def by_block(blocks: Sequence[int], values: Sequence[Value | None]) -> dict[int, Value]:
     """A cell's values as {block: value}, ready for pairing; unknown ones are left out."""
     return {block: value for block, value in zip(blocks, values, strict=True) if value is not None}
 
@@ -225,7 +247,10 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
         *(series(rows[name]) for name in _SERIES),
         strict=True,
     ):
-        measured_in.setdefault(cell, {})[context] = dict(zip(_SERIES, lists, strict=True))
+        measured = dict(zip(_SERIES, lists, strict=True))
+        for name in ("limits", "load_limits"):
+            measured[name] = tuple(LIMITS[number] for number in measured[name])
+        measured_in.setdefault(cell, {})[context] = measured
     rows = result.query(_STREAMS)
     streams = _by_cell(rows, "stream", series(rows["received_mbps"]))
     rows = result.query(_MARKS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from vtax.views.bulk_cells import BulkSetting
+from vtax.views.bulk_cells import BulkCell, BulkSetting
 from vtax.views.cells import Cell, Setting
 from vtax.views.claims.document import claim_rows
 from vtax.views.diagnosis import Diagnosis
@@ -22,8 +23,10 @@ FORMAT_VERSION = 1
 def summary_document(summary: Summary) -> dict[str, Any]:
     """Everything the views show, as JSON values.
 
-    An estimate is {value, low, high, n, left_out}; low and high are null where no interval could be formed.
-    The unit is in the name that holds it. `intended_mbps` is null for the flood (`max`).
+    An estimate is {value, low, high, n, left_out, bound}; low and high are null where no interval could be formed, and
+    at the end that a bound leaves open: high where `bound` is "at least", low where it is "at most". Of what is
+    "withheld" the value is null as well. The unit is in the name that holds it. `intended_mbps` is null for the flood
+    (`max`).
     """
     document: dict[str, Any] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
@@ -44,11 +47,13 @@ def _json(value: Any) -> Any:
         return {**dataclasses.asdict(value), "further": dict(value.further)}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell)}
+        return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell | BulkCell)}
     if isinstance(value, Mapping):
         return {_name(key): _json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from vtax.statistics import paired_difference, paired_ratio
+from vtax.statistics import paired_difference
+from vtax.views.bound import Limit
 from vtax.views.bulk_cells import BulkCell, BulkSetting
 from vtax.views.estimate import Estimate, estimate
-from vtax.views.goodput import aggregate_mbps
+from vtax.views.goodput import aggregate_sample
 from vtax.views.provenance import Platform
 from vtax.views.tax import RAW
 
@@ -19,7 +21,7 @@ class Efficiency:
 
     The reference is raw; of an emulated platform it is the platform itself, whose emulated CPU is no hypervisor's cost,
     unless raw was emulated as well.
-    `problem` says why there is no efficiency.
+    `problem` says why there is no efficiency, or why it is withheld.
     """
 
     key: str
@@ -49,8 +51,13 @@ class Scaling:
     left_out: float
 
 
-def efficiencies(cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> list[Efficiency]:
-    """A row a cell with usable trials but the references themselves, in the order of `cells`."""
+def efficiencies(
+    cells: Sequence[BulkCell], testbed: Mapping[str, Any], platforms: Sequence[Platform]
+) -> list[Efficiency]:
+    """A row a cell with usable trials but the references themselves, in the order of `cells`.
+
+    `testbed` is as link_goodput_mbps takes it.
+    """
     emulated = {platform.name: platform.emulated for platform in platforms}
     single = _single(cells)
     rows = []
@@ -59,8 +66,12 @@ def efficiencies(cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> li
         if not cell.trials or (cell.guests == 1 and cell.platform == reference):
             continue
         other = single.get((reference, cell.setting))
-        found = _ratio(cell, other) if other else None
-        missing = f"{reference} has no usable trial with one guest" + (" in its blocks" if other else "")
+        found = _ratio(cell, other, testbed) if other else None
+        problem: str | None = None
+        if found is None:
+            problem = f"{reference} has no usable trial with one guest" + (" in its blocks" if other else "")
+        elif found.is_withheld:
+            problem = f"both {Limit.FAR_END.at}"
         rows.append(
             Efficiency(
                 key=cell.key,
@@ -70,13 +81,13 @@ def efficiencies(cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> li
                 emulated=emulated[cell.platform],
                 reference=reference,
                 efficiency=found,
-                problem=missing if found is None else None,
+                problem=problem,
             )
         )
     return rows
 
 
-def scalings(cells: Sequence[BulkCell]) -> list[Scaling]:
+def scalings(cells: Sequence[BulkCell], testbed: Mapping[str, Any]) -> list[Scaling]:
     """A row a cell of several guests whose platform was measured with one as well."""
     single = _single(cells)
     return [
@@ -85,7 +96,7 @@ def scalings(cells: Sequence[BulkCell]) -> list[Scaling]:
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,
-            aggregate_ratio=_ratio(cell, other),
+            aggregate_ratio=_ratio(cell, other, testbed),
             host_percent=_cpu_added(cell, other),
             left_out=_left_out(cell, other),
         )
@@ -99,9 +110,9 @@ def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, BulkSetting], BulkC
     return {(cell.platform, cell.setting): cell for cell in cells if cell.guests == 1 and cell.trials}
 
 
-def _ratio(cell: BulkCell, reference: BulkCell) -> Estimate | None:
-    found = paired_ratio(cell.by_block(aggregate_mbps), reference.by_block(aggregate_mbps), mean=cell.mean)
-    return estimate(found, _left_out(cell, reference)) if found else None
+def _ratio(cell: BulkCell, reference: BulkCell, testbed: Mapping[str, Any]) -> Estimate | None:
+    own, other = aggregate_sample(cell, testbed), aggregate_sample(reference, testbed)
+    return own.ratio(other) if own and other else None
 
 
 def _cpu_added(cell: BulkCell, reference: BulkCell) -> Estimate | None:

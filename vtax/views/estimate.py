@@ -1,12 +1,14 @@
-"""A number as every view shows it: with its interval, its n and the share of trials left out."""
+"""A number as every view shows it: with its interval, its n, the share of trials left out, and how it is read."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from vtax.statistics import Interval, MeanInterval, mean_interval, relative_width
+from vtax.statistics import Interval, MeanInterval, mean_interval
 from vtax.statistics.interval import CONFIDENCE
+from vtax.views.bound import Bound
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,8 @@ class Estimate:
 
     `low` and `high` bound the 95% interval and are None where none can be formed. `n` counts repetitions
     (pairs for a paired comparison). `left_out` is the share of recorded trials, 0 to 1, that the verdict
-    *invalid* kept out of it.
+    *invalid* kept out of it. Where `bound` is *at least*, `high` is infinite; where it is *at most*, `low` is. A value
+    that is *withheld* is not a number, and has no interval.
     """
 
     value: float
@@ -23,6 +26,7 @@ class Estimate:
     high: float | None
     n: int
     left_out: float
+    bound: Bound = Bound.EXACT
 
     @property
     def has_interval(self) -> bool:
@@ -30,9 +34,15 @@ class Estimate:
         return self.low is not None and self.high is not None
 
     @property
-    def relative_width(self) -> float | None:
-        """The interval's width as a share of the value; None where it has no bounds."""
-        return relative_width(Interval(self.value, self.low, self.high, self.n))
+    def is_withheld(self) -> bool:
+        """Whether both sides of it are only bounds, so that it says nothing."""
+        return self.bound is Bound.WITHHELD
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """Value and ends of the interval as JSON has them: None for what there is no number for."""
+        found = {"value": self.value, "low": self.low, "high": self.high}
+        return {name: at if at is not None and math.isfinite(at) else None for name, at in found.items()}
 
     def includes(self, value: float) -> bool:
         """Whether the interval does not exclude `value`; without an interval nothing is excluded."""
@@ -40,13 +50,26 @@ class Estimate:
             return True
         return self.low <= value <= self.high
 
+    def read_as(self, bound: Bound) -> Estimate:
+        """Return an exact estimate as a bound of that kind, with the end of its interval that bounds it."""
+        if bound is Bound.EXACT:
+            return self
+        if bound is Bound.WITHHELD:
+            return replace(self, value=math.nan, low=None, high=None, bound=bound)
+        if not self.has_interval:
+            return replace(self, bound=bound)
+        if bound is Bound.AT_LEAST:
+            return replace(self, high=math.inf, bound=bound)
+        return replace(self, low=-math.inf, bound=bound)
+
     def map(self, change: Callable[[float], float]) -> Estimate:
         """The same estimate on another scale; a falling `change` swaps the bounds."""
         value = change(self.value)
+        bound = self.bound.turned if change(1.0) < change(0.0) else self.bound
         if self.low is None or self.high is None:
-            return Estimate(value, None, None, self.n, self.left_out)
+            return replace(self, value=value, bound=bound)
         low, high = sorted((change(self.low), change(self.high)))
-        return Estimate(value, low, high, self.n, self.left_out)
+        return replace(self, value=value, low=low, high=high, bound=bound)
 
 
 def estimate(interval: Interval, left_out: float) -> Estimate:

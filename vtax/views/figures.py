@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -37,7 +38,9 @@ from vtax.views.traces import (
 
 __all__ = ["check_figures", "draw_figures", "figure_names"]
 
-_HOW_TO_READ = "Bars at the points are 95% intervals. Hollow: generator-limited. Dashed: emulated CPU."
+_BARS = "Bars at the points are 95% intervals."
+_DASHED = "Dashed: emulated CPU."
+_LIMITED = "Hollow: generator-limited, more load might show more."
 
 
 class Measured(Protocol):
@@ -72,7 +75,7 @@ def throughput_by_load(summary: Summary) -> Figure:
             here,
             line,
             MBPS_RECEIVED,
-            lambda row: [Point(row.offered_mbps.value, row.received_mbps, _at(row), row.generator_limited)],
+            lambda row: [Point(row.offered_mbps.value, row.received_mbps, _at(row), _is_hollow(row))],
         )
         offered = {"range": [0, reach], "nticks": 6}
         received = {
@@ -86,7 +89,8 @@ def throughput_by_load(summary: Summary) -> Figure:
     return Figure(
         name="throughput-by-load",
         title="Throughput by offered load",
-        caption=f"{_HOW_TO_READ} On the thin diagonal all that is offered arrives.",
+        caption=f"{_BARS} Hollow: a lower bound that the source set. {_DASHED} On the thin diagonal all that is "
+        "offered arrives.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.throughput_table(summary),
@@ -95,7 +99,8 @@ def throughput_by_load(summary: Summary) -> Figure:
 
 def _whisker(estimate: Estimate) -> float:
     """How far up it is drawn: a whisker that is longer than its point is high would leave the points no room."""
-    return min(estimate.high or estimate.value, 2 * estimate.value)
+    high = estimate.high or estimate.value
+    return min(high if math.isfinite(high) else estimate.value, 2 * estimate.value)
 
 
 @figure("maximum-by-streams")
@@ -110,7 +115,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
             here,
             bars,
             MBPS_RECEIVED,
-            lambda row: [Point(str(row.setting.streams), row.received_mbps, _at(row), row.generator_limited)],
+            lambda row: [Point(str(row.setting.streams), row.received_mbps, _at(row), _is_hollow(row))],
         )
         each = _traces(
             summary,
@@ -118,7 +123,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
             dodged_points,
             MBPS_RECEIVED,
             lambda row: [
-                Point(str(row.setting.streams), received, _at(row), row.generator_limited, f"stream {stream}")
+                Point(str(row.setting.streams), received, _at(row), _is_hollow(row), f"stream {stream}")
                 for stream, received in row.stream_received_mbps.items()
             ],
         )
@@ -136,8 +141,8 @@ def maximum_by_streams(summary: Summary) -> Figure:
     return Figure(
         name="maximum-by-streams",
         title="Maximum accumulated throughput",
-        caption=f"{tables.MAXIMUM_OVER_LOADS} Whiskers are 95% intervals. Empty: generator-limited. "
-        "Hatched: emulated CPU, thinly where generator-limited. Each stream is at that same load.",
+        caption=f"{tables.MAXIMUM_OVER_LOADS} Whiskers are 95% intervals. Empty: a lower bound that the source "
+        "set. Hatched: emulated CPU, thinly where such a bound. Each stream is at that same load.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.maximum_table(summary),
@@ -173,8 +178,8 @@ def delay_percentiles(summary: Summary) -> Figure:
     return Figure(
         name="delay-percentiles",
         title="One-way delay",
-        caption=f"{_HOW_TO_READ} None where an interval has no upper bound. Logarithmic. From probe frames, merged "
-        "over repetitions; a lost one counts as delayed beyond all others.",
+        caption=f"{_BARS} None where an interval has no upper bound. {_LIMITED} {_DASHED} Logarithmic. From probe "
+        "frames, merged over repetitions; a lost one counts as delayed beyond all others.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.delay_table(summary),
@@ -212,7 +217,7 @@ def loss_by_load(summary: Summary) -> Figure:
     return Figure(
         name="loss-by-load",
         title="Frame loss",
-        caption=f"{_HOW_TO_READ} What the source could not send is not loss.",
+        caption=f"{_BARS} {_LIMITED} {_DASHED} What the source could not send is not loss.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.throughput_table(summary),
@@ -254,6 +259,11 @@ def _traces(
         for platform, style in styles(summary.platforms).items()
         if any(row.platform == platform for row in rows)
     ]
+
+
+def _is_hollow(row: Throughput | Maximum) -> bool:
+    """Plateaus that a faster source would move are; those of the link are drawn like any measured point."""
+    return row.limit is not None and row.limit.is_instrument
 
 
 def _at(row: Throughput | Maximum | DelayPercentile) -> str:

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vtax.statistics import fair_share
+from vtax.statistics import Interval, fair_share
+from vtax.statistics.interval import CONFIDENCE
+from vtax.views.bound import Limit
 from vtax.views.bulk_cells import FAR_END_BUSY, BulkCell, BulkSetting, BulkTrial
 from vtax.views.estimate import Estimate
 from vtax.views.link_share import LINK_FULL, link_goodput_mbps
+from vtax.views.sample import Sample
 
 
 @dataclass(frozen=True)
 class Goodput:
-    """Layer-4 payload that arrived from, or at, so many guests of a platform.
+    """Layer-4 payload that arrived from, or at, so many guests; *at least* that where the far ends bounded it.
 
     `aggregate_mbps` is R aggregate, `fair_share_mbps` R aggregate / N, `by_guest_mbps` R i by the guest's number from
     0. `link_mbps` is what the link can carry, None where that is not known, and `of_link` the aggregate's share of it.
@@ -34,21 +37,21 @@ class Goodput:
     recorded: int
     invalid: int
     suspect: int
+    cell: BulkCell
 
     @property
     def fills_link(self) -> bool:
         """Whether the link has room for no more."""
         return self.of_link is not None and self.of_link.value >= LINK_FULL
 
-    @property
-    def lower_bound(self) -> bool:
-        """Whether the instrument may have set it."""
-        return self.far_end_busy and not self.fills_link
+    def scatter(self) -> Interval:
+        """The aggregate's interval by its scatter alone, whatever bounded it."""
+        return self.cell.mean(list(self.cell.by_block(aggregate_mbps).values()), CONFIDENCE)
 
 
 def goodput_by_guests(cells: Iterable[BulkCell], testbed: Mapping[str, Any]) -> list[Goodput]:
     """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
-    rows = (_goodput(cell, link_goodput_mbps(cell.setting, testbed)) for cell in cells)
+    rows = (_goodput(cell, testbed) for cell in cells)
     return [row for row in rows if row is not None]
 
 
@@ -57,9 +60,25 @@ def aggregate_mbps(trial: BulkTrial) -> float:
     return sum(trial.goodput_mbps.values())
 
 
-def _goodput(cell: BulkCell, link_mbps: float | None) -> Goodput | None:
-    aggregate = cell.estimate(aggregate_mbps)
-    share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())))
+def goodput_limits(cell: BulkCell, testbed: Mapping[str, Any]) -> dict[int, Limit]:
+    """The blocks whose goodput the far ends may have set: their CPU was busy in a trial that did not fill the link."""
+    link_mbps = link_goodput_mbps(cell.setting, testbed)
+    return {
+        trial.block: Limit.FAR_END
+        for trial in cell.trials
+        if FAR_END_BUSY in trial.marks and not (link_mbps and aggregate_mbps(trial) >= LINK_FULL * link_mbps)
+    }
+
+
+def aggregate_sample(cell: BulkCell, testbed: Mapping[str, Any]) -> Sample | None:
+    """R aggregate by block, with what bounded it; None where the cell has no usable trial."""
+    return cell.sample(aggregate_mbps, goodput_limits(cell, testbed))
+
+
+def _goodput(cell: BulkCell, testbed: Mapping[str, Any]) -> Goodput | None:
+    link_mbps, limits = link_goodput_mbps(cell.setting, testbed), goodput_limits(cell, testbed)
+    aggregate = cell.estimate(aggregate_mbps, limits)
+    share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())), limits)
     if aggregate is None or share is None:
         return None
     return Goodput(
@@ -69,11 +88,12 @@ def _goodput(cell: BulkCell, link_mbps: float | None) -> Goodput | None:
         guests=cell.guests,
         aggregate_mbps=aggregate,
         fair_share_mbps=share,
-        by_guest_mbps=cell.by_guest(lambda guest: lambda trial: trial.goodput_mbps.get(guest)),
+        by_guest_mbps=cell.by_guest(lambda guest: lambda trial: trial.goodput_mbps.get(guest), limits),
         link_mbps=link_mbps,
         of_link=aggregate.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
         far_end_busy=any(FAR_END_BUSY in trial.marks for trial in cell.trials),
         recorded=cell.recorded,
         invalid=cell.invalid,
         suspect=cell.suspect,
+        cell=cell,
     )

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from vtax.statistics import Interval, paired_ratio
 from vtax.views import numbers
-from vtax.views.bulk_cells import BulkCell, BulkTrial
-from vtax.views.estimate import Estimate, estimate
+from vtax.views.bound import Limit, bounded_sides
+from vtax.views.bulk_cells import BulkCell
+from vtax.views.estimate import Estimate
+from vtax.views.goodput import aggregate_sample
 from vtax.views.recorded import Further
 from vtax.views.responses import Responses
+from vtax.views.sample import Sample
 from vtax.views.tax import ratio_of
 from vtax.views.throughput import Maximum
 
 BEHAVIOUR, GUESTS, LOAD_SHARE = "neighbours", "neighbour_guests", "load_share"
 IDLE, NONE = "idle", "none"
-BOUNDED = "~"
-"""Before a ratio a side of which is only a lower bound."""
 ORDER = (NONE, IDLE, "light", "heavy", "forward", "bulk", "requests")
 OF_BEHAVIOUR = (BEHAVIOUR, GUESTS, LOAD_SHARE)
 """Factors that tell one aggressor from another."""
@@ -32,7 +33,7 @@ OF_BEHAVIOUR = (BEHAVIOUR, GUESTS, LOAD_SHARE)
 class Interference:
     """`victim` is what the guest does and in which setting, `aggressor` what its neighbours do.
 
-    `reference` is `idle` or `none`. `bounded` tells that a side of the ratio is only a lower bound.
+    `reference` is `idle` or `none`. `where` says which side of the ratio is only a lower bound, and what bounded it.
     """
 
     platform: str
@@ -41,12 +42,16 @@ class Interference:
     aggressor: str
     reference: str
     ratio: Estimate
-    bounded: bool = False
+    where: str = ""
 
     @property
     def shown(self) -> str:
         """The ratio without its interval."""
-        return (BOUNDED if self.bounded else "") + numbers.ratio(self.ratio.value)
+        return numbers.amount(self.ratio, numbers.ratio)
+
+
+Compared = tuple[Estimate | None, Limit | None, Limit | None]
+"""A ratio, and what bounded the guest's side and the reference's."""
 
 
 class _Row(Protocol):
@@ -68,7 +73,7 @@ def interference(
     return [
         *_pairs(list(maxima), testbed, "maximum throughput", _at_maximum, _maximum_ratio),
         *_pairs(list(responses), testbed, "mean response time", _of_requests, _time_ratio),
-        *_pairs(list(bulk), testbed, "goodput", _of_streams, _goodput_ratio),
+        *_pairs(list(bulk), testbed, "goodput", _of_streams, partial(_goodput_ratio, testbed)),
     ]
 
 
@@ -77,9 +82,9 @@ def _pairs(
     testbed: Mapping[str, Any],
     metric: str,
     of: Callable[[Row], tuple[str, Further]],
-    ratio: Callable[[Row, Row], tuple[Interval | None, float, bool]],
+    ratio: Callable[[Row, Row], Compared],
 ) -> list[Interference]:
-    """`of` gives a row's setting in words and its further levels; `ratio` also what was left out, and if it bounds."""
+    """`of` gives a row's setting in words and its further levels."""
     by_levels = {(row.platform, *of(row)): row for row in rows}
     found = []
     ordered = sorted(by_levels.items(), key=lambda item: _rank(item[0][2], testbed))
@@ -100,19 +105,20 @@ def _pairs(
             )
             if other is None:
                 continue
-            interval, left_out, bounded = ratio(row, other)
-            if interval is None:
+            found_ratio, limit, other_limit = ratio(row, other)
+            if found_ratio is None:
                 continue
+            aggressor = _aggressor(levels, testbed)
             rest = [f"{name} = {value}" for name, value in levels if name not in OF_BEHAVIOUR]
             found.append(
                 Interference(
                     platform,
                     metric,
                     ", ".join([fixed, *rest]),
-                    _aggressor(levels, testbed),
+                    aggressor,
                     reference,
-                    estimate(interval, left_out),
-                    bounded,
+                    found_ratio,
+                    bounded_sides([(reference, other_limit), (aggressor, limit)]),
                 )
             )
     return found
@@ -163,8 +169,8 @@ def _at_maximum(row: Maximum) -> tuple[str, Further]:
     return f"forwarding, {setting.frames}, {streams}, {row.uut_context} context", setting.further
 
 
-def _maximum_ratio(row: Maximum, other: Maximum) -> tuple[Interval | None, float, bool]:
-    return ratio_of(row, other), _left_out(row.cell, other.cell), row.lower_bound or other.lower_bound
+def _maximum_ratio(row: Maximum, other: Maximum) -> Compared:
+    return ratio_of(row, other), row.limit, other.limit
 
 
 def _of_requests(row: Responses) -> tuple[str, Further]:
@@ -173,8 +179,12 @@ def _of_requests(row: Responses) -> tuple[str, Further]:
     return f"{words}, {setting.response_bytes or 'equal'} back", setting.further
 
 
-def _time_ratio(row: Responses, other: Responses) -> tuple[Interval | None, float, bool]:
-    return paired_ratio(row.mean_by_block_ns, other.mean_by_block_ns), _left_out(row, other), False
+def _time_ratio(row: Responses, other: Responses) -> Compared:
+    own, others = (
+        Sample(values=each.mean_by_block_ns, recorded=each.recorded, invalid=each.invalid)
+        for each in (row, other)
+    )
+    return _compared(own, others)
 
 
 def _of_streams(row: BulkCell) -> tuple[str, Further]:
@@ -183,20 +193,10 @@ def _of_streams(row: BulkCell) -> tuple[str, Further]:
     return f"{words}, {setting.message_bytes or 'default'} byte", setting.further
 
 
-def _goodput_ratio(row: BulkCell, other: BulkCell) -> tuple[Interval | None, float, bool]:
-    return paired_ratio(row.by_block(_goodput), other.by_block(_goodput)), _left_out(row, other), False
+def _goodput_ratio(testbed: Mapping[str, Any], row: BulkCell, other: BulkCell) -> Compared:
+    own, others = aggregate_sample(row, testbed), aggregate_sample(other, testbed)
+    return _compared(own, others) if own and others else (None, None, None)
 
 
-def _goodput(trial: BulkTrial) -> float:
-    return sum(trial.goodput_mbps.values())
-
-
-class _Counted(Protocol):
-    @property
-    def recorded(self) -> int: ...
-    @property
-    def invalid(self) -> int: ...
-
-
-def _left_out(row: _Counted, other: _Counted) -> float:
-    return (row.invalid + other.invalid) / (row.recorded + other.recorded)
+def _compared(own: Sample, other: Sample) -> Compared:
+    return own.ratio(other), own.limit, other.limit

@@ -29,7 +29,8 @@ def interference(summary: Summary) -> Figure:
         name="interference",
         title="Interference",
         caption="Ratio to the same with idle neighbours, or without any. Orange is worse for the guest, blue better; "
-        "an entry whose interval includes 1 is in brackets. ~: a side of it is only a lower bound.",
+        "an entry whose interval includes 1 is in brackets. ≥, ≤: a side of it is only a lower bound; withheld: both "
+        "are.",
         panels=tuple(Panel(title, _plot(rows)) for title, rows in grouped.items()),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=matrix_table(summary),
@@ -44,8 +45,10 @@ def _plot(rows: list[Interference]) -> Any:
     worse_is_more = rows[0].metric == _TIMES
     colors = [_BETTER, _EVEN, _WORSE] if worse_is_more else [_WORSE, _EVEN, _BETTER]
     graph_objects: Any = plotly.graph_objects
-    values = [[None if row is None else row.ratio.value for row in line] for line in grid]
-    reach = max(abs(value - 1) for line in values for value in line if value is not None) or 1.0
+    values = [
+        [None if row is None or row.ratio.is_withheld else row.ratio.value for row in line] for line in grid
+    ]
+    reach = max((abs(value - 1) for line in values for value in line if value is not None), default=0) or 1.0
     heat = graph_objects.Heatmap(
         x=aggressors,
         y=[f"{platform}: {victim}" for platform, victim in victims],
@@ -66,4 +69,5 @@ def _plot(rows: list[Interference]) -> Any:
 def _text(row: Interference | None) -> str:
     if row is None:
         return ""
-    return f"({row.shown})" if row.ratio.includes(1.0) else row.shown
+    is_even = row.ratio.includes(1.0) and not row.ratio.is_withheld
+    return f"({row.shown})" if is_even else row.shown

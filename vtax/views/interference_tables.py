@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vtax.views import numbers
-from vtax.views.interference import BOUNDED, IDLE, Interference
+from vtax.views.interference import IDLE, Interference
 from vtax.views.layout import (
     UNKNOWN,
     Column,
@@ -32,7 +32,8 @@ def interference_table(summary: Summary) -> Table:
         name="interference",
         title="Interference: with a neighbour, over the same with that neighbour at rest, or without one",
         note=with_sources(
-            f"Ratios, paired within blocks, with 95% intervals. {_ONE} {BOUNDED}: a side of it is only a lower bound.",
+            f"Ratios, paired within blocks, with 95% intervals. {_ONE} ≥, ≤: a side of it is only a lower bound; "
+            "withheld: both are.",
             summary.published_stress,
         ),
         columns=(
@@ -132,12 +133,13 @@ def _heading(summary: Summary, row: Interference) -> str:
 def _ratio(row: Interference) -> tuple[str | Number, ...]:
     ratio = row.ratio
     found = "no difference found" if ratio.includes(1.0) else "less" if ratio.value < 1 else "more"
+    shown = row.where if ratio.is_withheld else f"{found}: {row.where}" if row.where else found
     return (
         row.platform,
         row.aggressor,
         row.reference,
         Number(row.shown, numbers.bracket(ratio, numbers.ratio)),
-        found,
+        shown,
         count(ratio),
         left_out(ratio.left_out),
     )

@@ -11,7 +11,6 @@ from vtax.views.estimate import Estimate
 
 Row = TypeVar("Row")
 
-LOWER_BOUND = "≥"
 UNKNOWN = "–"
 
 
@@ -112,19 +111,18 @@ def interval_of(cell: Cell) -> str:
     return cell.interval if isinstance(cell, Number) else ""
 
 
-def mean_number(estimate: Estimate | None, form: numbers.Format, lower_bound: bool = False) -> Number:
+def mean_number(estimate: Estimate | None, form: numbers.Format) -> Number:
     """A mean with its symmetric interval: `812.3 ±4.1`."""
     if estimate is None:
         return Number(UNKNOWN)
-    bound = LOWER_BOUND if lower_bound else ""
-    return Number(bound + form(estimate.value), numbers.plus_minus(estimate, form))
+    return Number(numbers.amount(estimate, form), numbers.plus_minus(estimate, form))
 
 
 def ranged_number(estimate: Estimate | None, form: numbers.Format) -> Number:
     """A value whose interval need not be symmetric: `−12.3 [−14.2, −10.1]`."""
     if estimate is None:
         return Number(UNKNOWN)
-    return Number(form(estimate.value), numbers.bracket(estimate, form))
+    return Number(numbers.amount(estimate, form), numbers.bracket(estimate, form))
 
 
 def count(estimate: Estimate | None) -> Number:

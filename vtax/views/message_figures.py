@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vtax.views.bound import Bound
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.message_tables import messages_table
 from vtax.views.messages import MessageGoodput
@@ -26,8 +27,8 @@ def goodput_by_message(summary: Summary) -> Figure:
         name="goodput-by-message",
         title="Goodput by length of the message",
         caption="Mean over the repetitions; bars at the points are their standard deviation, as the paper has them. "
-        "The length is on a logarithmic axis. Dashed: emulated CPU. Dotted: what a full link carries, of TCP with "
-        "timestamps layer-1 rate × (mtu − 52) / (mtu + 38).",
+        "The length is on a logarithmic axis. Hollow: the far ends could do no more. Dashed: emulated CPU. Dotted: "
+        "what a full link carries, of TCP with timestamps layer-1 rate × (mtu − 52) / (mtu + 38).",
         panels=tuple(Panel(title, _plot(summary, here, reach)) for title, here in grouped.items()),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=messages_table(summary),
@@ -50,4 +51,7 @@ def _plot(summary: Summary, rows: list[MessageGoodput], reach: float) -> Any:
 def _point(row: MessageGoodput) -> Point:
     assert row.message_bytes is not None  # noqa: S101 - others are left out
     where = f"with {row.message_bytes}-byte messages"
-    return Point(row.message_bytes, row.goodput_mbps, where, deviation=row.deviation_mbps, key=row.key)
+    hollow = row.goodput_mbps.bound is not Bound.EXACT
+    return Point(
+        row.message_bytes, row.goodput_mbps, where, hollow, deviation=row.deviation_mbps, key=row.key
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vtax.views import numbers
+from vtax.views.bound import Limit
 from vtax.views.messages import MessageGoodput
 from vtax.views.provenance import Platform
 from vtax.views.sentences import Clause, Sentence, bracket, group_of, left_out_words, listed, without_trials
@@ -36,9 +37,12 @@ def _sentence(platform: Platform, rows: Sequence[MessageGoodput]) -> Sentence:
 def _clauses(row: MessageGoodput) -> list[Clause]:
     goodput, ratio = row.goodput_mbps, row.ratio
     length = "messages" if row.message_bytes is None else f"{row.message_bytes}-byte messages"
-    text = f"{length} at {numbers.mbps(goodput.value)} Mbit/s {bracket(goodput, numbers.mbps)}"
+    text = f"{length} at {goodput.bound.words}{numbers.mbps(goodput.value)} Mbit/s {bracket(goodput, numbers.mbps)}"
     clauses = [Clause(text, (goodput,))]
     if ratio is not None:
-        beside = f"{numbers.ratio(ratio.value)} times {row.reference}'s {bracket(ratio, numbers.ratio)}"
+        times = f"{ratio.bound.words}{numbers.ratio(ratio.value)} times {row.reference}'s"
+        beside = f"{times} {bracket(ratio, numbers.ratio)}"
+        if ratio.is_withheld:
+            beside = f"not to be compared with {row.reference}'s, both {Limit.FAR_END.at}"
         clauses.append(Clause(beside, (ratio,)))
     return clauses

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from statistics import stdev
 from typing import Any
 
-from vtax.statistics import paired_ratio
 from vtax.views.bulk_cells import BulkCell, BulkSetting
-from vtax.views.estimate import Estimate, estimate
-from vtax.views.goodput import aggregate_mbps
+from vtax.views.estimate import Estimate
+from vtax.views.goodput import aggregate_sample
 from vtax.views.link_share import link_goodput_mbps
 from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform
@@ -68,7 +67,7 @@ def goodput_by_message(
     for cell in cells:
         reference = pairs.get(cell.platform)
         other = by_place.get((reference, cell.setting)) if reference else None
-        row = _row(cell, reference, other, link_goodput_mbps(cell.setting, testbed))
+        row = _row(cell, reference, other, testbed)
         if row is not None:
             rows.append(row)
     return rows
@@ -82,12 +81,14 @@ def published_goodput(scenario: Mapping[str, Any], rows: Iterable[MessageGoodput
 
 
 def _row(
-    cell: BulkCell, reference: str | None, other: BulkCell | None, link_mbps: float | None
+    cell: BulkCell, reference: str | None, other: BulkCell | None, testbed: Mapping[str, Any]
 ) -> MessageGoodput | None:
-    goodput = cell.estimate(aggregate_mbps)
-    if goodput is None:
+    sample = aggregate_sample(cell, testbed)
+    if sample is None:
         return None
-    repetitions = list(cell.by_block(aggregate_mbps).values())
+    goodput, link_mbps = sample.estimate(), link_goodput_mbps(cell.setting, testbed)
+    beside = aggregate_sample(other, testbed) if other else None
+    repetitions = list(sample.values.values())
     return MessageGoodput(
         key=cell.key,
         platform=cell.platform,
@@ -98,15 +99,9 @@ def _row(
         link_mbps=link_mbps,
         of_link=goodput.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
         reference=reference,
-        ratio=_ratio(cell, other) if other else None,
+        ratio=sample.ratio(beside) if beside else None,
         retransmissions=cell.estimate(lambda trial: trial.retransmissions),
         send_buffer_bytes=cell.estimate(lambda trial: trial.send_buffer_bytes),
         receive_buffer_bytes=cell.estimate(lambda trial: trial.receive_buffer_bytes),
         host_percent=cell.estimate(lambda trial: trial.host_percent),
     )
-
-
-def _ratio(cell: BulkCell, other: BulkCell) -> Estimate | None:
-    found = paired_ratio(cell.by_block(aggregate_mbps), other.by_block(aggregate_mbps), mean=cell.mean)
-    left_out = (cell.invalid + other.invalid) / (cell.recorded + other.recorded)
-    return estimate(found, left_out) if found else None

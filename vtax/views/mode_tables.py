@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vtax.views import numbers
-from vtax.views.layout import LOWER_BOUND, UNKNOWN, Column, Number, Table, count, left_out, sections
+from vtax.views.bound import Bound
+from vtax.views.layout import UNKNOWN, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
@@ -70,9 +71,9 @@ def search_table(summary: Summary) -> Table:
                 row.platform,
                 row.goal,
                 Number(numbers.ratio_as_percent(row.loss_ratio)),
-                _load(row.lower_mbps, row.lower_bound),
+                _load(row.lower_mbps, row.bound),
                 _load(row.upper_mbps),
-                mean(row.conditional_mbps, numbers.mbps, row.lower_bound),
+                mean(row.conditional_mbps, numbers.mbps),
                 Number(str(row.searches)),
                 Number(str(row.trials)),
                 Number(f"{row.trial_s:.1f}"),
@@ -83,7 +84,5 @@ def search_table(summary: Summary) -> Table:
     )
 
 
-def _load(mbps: float | None, lower_bound: bool = False) -> Number:
-    if mbps is None:
-        return Number(UNKNOWN)
-    return Number(f"{LOWER_BOUND if lower_bound else ''}{numbers.mbps(mbps)}")
+def _load(mbps: float | None, bound: Bound = Bound.EXACT) -> Number:
+    return Number(UNKNOWN if mbps is None else bound.sign + numbers.mbps(mbps))

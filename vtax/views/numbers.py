@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from vtax.views.bound import Bound
 from vtax.views.estimate import Estimate
 
 Format = Callable[[float], str]
@@ -67,8 +68,15 @@ def share(value: float) -> str:
     return ">99%" if 0.99 < value < 1 else f"{value:.0%}"
 
 
+def amount(estimate: Estimate, form: Format) -> str:
+    """An estimate's value as it is read: `812.3`, `≥812.3`, `≤812.3`, or that it is withheld."""
+    return str(estimate.bound) if estimate.is_withheld else estimate.bound.sign + form(estimate.value)
+
+
 def no_interval(estimate: Estimate) -> str:
     """What stands in an interval's place where none can be formed."""
+    if estimate.is_withheld:
+        return ""
     return "n=1" if estimate.n == 1 else "no interval"
 
 
@@ -76,14 +84,20 @@ def bounds(estimate: Estimate) -> tuple[float, float] | None:
     """An interval as it is shown: without an upper bound where that is beyond use. None where there is none."""
     if estimate.low is None or estimate.high is None:
         return None
+    if estimate.bound is not Bound.EXACT:
+        return estimate.low, estimate.high
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
     return estimate.low, math.inf if above > BEYOND_USE * below > 0 else estimate.high
 
 
 def interval(estimate: Estimate, form: Format) -> str:
-    """`low to high`."""
+    """`low to high`; of a bound the end that bounds it, `from low` or `up to high`."""
     shown = bounds(estimate)
-    return f"{form(shown[0])} to {form(shown[1])}" if shown else no_interval(estimate)
+    if shown is None:
+        return no_interval(estimate)
+    low, high = map(form, shown)
+    ends = {Bound.AT_LEAST: f"from {low}", Bound.AT_MOST: f"up to {high}"}
+    return ends.get(estimate.bound, f"{low} to {high}")
 
 
 def bracket(estimate: Estimate, form: Format) -> str:
@@ -97,9 +111,11 @@ def bracket(estimate: Estimate, form: Format) -> str:
 
 
 def plus_minus(estimate: Estimate, form: Format) -> str:
-    """`±half-width` of a symmetric interval."""
+    """`±half-width` of a symmetric interval; of a bound what is left of it, in brackets."""
     if estimate.low is None or estimate.high is None:
         return no_interval(estimate)
+    if estimate.bound is not Bound.EXACT:
+        return bracket(estimate, form)
     return f"±{form((estimate.high - estimate.low) / 2)}"
 
 

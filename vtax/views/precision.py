@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.statistics import Interval, relative_width
 from vtax.views.bulk_cells import BulkSetting, level_label
 from vtax.views.cells import Setting
 from vtax.views.estimate import Estimate
@@ -17,6 +18,7 @@ from vtax.views.throughput import Maximum, Throughput
 class Reached:
     """An interval that was to become narrow: its width as a share of the estimate, None where it has no bounds.
 
+    The width is that by the values' scatter, whatever bounded them: what more trials can make narrow.
     Of bulk streams `guests` tells how many there were, and `received_mbps` is their aggregate goodput.
     """
 
@@ -48,11 +50,13 @@ def precision_reached(
     rows: Sequence[Throughput | Maximum] = maxima if provenance.precision["of"] == "maximum" else throughput
     return [
         *(
-            _reached(row.platform, row.setting, row.intended_mbps, None, row.received_mbps, wanted)
+            _reached(
+                row.platform, row.setting, row.intended_mbps, None, row.received_mbps, row.scatter(), wanted
+            )
             for row in rows
         ),
         *(
-            _reached(row.platform, row.setting, None, row.guests, row.aggregate_mbps, wanted)
+            _reached(row.platform, row.setting, None, row.guests, row.aggregate_mbps, row.scatter(), wanted)
             for row in goodput
         ),
     ]
@@ -64,9 +68,10 @@ def _reached(
     intended_mbps: float | None,
     guests: int | None,
     received_mbps: Estimate,
+    scatter: Interval,
     wanted: float,
 ) -> Reached:
-    width = received_mbps.relative_width
+    width = relative_width(scatter)
     return Reached(
         platform=platform,
         setting=setting,

@@ -62,7 +62,7 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,
-            received_fps=mean_estimate(row["fps"], cell.left_out, cell.mean),
+            received_fps=mean_estimate(row["fps"], cell.left_out, cell.mean).read_as(cell.bound),
             loss_ratio=mean_estimate(row["loss"], cell.left_out, cell.mean),
         )
         for cell in cells

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.results import Result
+from vtax.views.bound import Bound
 from vtax.views.cells import Setting
 from vtax.views.estimate import Estimate, mean_estimate
 from vtax.views.recorded import any_values, further_factors, further_levels
@@ -32,7 +33,7 @@ class Found:
 
     The bounds hold all searches': the least lower and the largest upper one; None where a search has none.
     `conditional_mbps` is the mean conditional throughput, None where the least load already lost too much.
-    `bounded_by` is what bounded it in the platform's stead; the platform then might carry more.
+    `bounded_by` is what bounded it in the platform's stead; its loads are then read as *at least*.
     """
 
     platform: str
@@ -47,11 +48,7 @@ class Found:
     trial_s: float
     left_out: float
     bounded_by: str | None
-
-    @property
-    def lower_bound(self) -> bool:
-        """Whether the platform might carry more."""
-        return self.bounded_by is not None
+    bound: Bound
 
 
 def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
@@ -65,6 +62,8 @@ def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
 
 def _found(row: dict[str, Any], further: tuple[str, ...]) -> Found:
     known = [value for value in row["conditional_mbps"] if value is not None]
+    bounded_by = ", ".join(sorted(row["bounded_by"] or ())) or None
+    bound = Bound.AT_LEAST if bounded_by else Bound.EXACT
     return Found(
         platform=row["platform"],
         setting=Setting(row["frame_bytes"], row["streams"], further_levels(row, further), row["frame_mix"]),
@@ -72,10 +71,11 @@ def _found(row: dict[str, Any], further: tuple[str, ...]) -> Found:
         loss_ratio=row["loss_ratio"],
         lower_mbps=None if row["no_lower"] else row["lower_mbps"],
         upper_mbps=None if row["no_upper"] else row["upper_mbps"],
-        conditional_mbps=mean_estimate(known, row["left_out"]) if known else None,
+        conditional_mbps=mean_estimate(known, row["left_out"]).read_as(bound) if known else None,
         searches=row["searches"],
         trials=int(row["trials"]),
         trial_s=row["trial_s"],
         left_out=row["left_out"],
-        bounded_by=", ".join(sorted(row["bounded_by"] or ())) or None,
+        bounded_by=bounded_by,
+        bound=bound,
     )

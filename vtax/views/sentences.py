@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vtax.views import numbers
+from vtax.views.bound import Bound
 from vtax.views.cells import Setting, load_phrase
 from vtax.views.delay import DelayPercentile
 from vtax.views.estimate import Estimate
 from vtax.views.provenance import Platform
 from vtax.views.searches import Found
-from vtax.views.tax import RAW, Bound, LoadCost, MaximumChange
+from vtax.views.tax import RAW, LoadCost, MaximumChange
 from vtax.views.throughput import Maximum, Throughput
 
 
@@ -127,32 +128,25 @@ def _change(change: MaximumChange) -> Clause:
     frames, reference = _frames(change.setting), change.reference
     if found is None or other is None:
         return Clause(f"cannot be compared with {reference}: {change.problem}")
-    if change.bound is Bound.HIDDEN:
-        same = change.maximum.limit is other.limit
+    own, others = change.maximum.limit, other.limit
+    if found.is_withheld and own and others:
         text = (
-            f"carries {frames} at {change.maximum.limit}, "
-            f"{f'as does {reference}' if same else f'and {reference} at {other.limit}'}, so that no throughput "
+            f"carries {frames} {own.at}, "
+            f"{f'as does {reference}' if own is others else f'and {reference} {others.at}'}, so that no throughput "
             f"cost can be seen here: at least {_with_mbps(change.maximum.received_mbps)}, and {reference} at "
             f"least {_with_mbps(other.received_mbps)}"
         )
     else:
+        read = _magnitude(found).bound.words
         text = _by_sign(
             found,
             numbers.percent,
             none=lambda size: f"{size}% maximum throughput of {frames} against {reference}, not significant",
-            more=lambda size: (
-                f"carries {_bound(change.gain_bound)}{size}% more {frames} at its maximum than {reference}"
-            ),
-            less=lambda size: (
-                f"carries {_bound(change.bound)}{size}% fewer {frames} at its maximum than {reference}"
-            ),
+            more=lambda size: f"carries {read}{size}% more {frames} at its maximum than {reference}",
+            less=lambda size: f"carries {read}{size}% fewer {frames} at its maximum than {reference}",
             note=f"; {change.where}" if change.where else "",
         )
     return Clause(text, (found,))
-
-
-def _bound(bound: Bound) -> str:
-    return "" if bound is Bound.EXACT else f"{bound} "
 
 
 def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
@@ -194,19 +188,23 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
 def _by_sign(
     found: Estimate, form: numbers.Format, *, none: Wording, more: Wording, less: Wording, note: str = ""
 ) -> str:
-    """Return one of three wordings: the interval includes zero, or the value is above or below it."""
-    if found.has_interval and found.includes(0.0):
+    """Return one of three wordings: the interval includes zero, or the value is above or below it.
+
+    What is at most so much more, or less, is that whether or not it is none at all.
+    """
+    size = _magnitude(found)
+    if found.has_interval and found.includes(0.0) and size.bound is not Bound.AT_MOST:
         with_sign = numbers.signed(form)
-        return f"{none(with_sign(found.value))} {bracket(found, with_sign, note)}"
+        return f"{none(found.bound.words + with_sign(found.value))} {bracket(found, with_sign, note)}"
     wording = more if found.value > 0 else less
-    return f"{wording(form(abs(found.value)))} {bracket(_magnitude(found), form, note)}"
+    return f"{wording(form(size.value))} {bracket(size, form, note)}"
 
 
 def _maximum(maximum: Maximum) -> Clause:
     found = maximum.received_mbps
-    amount = f"{numbers.mbps(found.value)} Mbit/s of {_frames(maximum.setting)}"
-    at_least = f"carries at least {amount}, {maximum.limit}"
-    text = at_least if maximum.limit else f"carries {amount} at its maximum"
+    where = f", {maximum.limit.at}" if maximum.limit else " at its maximum"
+    amount = f"{found.bound.words}{numbers.mbps(found.value)} Mbit/s of {_frames(maximum.setting)}"
+    text = f"carries {amount}{where}"
     return Clause(f"{text} {bracket(found, numbers.mbps)}", (found,))
 
 

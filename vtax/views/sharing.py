@@ -33,10 +33,11 @@ class Sharing:
 def sharing(result: Result, cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> Sharing:
     """Everything about sharing that the cells tell."""
     scenario: dict[str, Any] = result.campaign.get("scenario") or {}
+    testbed = scenario.get("testbed") or {}
     return Sharing(
-        goodput=goodput_by_guests(cells, scenario.get("testbed") or {}),
-        efficiency=efficiencies(cells, platforms),
-        scaling=scalings(cells),
+        goodput=goodput_by_guests(cells, testbed),
+        efficiency=efficiencies(cells, testbed, platforms),
+        scaling=scalings(cells, testbed),
         fairness=fairness(cells),
         cpu=guest_cpu(cells),
         round_trips=round_trips(cells),

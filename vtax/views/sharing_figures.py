@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from vtax.views import sharing_tables
+from vtax.views.bound import Bound
 from vtax.views.bulk_cells import guests_phrase
 from vtax.views.cpu import DOMAINS
+from vtax.views.estimate import Estimate
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.goodput import Goodput
 from vtax.views.guest_cpu import GuestCpu
@@ -41,9 +43,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
     panels = []
     for title, here in _grouped(summary, rows):
         guests = sorted({row.guests for row in here})
-        aggregate = _traces(
-            summary, here, bars, lambda row: [_point(row, row.aggregate_mbps, hollow=row.lower_bound)]
-        )
+        aggregate = _traces(summary, here, bars, lambda row: [_point(row, row.aggregate_mbps)])
         each = _traces(
             summary,
             here,
@@ -122,8 +122,9 @@ def _stacked(rows: Sequence[GuestCpu], hatch: str) -> list[Trace]:
     return [*layers, whiskers("all", whole, PERCENT_OF_A_CPU)]
 
 
-def _point(row: OfGuests, estimate: Any, part: str = "", hollow: bool = False) -> Point:
-    return Point(str(row.guests), estimate, f"with {guests_phrase(row.guests)}", hollow, part, key=row.key)
+def _point(row: OfGuests, estimate: Estimate, part: str = "") -> Point:
+    where = f"with {guests_phrase(row.guests)}"
+    return Point(str(row.guests), estimate, where, estimate.bound is not Bound.EXACT, part, key=row.key)
 
 
 def _grouped(summary: Summary, rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:

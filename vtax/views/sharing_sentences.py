@@ -64,9 +64,9 @@ def _same(rows: Iterable[Row], place: Goodput) -> list[Row]:
 
 def _goodput(row: Goodput) -> Clause:
     found = row.aggregate_mbps
-    bound = "at least " if row.lower_bound else ""
+    goodput = f"{found.bound.words}{numbers.mbps(found.value)} Mbit/s"
     text = (
-        f"with {guests_phrase(row.guests)} {VERBS[row.setting.direction]} {bound}{numbers.mbps(found.value)} Mbit/s of "
+        f"with {guests_phrase(row.guests)} {VERBS[row.setting.direction]} {goodput} of "
         f"{row.setting.transport.upper()} goodput {bracket(found, numbers.mbps)}"
     )
     return Clause(text, (found,))
@@ -77,7 +77,10 @@ def _efficiency(row: Efficiency) -> Clause | None:
     if found is None:
         return None
     whose = "its own" if row.platform == row.reference else f"{row.reference}'s"
-    text = f"{numbers.ratio(found.value)} times {whose} with one guest {bracket(found, numbers.ratio)}"
+    if found.is_withheld:
+        return Clause(f"not to be compared with {whose} with one guest, {row.problem}", (found,))
+    times = f"{found.bound.words}{numbers.ratio(found.value)} times {whose} with one guest"
+    text = f"{times} {bracket(found, numbers.ratio)}"
     return Clause(text, (found,))
 
 

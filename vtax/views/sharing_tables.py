@@ -78,7 +78,7 @@ def goodput_table(summary: Summary) -> Table:
             lambda row: (
                 row.platform,
                 str(row.guests),
-                mean(row.aggregate_mbps, numbers.mbps, row.lower_bound),
+                mean(row.aggregate_mbps, numbers.mbps),
                 mean(row.of_link, numbers.ratio_as_percent),
                 mean(row.fair_share_mbps, numbers.mbps),
                 of_goodput(row),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from vtax.views import numbers
-from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Limit, Setting, load_label
+from vtax.views.bound import Limit
+from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Setting, load_label
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
@@ -18,8 +19,9 @@ from vtax.views.throughput import Maximum, Throughput
 MAXIMUM_OVER_LOADS = "Largest mean over the loads; estimate and interval allow for picking it."
 LEGEND = (
     "Brackets and ± are 95% intervals, n is repetitions, left out is the share of trials that is invalid, "
-    f"≥ a lower bound: at most {CARRIED_IN_FULL_LOSS_RATIO:.1%} lost and nothing held back at "
-    f"{Limit.GENERATOR}, {Limit.LINK} or {Limit.OFFERED}."
+    f"≥ a lower bound: at most {CARRIED_IN_FULL_LOSS_RATIO:.1%} lost in a trial, and its load set by "
+    f"{Limit.GENERATOR}, {Limit.LINK}, {Limit.OFFERED} or {Limit.UNKNOWN}. ≤ an upper bound: what it is compared "
+    "with is a lower one. withheld: both sides are lower bounds."
 )
 
 EMULATED_HEADING = "emulated CPU"
@@ -78,7 +80,7 @@ def maximum_table(summary: Summary) -> Table:
             (
                 maximum.platform,
                 load_label(maximum.intended_mbps),
-                mean(received, numbers.mbps, maximum.lower_bound),
+                mean(received, numbers.mbps),
                 mean(maximum.loss_ratio, numbers.ratio_as_percent),
                 count(received),
                 share,
@@ -118,7 +120,7 @@ def throughput_table(summary: Summary) -> Table:
             found.platform,
             load_label(found.intended_mbps),
             mean(found.offered_mbps, numbers.mbps),
-            mean(found.received_mbps, numbers.mbps, found.lower_bound),
+            mean(found.received_mbps, numbers.mbps),
             mean(found.loss_ratio, numbers.ratio_as_percent),
             count(found.received_mbps),
             left_out(found.received_mbps.left_out),
@@ -170,7 +172,7 @@ def stream_table(summary: Summary) -> Table:
                 row[0].platform,
                 load_label(row[0].intended_mbps),
                 str(row[1]),
-                mean(row[2], numbers.mbps, row[0].lower_bound),
+                mean(row[2], numbers.mbps),
                 count(row[2]),
                 left_out(row[2].left_out),
             ),

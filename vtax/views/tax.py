@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from vtax.statistics import (
     Interval,
@@ -18,6 +17,7 @@ from vtax.statistics import (
     with_systematic_error,
 )
 from vtax.statistics.interval import CONFIDENCE
+from vtax.views.bound import bounded_sides
 from vtax.views.cells import Cell, Setting, by_block, load_label
 from vtax.views.delay import Delay
 from vtax.views.estimate import Estimate, estimate
@@ -28,23 +28,13 @@ RAW = "raw"
 EMULATED_LABEL = "Emulated CPU: compared only with each other, never a hypervisor's cost"
 
 
-class Bound(StrEnum):
-    """What a change of the maximum can say where one side, or both, did not show its own limit."""
-
-    EXACT = "exact"
-    AT_LEAST = "at least"
-    AT_MOST = "at most"
-    HIDDEN = "hidden"
-
-
 @dataclass(frozen=True)
 class MaximumChange:
     """The change of the maximum accumulated throughput against the reference.
 
-    `change_percent` is negative where the platform carries less. `bound` says how to read it: `at least`
-    where the reference could have carried more, so that the cost is at least this (and a gain at most this),
-    `at most` where the platform could, `hidden` where both could, so that no cost can be seen. `problem` says
-    why there is no change.
+    `change_percent` is negative where the platform carries less. It is *at most* that where the reference could have
+    carried more, *at least* that where the platform could, and withheld where both could. `problem` says why there is
+    no change, or why it is withheld.
     """
 
     platform: str
@@ -54,7 +44,6 @@ class MaximumChange:
     maximum: Maximum
     reference_maximum: Maximum | None
     change_percent: Estimate | None
-    bound: Bound
     problem: str | None
 
     @property
@@ -63,16 +52,9 @@ class MaximumChange:
         return self.maximum.key
 
     @property
-    def gain_bound(self) -> Bound:
-        """How to read a positive change: what bounds a cost from below bounds a gain from above."""
-        turned = {Bound.AT_LEAST: Bound.AT_MOST, Bound.AT_MOST: Bound.AT_LEAST}
-        return turned.get(self.bound, self.bound)
-
-    @property
     def where(self) -> str:
         """`raw at the link's rate`: which side is only a lower bound, and what bounded it; empty if none."""
-        sides = [(self.reference, self.reference_maximum), (self.platform, self.maximum)]
-        return " and ".join(f"{name} at {side.limit}" for name, side in sides if side and side.limit)
+        return _where(self.maximum, self.reference, self.reference_maximum)
 
 
 @dataclass(frozen=True)
@@ -130,7 +112,8 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
     if same:
         ratio = ratio_of(maximum, same[0])
         if ratio:
-            change = estimate(ratio, _left_out(maximum.cell, same[0].cell)).map(lambda each: (each - 1) * 100)
+            change = ratio.map(lambda each: (each - 1) * 100)
+            problem = _where(maximum, reference, same[0]) if change.is_withheld else None
         else:
             problem = f"no block has a usable trial of both {maximum.platform} and {reference}"
     elif candidates:
@@ -148,26 +131,31 @@ def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulate
         maximum=maximum,
         reference_maximum=same[0] if same else None,
         change_percent=change,
-        bound=_bound(maximum, same[0]) if same else Bound.EXACT,
         problem=problem,
     )
 
 
-def ratio_of(maximum: Maximum, reference: Maximum, confidence: float = CONFIDENCE) -> Interval | None:
+def _where(maximum: Maximum, reference: str, other: Maximum | None) -> str:
+    return bounded_sides([(reference, other.limit if other else None), (maximum.platform, maximum.limit)])
+
+
+def ratio_of(maximum: Maximum, reference: Maximum) -> Estimate | None:
     """A maximum over its reference's, paired within blocks; None where no block has both."""
+    found = scatter_of_ratio(maximum, reference, CONFIDENCE)
+    if found is None:
+        return None
+    return estimate(found, _left_out(maximum.cell, reference.cell)).read_as(
+        maximum.bound.over(reference.bound)
+    )
+
+
+def scatter_of_ratio(maximum: Maximum, reference: Maximum, confidence: float) -> Interval | None:
+    """The ratio's interval by the scatter of what was measured alone, whatever bounded it."""
     if not maximum.cell.adaptive:
         return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps, confidence)
     half_each = (1 + confidence) / 2
     other = reference.ladder(half_each)
     return climbed_ratio(maximum.ladder(half_each), other) if other.interval.mean else None
-
-
-def _bound(maximum: Maximum, reference: Maximum) -> Bound:
-    if maximum.lower_bound and reference.lower_bound:
-        return Bound.HIDDEN
-    if reference.lower_bound:
-        return Bound.AT_LEAST
-    return Bound.AT_MOST if maximum.lower_bound else Bound.EXACT
 
 
 def load_costs(

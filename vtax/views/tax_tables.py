@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vtax.views import numbers
+from vtax.views.bound import Bound
 from vtax.views.cells import load_label
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
 from vtax.views.layout import mean_number as mean
 from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
 from vtax.views.tables import LEFT_OUT, LOAD, MAXIMUM_OVER_LOADS, N
-from vtax.views.tax import EMULATED_LABEL, Bound, LoadCost, MaximumChange
+from vtax.views.tax import EMULATED_LABEL, LoadCost, MaximumChange
 
 
 def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
@@ -36,32 +37,28 @@ def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
 
 def _change_row(change: MaximumChange) -> Sequence[Cell]:
     own, other, found = change.maximum, change.reference_maximum, change.change_percent
-    hidden = change.bound is Bound.HIDDEN
     return (
         change.platform,
-        Number("hidden") if hidden else ranged(found, numbers.signed(numbers.percent)),
+        ranged(found, numbers.signed(numbers.percent)),
         count(found),
         left_out(found.left_out if found else own.received_mbps.left_out),
-        mean(own.received_mbps, numbers.mbps, own.lower_bound),
-        mean(other.received_mbps, numbers.mbps, other.lower_bound) if other else Number(UNKNOWN),
+        mean(own.received_mbps, numbers.mbps),
+        mean(other.received_mbps if other else None, numbers.mbps),
         change.problem or _reading(change),
     )
 
 
 def _reading(change: MaximumChange) -> str:
     found = change.change_percent
-    if change.bound is Bound.HIDDEN:
-        other = change.reference_maximum
-        same = other is not None and other.limit is change.maximum.limit
-        return f"both at {change.maximum.limit}" if same else change.where
     where = f": {change.where}" if change.where else ""
     if found is None or not found.has_interval:
         return f"no interval{where}"
-    if found.includes(0.0):
+    read = found.bound.turned if found.value < 0 else found.bound
+    if read is not Bound.AT_MOST and found.includes(0.0):
         return f"no difference found{where}"
-    if change.bound is Bound.EXACT:
+    if read is Bound.EXACT:
         return "carries less" if found.value < 0 else "carries more"
-    return f"{change.bound} this cost{where}" if found.value < 0 else f"{change.gain_bound} this gain{where}"
+    return f"{read} this {'cost' if found.value < 0 else 'gain'}{where}"
 
 
 def tax_by_load(summary: Summary, emulated: bool = False) -> Table:

@@ -6,20 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from vtax.statistics import climb, load_cap, select_maximum
+from vtax.statistics import Interval, climb, load_cap, select_maximum
 from vtax.statistics.anytime import Ladder
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Cell, Limit, Setting, by_block
+from vtax.views.bound import Bound, Limit, main_limit
+from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Cell, Setting, by_block
 from vtax.views.estimate import Estimate, estimate, mean_estimate
+
+_ROUNDING = 1e-9
+"""By so much two ways to compute one mean may differ."""
 
 
 @dataclass(frozen=True)
 class Throughput:
     """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
 
-    `intended_mbps` is a stream's load, None for the flood. `generator_limited` tells that the generator's
-    ceiling set the offered load, `lower_bound` that the source fell short of the intended load and the
-    platform carried it all the same, so that it might carry more there.
+    `intended_mbps` is a stream's load, None for the flood, whose throughput is *at least* that where something other
+    than the platform bounded a trial. `generator_limited` tells that the generator's ceiling set the load of one.
     """
 
     key: str
@@ -32,23 +35,31 @@ class Throughput:
     loss_ratio: Estimate | None
     stream_received_mbps: dict[int, Estimate]
     generator_limited: bool
-    lower_bound: bool
     carried_in_full: bool
     marks: dict[str, int]
     recorded: int
     invalid: int
     suspect: int
+    cell: Cell
+
+    @property
+    def limit(self) -> Limit | None:
+        """What bounded it in the platform's stead."""
+        return main_limit(self.cell.throughput_limits.values())
+
+    def scatter(self) -> Interval:
+        """The interval of the throughput's mean by its scatter alone, whatever bounded it."""
+        return self.cell.mean(self.cell.received_mbps, CONFIDENCE)
 
 
 @dataclass(frozen=True)
 class Maximum:
-    """The largest mean throughput over the loads, which need not be the one at the largest load.
+    """The largest mean throughput over the loads, which need not be the one at the largest load, nor the flood's.
 
     `received_mbps` is that of the maximum itself, freed of the bias and with bounds for having been picked; the
     streams' means and the loss are of the load that was picked. `by_load_mbps` holds each load's {block: value},
-    for comparing maxima, and `caps_mbps` what each paced one cannot exceed. Unless the platform showed its own
-    limit, at this load or a higher one, the maximum is only a `lower_bound`, and `limit` is what bounded it.
-    `generator_limited` is that of the cell that was selected.
+    for comparing maxima, and `caps_mbps` what each paced one cannot exceed. It is *at least* that, and `limit` is what
+    bounded it, where a trial at that load did not show the platform's own limit, or one at another load carried more.
     """
 
     platform: str
@@ -58,9 +69,7 @@ class Maximum:
     received_mbps: Estimate
     stream_received_mbps: dict[int, Estimate]
     loss_ratio: Estimate | None
-    generator_limited: bool
     limit: Limit | None
-    lower_bound: bool
     cell: Cell
     by_load_mbps: Mapping[str, Mapping[int, float]]
     caps_mbps: Mapping[str, float]
@@ -69,6 +78,15 @@ class Maximum:
     def key(self) -> str:
         """The picked cell's."""
         return self.cell.key
+
+    @property
+    def bound(self) -> Bound:
+        """How it is read."""
+        return self.received_mbps.bound
+
+    def scatter(self, confidence: float = CONFIDENCE) -> Interval:
+        """Its interval by the scatter of what was measured alone, whatever bounded it."""
+        return _pick(self.by_load_mbps, self.caps_mbps, self.cell.adaptive, confidence)[1]
 
     def ladder(self, confidence: float) -> Ladder[str]:
         """The maximum where what was measured decided how often: its interval holds at any such moment."""
@@ -89,16 +107,16 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
                 intended_mbps=cell.intended_mbps,
                 uut_context=cell.uut_context,
                 offered_mbps=mean_estimate(cell.offered_mbps, cell.left_out, cell.mean),
-                received_mbps=mean_estimate(cell.received_mbps, cell.left_out, cell.mean),
+                received_mbps=mean_estimate(cell.received_mbps, cell.left_out, cell.mean).read_as(cell.bound),
                 loss_ratio=_loss(cell),
-                stream_received_mbps=_streams(cell),
+                stream_received_mbps=_streams(cell, cell.bound),
                 generator_limited=cell.generator_limited,
-                lower_bound=cell.lower_bound and not cell.carried_in_full,
                 carried_in_full=cell.carried_in_full,
                 marks=cell.marks,
                 recorded=cell.recorded,
                 invalid=cell.invalid,
                 suspect=cell.suspect,
+                cell=cell,
             )
         )
     return rows
@@ -120,31 +138,42 @@ def _maximum(cells: list[Cell]) -> Maximum:
         for cell in cells
         if cell.intended_mbps is not None
     }
-    if cells[0].adaptive:
-        ladder = _ladder(by_load, caps, CONFIDENCE)
-        picked, interval = ladder.best, ladder.interval
-    else:
-        selected = select_maximum(by_load)
-        if selected is None:
-            raise ValueError("a maximum needs a cell with a usable trial")
-        picked, interval = selected.load, selected.interval
+    adaptive = cells[0].adaptive
+    picked, interval = _pick(by_load, caps, adaptive, CONFIDENCE)
+    carried = max((cell for cell in cells if cell.carried_in_full), key=_received, default=None)
+    # The estimate is freed of the bias of picking, and so may lie below a load that was carried in full.
+    if carried is not None and _received(carried) > interval.mean * (1 + _ROUNDING):
+        by_load = {carried.key: by_load[carried.key]}
+        picked, interval = _pick(by_load, caps, adaptive, CONFIDENCE)
     best = next(cell for cell in cells if cell.key == picked)
-    limit = _limit(best, cells)
+    limit = _limit(best, cells, interval.mean)
+    bound = Bound.of([limit])
     return Maximum(
         platform=best.platform,
         setting=best.setting,
         intended_mbps=best.intended_mbps,
         uut_context=best.uut_context,
-        received_mbps=estimate(interval, best.left_out),
-        stream_received_mbps=_streams(best),
+        received_mbps=estimate(interval, best.left_out).read_as(bound),
+        stream_received_mbps=_streams(best, bound),
         loss_ratio=_loss(best),
-        generator_limited=best.generator_limited,
         limit=limit,
-        lower_bound=limit is not None,
         cell=best,
         by_load_mbps=by_load,
         caps_mbps=caps,
     )
+
+
+def _pick(
+    by_load: Mapping[str, Mapping[int, float]], caps: Mapping[str, float], adaptive: bool, confidence: float
+) -> tuple[str, Interval]:
+    """The load that carries the most, and the interval of the maximum itself."""
+    if adaptive:
+        ladder = _ladder(by_load, caps, confidence)
+        return ladder.best, ladder.interval
+    selected = select_maximum(by_load, confidence)
+    if selected is None:
+        raise ValueError("a maximum needs a cell with a usable trial")
+    return selected.load, selected.interval
 
 
 def _ladder(
@@ -153,19 +182,29 @@ def _ladder(
     return climb({load: list(values.values()) for load, values in by_load.items()}, caps, confidence)
 
 
-def _limit(best: Cell, cells: list[Cell]) -> Limit | None:
-    """What bounded the maximum in the platform's stead; None where the platform showed its own limit.
+def _limit(best: Cell, cells: list[Cell], maximum_mbps: float) -> Limit | None:
+    """What bounded the maximum in the platform's stead; None where the platform showed its own limit in every trial.
 
+    A trial at another load that carried more than the maximum, and might have carried yet more, bounds it as well.
     Loads that differ by less than a carried one may lose are one load, as the link's rate and the flood are
     where the link bounds both: the mark of either says what bounded it.
     """
-    offered = fmean(best.offered_mbps)
-    higher = [cell for cell in cells if fmean(cell.offered_mbps) > offered]
-    if any(cell.limit is None for cell in [best, *higher]):
+    beyond = [
+        limit
+        for cell in cells
+        for limit, mbps in zip(cell.limits, cell.received_mbps, strict=True)
+        if mbps > maximum_mbps
+    ]
+    bounding = [*best.limits, *beyond]
+    if not any(bounding):
         return None
-    alike = [cell for cell in cells if fmean(cell.offered_mbps) >= (1 - CARRIED_IN_FULL_LOSS_RATIO) * offered]
-    limits = [cell.limit for cell in [best, *alike] if cell.limit]
-    return next((limit for limit in limits if limit is not Limit.OFFERED), Limit.OFFERED)
+    least = (1 - CARRIED_IN_FULL_LOSS_RATIO) * fmean(best.offered_mbps)
+    alike = [limit for cell in cells if fmean(cell.offered_mbps) >= least for limit in cell.limits]
+    return main_limit([*bounding, *alike])
+
+
+def _received(cell: Cell) -> float:
+    return fmean(cell.received_mbps)
 
 
 def _loss(cell: Cell) -> Estimate | None:
@@ -175,8 +214,8 @@ def _loss(cell: Cell) -> Estimate | None:
     return mean_estimate(known, cell.left_out, cell.mean)
 
 
-def _streams(cell: Cell) -> dict[int, Estimate]:
+def _streams(cell: Cell, bound: Bound) -> dict[int, Estimate]:
     return {
-        stream: mean_estimate(received, cell.left_out, cell.mean)
+        stream: mean_estimate(received, cell.left_out, cell.mean).read_as(bound)
         for stream, received in cell.stream_received_mbps.items()
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.views import metrics, numbers
+from vtax.views.bound import Bound
 from vtax.views.estimate import Estimate
 from vtax.views.palette import Style
 
@@ -21,6 +22,8 @@ _PALE = "rgba(255,255,255,0.55)"
 @dataclass(frozen=True)
 class Point:
     """An estimate at a place on the x axis; the hover text calls it `where`, and what it is of, `part`.
+
+    It is drawn `hollow` where the instrument set it, or its load.
 
     Bars are its interval, or one standard `deviation` of what it is the mean of. `key` is that of its cell.
     """
@@ -84,7 +87,7 @@ def dotted(heights: Mapping[float, float]) -> Trace:
 
 
 def line(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
-    """A line with markers: dashed for an emulated platform, hollow markers where generator-limited."""
+    """A line with markers: dashed for an emulated platform, hollow markers where the instrument set the value."""
     return {
         **_scatter(platform, style, points, quantity),
         "mode": "lines+markers",
@@ -102,7 +105,7 @@ def dodged_points(platform: str, style: Style, points: Sequence[Point], quantity
 
 
 def bars(platform: str, style: Style, points: Sequence[Point], quantity: Quantity) -> Trace:
-    """Bars: hatched for an emulated platform, empty (thinly hatched) where generator-limited."""
+    """Bars: hatched for an emulated platform, empty (thinly hatched) where the instrument set the value."""
     return {
         **_common(platform, points, quantity),
         "type": "bar",
@@ -207,14 +210,18 @@ def _common(platform: str, points: Sequence[Point], quantity: Quantity) -> Trace
 
 
 def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trace:
-    """Interval bars, none where there is no interval or one without an upper bound: that would flatten all else."""
+    """Interval bars: of a bound towards the end that bounds it, none where there is no interval.
+
+    Nor is there one for an exact value without an upper bound: that would flatten all else.
+    """
     up, down = [], []
     for point in points:
         value = point.estimate.value
         low, high = _reach(point)
-        drawn = math.isfinite(high)
-        up.append((high - value) * quantity.scale if drawn else 0.0)
-        down.append((value - low) * quantity.scale if drawn else 0.0)
+        if point.estimate.bound is Bound.EXACT and not math.isfinite(high):
+            low = high = value
+        up.append((high - value) * quantity.scale if math.isfinite(high) else 0.0)
+        down.append((value - low) * quantity.scale if math.isfinite(low) else 0.0)
     return {
         "type": "data",
         "symmetric": False,
@@ -242,7 +249,7 @@ def _hover(platform: str, point: Point, quantity: Quantity) -> str:
     )
     lines = [
         f"<b>{html.escape(platform)}</b>{part} {html.escape(point.where)}",
-        f"{quantity.form(found.value)} {quantity.unit}",
+        f"{numbers.amount(found, quantity.form)} {quantity.unit}",
         interval,
         f"n = {found.n}, left out {numbers.share(found.left_out)}",
     ]

@@ -53,6 +53,7 @@ def caveats(
         *trials.guest_deaths(verdicts),
         *limits.generator_limited(throughput),
         *limits.link_limited(throughput),
+        *limits.limit_unknown(throughput),
         *limits.link_full(streamed),
         *limits.far_end_busy(streamed),
         *limits.highest_load_carried(found),

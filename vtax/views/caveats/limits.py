@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vtax.views import numbers
+from vtax.views.bound import Bound, Limit
 from vtax.views.caveats.caveat import Caveat, cells_text
-from vtax.views.cells import LINK_LIMITED, Limit
+from vtax.views.cells import LIMIT_UNKNOWN, LINK_LIMITED
 from vtax.views.goodput import Goodput
 from vtax.views.link_share import LINK_FULL
 from vtax.views.stages import TracedCell
 from vtax.views.throughput import Maximum, Throughput
+
+_CARRIED = "A maximum of trials that the platform carried in full even so is a lower bound: marked ≥"
 
 
 def generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
@@ -21,8 +24,7 @@ def generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(limited))} at the generator's ceiling",
-            "There the generator, not the platform, set the load: drawn hollow. Where the platform carried it "
-            "in full, the value is a lower bound of what it can carry: marked ≥.",
+            f"There the generator, not the platform, set the load of a trial or more. {_CARRIED}, drawn hollow.",
         )
     ]
 
@@ -35,8 +37,21 @@ def link_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(limited))} at the link's rate",
-            "There the link, not the platform, set the load. Where the platform carried it in full, a faster "
-            "link might show more, and the value is a lower bound: marked ≥.",
+            "There the link, not the platform, set the load of a trial or more; a faster link might show more. "
+            f"{_CARRIED}.",
+        )
+    ]
+
+
+def limit_unknown(throughput: Sequence[Throughput]) -> list[Caveat]:
+    """Loads that stayed below the intended one for no reason that was seen."""
+    limited = [row for row in throughput if LIMIT_UNKNOWN in row.marks]
+    if not limited:
+        return []
+    return [
+        Caveat(
+            f"{cells_text(len(limited))} {Limit.UNKNOWN.at}",
+            f"There less was offered than intended, for no reason that was seen. {_CARRIED}, drawn hollow.",
         )
     ]
 
@@ -57,29 +72,29 @@ def link_full(streamed: Sequence[Goodput]) -> list[Caveat]:
 
 def far_end_busy(streamed: Sequence[Goodput]) -> list[Caveat]:
     """Goodput that the far ends may have set."""
-    bounded = [row for row in streamed if row.lower_bound]
+    bounded = [row for row in streamed if row.aggregate_mbps.bound is Bound.AT_LEAST]
     if not bounded:
         return []
     return [
         Caveat(
             f"{cells_text(len(bounded))} at what the far ends can do",
             "There the CPU of the far ends was busy all the time, and the link not full: the instrument, not the "
-            "guests, may have set the goodput, which is a lower bound, marked ≥ and drawn hollow. Ratios of such "
-            "values bound nothing.",
+            "guests, may have set the goodput, which is a lower bound, marked ≥ and drawn hollow. A ratio of two such "
+            "values is withheld.",
         )
     ]
 
 
 def highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
-    """Maxima at the highest load offered."""
+    """Maxima at a load that was carried in full."""
     carried = [maximum for maximum in found if maximum.limit is Limit.OFFERED]
     if not carried:
         return []
     return [
         Caveat(
-            f"{len(carried)} maxim{'um' if len(carried) == 1 else 'a'} at the highest load offered",
-            "The platform carried in full all that was offered, so that it might carry more: marked ≥. Higher "
-            "loads would show its limit.",
+            f"{len(carried)} maxim{'um' if len(carried) == 1 else 'a'} {Limit.OFFERED.at}",
+            "The platform carried in full what was offered, so that it might carry more: marked ≥. A higher load, or "
+            "one between this and the next, would show its limit.",
         )
     ]
 

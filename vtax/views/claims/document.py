@@ -31,8 +31,9 @@ def _counts(claims: Claims, *, emulated: bool) -> dict[str, int]:
 def claim_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
     """A claim each, with its platforms; of one that was not measured, `result` is null and there are none.
 
-    An estimate is {value, low, high, n, left_out}: a ratio, or in the unit that the quantity's name ends in. A bound is
-    null where no interval could be formed, and where `open` tells that there is none on that side.
+    An estimate is {value, bound, low, high, open, n, left_out}: a ratio, or in the unit that the quantity's name ends
+    in. `low` and `high` are null where no interval could be formed, and where `open` tells that there is none on that
+    side; the value where `bound` tells that it is withheld.
     """
     return [_claim(each) for each in judged]
 
@@ -73,8 +74,8 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
 def _estimate(found: Estimate) -> dict[str, Any]:
     sides = {"low": found.low, "high": found.high}
     return {
-        "value": found.value,
-        **{name: None if bound is None or math.isinf(bound) else bound for name, bound in sides.items()},
+        **found.numbers,
+        "bound": str(found.bound),
         "open": [name for name, bound in sides.items() if bound is not None and math.isinf(bound)],
         "n": found.n,
         "left_out": found.left_out,

@@ -1,85 +1,34 @@
-"""What a cell's repetitions gave of a quantity, and what two such cells tell of each other.
-
-A value that the instrument or the link set is only a lower bound: the true one may be anything above. So the interval
-of what is made of it is open on that side, and can exclude nothing there.
-"""
+"""What a cell's repetitions gave of a quantity that claims are about, with the levels it is told apart by."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vtax.statistics import (
-    Distribution,
-    Interval,
-    MeanInterval,
-    absolute_change,
-    mean_interval,
-    paired_difference,
-    paired_ratio,
-    relative_change,
-    select_maximum,
-)
-from vtax.views.estimate import Estimate, estimate
-from vtax.views.tax import ratio_of
+from vtax.statistics import Distribution, Interval, absolute_change, relative_change
+from vtax.views import sample
+from vtax.views.bound import Bound
+from vtax.views.tax import scatter_of_ratio
 from vtax.views.throughput import Maximum
 
 Levels = Mapping[str, str]
 """Factors and fixed keys of the testbed by name, `platform` among them, each with its level as text."""
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """A cell's values by block, in the unit of their quantity; those of one block are compared with each other.
-
-    `lower_bound` tells that something other than the platform set them, which might have reached more.
-    """
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sample(sample.Sample):
+    """A cell's values by block, in the unit of their quantity."""
 
     levels: Levels
     emulated: bool
-    values: Mapping[int, float]
-    recorded: int
-    invalid: int
-    mean: MeanInterval = mean_interval
-    lower_bound: bool = False
 
     @property
     def platform(self) -> str:
         """The platform's name."""
         return self.levels["platform"]
-
-    def estimate(self, confidence: float) -> Estimate | None:
-        """The mean over the blocks."""
-        found = estimate(self._mean(confidence), self.invalid / self.recorded)
-        return _opened(found, -math.inf, below=False, above=self.lower_bound)
-
-    def ratio(self, other: Sample, confidence: float) -> Estimate | None:
-        """Itself over another; None where no block has both, or the other is zero."""
-        return self._between(self._ratio(other, confidence), other, 0.0)
-
-    def difference(self, other: Sample, confidence: float) -> Estimate | None:
-        """Itself less another; None where no block has both."""
-        return self._between(self._difference(other, confidence), other, -math.inf)
-
-    def _between(self, found: Interval | None, other: Sample, least: float) -> Estimate | None:
-        if found is None:
-            return None
-        left_out = (self.invalid + other.invalid) / (self.recorded + other.recorded)
-        shown = estimate(found, left_out)
-        return _opened(shown, least, below=other.lower_bound, above=self.lower_bound)
-
-    def _mean(self, confidence: float) -> Interval:
-        return self.mean(list(self.values.values()), confidence)
-
-    def _ratio(self, other: Sample, confidence: float) -> Interval | None:
-        return paired_ratio(self.values, other.values, confidence, self.mean)
-
-    def _difference(self, other: Sample, confidence: float) -> Interval | None:
-        return paired_difference(self.values, other.values, confidence, self.mean)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,20 +37,19 @@ class LargestSample(Sample):
 
     maximum: Maximum
 
-    def _mean(self, confidence: float) -> Interval:
-        if self.maximum.cell.adaptive:
-            return self.maximum.ladder(confidence).interval
-        selected = select_maximum(self.maximum.by_load_mbps, confidence)
-        if selected is None:
-            raise ValueError("a maximum needs a cell with a usable trial")
-        return selected.interval
+    def bound(self, blocks: Collection[int] | None = None) -> Bound:
+        """That of the maximum, of which no block is apart."""
+        return self.maximum.bound
 
-    def _ratio(self, other: Sample, confidence: float) -> Interval | None:
+    def _mean(self, confidence: float) -> Interval:
+        return self.maximum.scatter(confidence)
+
+    def _ratio(self, other: sample.Sample, confidence: float) -> Interval | None:
         if not isinstance(other, LargestSample):
             raise TypeError("a maximum is compared with a maximum")
-        return ratio_of(self.maximum, other.maximum, confidence)
+        return scatter_of_ratio(self.maximum, other.maximum, confidence)
 
-    def _difference(self, other: Sample, confidence: float) -> Interval | None:
+    def _difference(self, other: sample.Sample, confidence: float) -> Interval | None:
         raise TypeError("differences of maxima have no bounds for having been picked")
 
 
@@ -114,12 +62,12 @@ class RunSample(Sample):
 
     ns: NDArray[np.float64] = field(repr=False)
 
-    def _ratio(self, other: Sample, confidence: float) -> Interval | None:
+    def _ratio(self, other: sample.Sample, confidence: float) -> Interval | None:
         sides = list(other.values.values()), list(self.values.values())
         found = relative_change(*sides, confidence=confidence)
         return None if found is None else _shifted(found.interval, 1.0)
 
-    def _difference(self, other: Sample, confidence: float) -> Interval | None:
+    def _difference(self, other: sample.Sample, confidence: float) -> Interval | None:
         sides = list(other.values.values()), list(self.values.values())
         found = absolute_change(*sides, confidence=confidence)
         return None if found is None else found.interval
@@ -138,14 +86,14 @@ class StageSample(Sample):
             for block, each in self.packets.items()
             if each.samples
         }
-        return Sample(self.levels, self.emulated, shares, self.recorded, self.invalid, self.mean)
-
-
-def _opened(shown: Estimate, least: float, *, below: bool, above: bool) -> Estimate:
-    """An interval without the bounds that what was measured cannot give."""
-    if not shown.has_interval:
-        return shown
-    return replace(shown, low=least if below else shown.low, high=math.inf if above else shown.high)
+        return Sample(
+            levels=self.levels,
+            emulated=self.emulated,
+            values=shares,
+            recorded=self.recorded,
+            invalid=self.invalid,
+            mean=self.mean,
+        )
 
 
 def _shifted(found: Interval, by: float) -> Interval:

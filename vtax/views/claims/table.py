@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from vtax.views import numbers
+from vtax.views.bound import Bound
 from vtax.views.claims import Judged, Judgement, Verdict, counts
 from vtax.views.claims.checks import AnyCheck
 from vtax.views.estimate import Estimate
@@ -25,6 +25,7 @@ NOTE = (
     "A claim holds where the whole interval lies where it has to, and does not where it lies wholly elsewhere; the "
     "intervals of all that a claim compares on a platform hold together at 95%."
 )
+_SET_BY = "generator, link, load or far end"
 MISSING_AT_MOST = 2
 """Of more that was not measured for a claim, the rest is counted."""
 
@@ -109,12 +110,8 @@ def effect_number(test: AnyCheck, found: Estimate | None) -> Number:
     if found is None:
         return Number(UNKNOWN)
     unit = f" {test.unit}" if test.unit else ""
-    return Number(test.form(found.value) + unit, numbers.bracket(found, test.form))
-
-
-def is_bound(found: Estimate) -> bool:
-    """Whether something other than the platforms set a side, so that the interval is open."""
-    return any(bound is not None and math.isinf(bound) for bound in (found.low, found.high))
+    shown = numbers.amount(found, test.form)
+    return Number(shown if found.is_withheld else shown + unit, numbers.bracket(found, test.form))
 
 
 def _notes(judgement: Judgement) -> Iterable[str]:
@@ -123,8 +120,11 @@ def _notes(judgement: Judgement) -> Iterable[str]:
             yield judgement.decisive.where
         if len(judgement.effects) > 1:
             yield f"one of {len(judgement.effects)} that are compared"
-        if is_bound(judgement.decisive.estimate):
-            yield "only a bound: generator, link or far end set a side"
+        bound = judgement.decisive.estimate.bound
+        if bound is Bound.WITHHELD:
+            yield f"both sides are only bounds: {_SET_BY} set them"
+        elif bound is not Bound.EXACT:
+            yield f"only a bound: {_SET_BY} set a side"
     yield from judgement.missing[:MISSING_AT_MOST]
     if left := judgement.missing[MISSING_AT_MOST:]:
         yield f"{len(left)} more not measured"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from vtax.results import Result
 from vtax.views import numbers
+from vtax.views.bound import Limit
 from vtax.views.bulk_cells import BulkCell, Metric, read_bulk_cells
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Levels, Sample
 from vtax.views.fairness import goodput_index
-from vtax.views.goodput import aggregate_mbps, goodput_by_guests
+from vtax.views.goodput import aggregate_mbps, goodput_limits
 from vtax.views.link_share import link_goodput_mbps
 from vtax.views.provenance import Provenance
 
@@ -30,36 +31,36 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     cells = [cell for cell in read_bulk_cells(result, provenance.names) if cell.trials]
 
     def samples(
-        metric_of: Callable[[BulkCell], Metric], is_bound: Callable[[BulkCell], bool]
+        metric_of: Callable[[BulkCell], Metric], limits_of: Callable[[BulkCell], Mapping[int, Limit]]
     ) -> list[Sample]:
         found = [(cell, cell.by_block(metric_of(cell))) for cell in cells]
         return [
             Sample(
-                _levels(base, cell),
-                provenance.platform(cell.platform).emulated,
-                values,
-                cell.recorded,
-                cell.invalid,
-                cell.mean,
-                is_bound(cell),
+                levels=_levels(base, cell),
+                emulated=provenance.platform(cell.platform).emulated,
+                values=values,
+                recorded=cell.recorded,
+                invalid=cell.invalid,
+                mean=cell.mean,
+                limits=limits_of(cell),
             )
             for cell, values in found
             if values
         ]
 
-    def is_bound(cell: BulkCell) -> bool:
-        return any(row.lower_bound for row in goodput_by_guests([cell], testbed))
+    def limits(cell: BulkCell) -> Mapping[int, Limit]:
+        return goodput_limits(cell, testbed)
 
     def link_ratio(cell: BulkCell) -> Metric:
         link_mbps = link_goodput_mbps(cell.setting, testbed)
         return lambda trial: aggregate_mbps(trial) / link_mbps if link_mbps else None
 
     return {
-        GOODPUT_MBPS.name: samples(lambda _: aggregate_mbps, is_bound),
-        LINK_RATIO.name: samples(link_ratio, is_bound),
-        HOST_PERCENT.name: samples(lambda _: lambda trial: trial.host_percent, is_bound),
+        GOODPUT_MBPS.name: samples(lambda _: aggregate_mbps, limits),
+        LINK_RATIO.name: samples(link_ratio, limits),
+        HOST_PERCENT.name: samples(lambda _: lambda trial: trial.host_percent, limits),
         FAIRNESS.name: samples(
-            lambda cell: goodput_index if cell.guests > 1 else lambda _: None, lambda _: False
+            lambda cell: goodput_index if cell.guests > 1 else lambda _: None, lambda _: {}
         ),
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 from vtax.results import Result
 from vtax.statistics import jain_index
 from vtax.views import numbers
+from vtax.views.bound import Limit
 from vtax.views.cells import Cell, by_block, load_label, read_cells
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.readings.quantity import Quantity
@@ -22,26 +23,27 @@ HOST_PERCENT = Quantity("host_percent", "% CPU", numbers.percent)
 STREAM_FAIRNESS = Quantity("stream_fairness", "", numbers.ratio)
 
 Values = Callable[[Cell], Mapping[int, float]]
+Limits = Callable[[Cell], Mapping[int, Limit]]
 
 QUANTITIES = (MAXIMUM_MBPS, THROUGHPUT_MBPS, LOSS_RATIO, HOST_PERCENT, STREAM_FAIRNESS)
 
 
 def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
-    """A sample a cell, of the maximum one a setting; more load than the generator had could lose and cost more."""
+    """A sample a cell, of the maximum one a setting."""
     base = held(result)
     cells = [cell for cell in read_cells(result, provenance.names) if cell.blocks]
 
-    def samples(values_of: Values, is_bound: Callable[[Cell], bool]) -> list[Sample]:
+    def samples(values_of: Values, limits_of: Limits) -> list[Sample]:
         found = [(cell, values_of(cell)) for cell in cells]
         return [
             Sample(
-                _levels(base, cell, load_label(cell.intended_mbps)),
-                provenance.platform(cell.platform).emulated,
-                values,
-                cell.recorded,
-                cell.invalid,
-                cell.mean,
-                is_bound(cell),
+                levels=_levels(base, cell, load_label(cell.intended_mbps)),
+                emulated=provenance.platform(cell.platform).emulated,
+                values=values,
+                recorded=cell.recorded,
+                invalid=cell.invalid,
+                mean=cell.mean,
+                limits=limits_of(cell),
             )
             for cell, values in found
             if values
@@ -49,13 +51,12 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
 
     largest = [
         LargestSample(
-            _levels(base, each.cell, None),
-            provenance.platform(each.platform).emulated,
-            {},
-            each.cell.recorded,
-            each.cell.invalid,
-            each.cell.mean,
-            each.lower_bound,
+            levels=_levels(base, each.cell, None),
+            emulated=provenance.platform(each.platform).emulated,
+            values={},
+            recorded=each.cell.recorded,
+            invalid=each.cell.invalid,
+            mean=each.cell.mean,
             maximum=each,
         )
         for each in maxima(cells)
@@ -63,17 +64,17 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     return {
         MAXIMUM_MBPS.name: list(largest),
         THROUGHPUT_MBPS.name: samples(
-            lambda cell: by_block(cell.blocks, cell.received_mbps),
-            lambda cell: cell.lower_bound and not cell.carried_in_full,
+            lambda cell: by_block(cell.blocks, cell.received_mbps), lambda cell: cell.throughput_limits
         ),
-        LOSS_RATIO.name: samples(
-            lambda cell: by_block(cell.blocks, cell.loss_ratio), lambda cell: cell.generator_limited
-        ),
-        HOST_PERCENT.name: samples(
-            lambda cell: by_block(cell.blocks, cell.host_percent), lambda cell: cell.generator_limited
-        ),
-        STREAM_FAIRNESS.name: samples(_fairness, lambda cell: False),
+        LOSS_RATIO.name: samples(lambda cell: by_block(cell.blocks, cell.loss_ratio), _load_limits),
+        HOST_PERCENT.name: samples(lambda cell: by_block(cell.blocks, cell.host_percent), _load_limits),
+        STREAM_FAIRNESS.name: samples(_fairness, lambda _: {}),
     }
+
+
+def _load_limits(cell: Cell) -> Mapping[int, Limit]:
+    """More load than its source had could be lost more, and cost more."""
+    return by_block(cell.blocks, cell.load_limits)
 
 
 def _levels(base: Levels, cell: Cell, load: str | None) -> Levels:

@@ -30,11 +30,11 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     def samples(values_of: Callable[[Runs], Mapping[int, float]]) -> list[Sample]:
         return [
             RunSample(
-                levels(base, runs.platform, _own(runs), runs.setting.further),
-                provenance.platform(runs.platform).emulated,
-                values,
-                cell.recorded,
-                cell.invalid,
+                levels=levels(base, runs.platform, _own(runs), runs.setting.further),
+                emulated=provenance.platform(runs.platform).emulated,
+                values=values,
+                recorded=cell.recorded,
+                invalid=cell.invalid,
                 ns=runs.ns,
             )
             for cell, runs in found

@@ -31,11 +31,11 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
         if row.mean_by_block_ns:
             samples.append(
                 Sample(
-                    levels(base, row.platform, own, row.setting.further),
-                    provenance.platform(row.platform).emulated,
-                    row.mean_by_block_ns,
-                    row.recorded,
-                    row.invalid,
+                    levels=levels(base, row.platform, own, row.setting.further),
+                    emulated=provenance.platform(row.platform).emulated,
+                    values=row.mean_by_block_ns,
+                    recorded=row.recorded,
+                    invalid=row.invalid,
                 )
             )
     return {RESPONSE_TIME_NS.name: samples}

@@ -29,16 +29,16 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
         row = recorded[cell.key]
         samples.append(
             StageSample(
-                levels(
+                levels=levels(
                     base,
                     cell.platform,
                     {**row.levels, "stage": stage, "host": host, "way": direction},
                     row.further,
                 ),
-                provenance.platform(cell.platform).emulated,
-                {block["block"]: block["mean_ns"] for block in blocks},
-                cell.recorded,
-                cell.invalid,
+                emulated=provenance.platform(cell.platform).emulated,
+                values={block["block"]: block["mean_ns"] for block in blocks},
+                recorded=cell.recorded,
+                invalid=cell.invalid,
                 packets={block["block"]: merged(block["histograms"]) for block in blocks},
             )
         )

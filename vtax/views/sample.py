@@ -1,0 +1,67 @@
+"""What a cell's repetitions gave of a quantity, each with what bounded it, and what two such cells compare to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from vtax.statistics import Interval, MeanInterval, mean_interval, paired_difference, paired_ratio
+from vtax.statistics.interval import CONFIDENCE
+from vtax.views.bound import Bound, Limit, main_limit
+from vtax.views.estimate import Estimate, estimate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sample:
+    """A cell's values by block, in one unit; those of one block are compared with each other.
+
+    `limits` has what bounded a block's value in the platform's stead, which might have reached more. Blocks that it
+    does not name are exact.
+    """
+
+    values: Mapping[int, float]
+    recorded: int
+    invalid: int
+    mean: MeanInterval = mean_interval
+    limits: Mapping[int, Limit] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> Limit | None:
+        """What bounded most of its values; None where nothing did."""
+        return main_limit(self.limits.values())
+
+    def bound(self, blocks: Collection[int] | None = None) -> Bound:
+        """How its mean is read, over all blocks or these alone."""
+        return Bound.of(limit for block, limit in self.limits.items() if blocks is None or block in blocks)
+
+    def estimate(self, confidence: float = CONFIDENCE) -> Estimate:
+        """The mean over the blocks."""
+        return estimate(self._mean(confidence), self.invalid / self.recorded).read_as(self.bound())
+
+    def ratio(self, other: Sample, confidence: float = CONFIDENCE) -> Estimate | None:
+        """Itself over another; None where no block has both, or the other is zero."""
+        return self._against(other, self._ratio(other, confidence))
+
+    def difference(self, other: Sample, confidence: float = CONFIDENCE) -> Estimate | None:
+        """Itself less another; None where no block has both."""
+        return self._against(other, self._difference(other, confidence))
+
+    def _against(self, other: Sample, found: Interval | None) -> Estimate | None:
+        if found is None:
+            return None
+        left_out = (self.invalid + other.invalid) / (self.recorded + other.recorded)
+        return estimate(found, left_out).read_as(self._bound_against(other))
+
+    def _bound_against(self, other: Sample) -> Bound:
+        """Only the blocks that both have count."""
+        both = self.values.keys() & other.values.keys()
+        return self.bound(both).over(other.bound(both))
+
+    def _mean(self, confidence: float) -> Interval:
+        return self.mean(list(self.values.values()), confidence)
+
+    def _ratio(self, other: Sample, confidence: float) -> Interval | None:
+        return paired_ratio(self.values, other.values, confidence, self.mean)
+
+    def _difference(self, other: Sample, confidence: float) -> Interval | None:
+        return paired_difference(self.values, other.values, confidence, self.mean)
