@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from vtax.results import Result
 from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
 from vtax.views import numbers
+from vtax.views.bound import Bound, Limit
+from vtax.views.cell_limits import cell_limits
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, USABLE
 from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS
 from vtax.views.series import series
@@ -73,6 +75,8 @@ METRICS = {
 }
 """By kind of workload."""
 
+BOUNDED = (THROUGHPUT, GOODPUT)
+"""What something other than the platform may bound."""
 ALL = tuple(dict.fromkeys(metric for metrics in METRICS.values() for metric in metrics))
 
 # A quantile of several streams is their geometric mean; one that some stream does not have is none of the trial. One by
@@ -127,6 +131,7 @@ class Measured:
     """A cell's values of each metric by name, one a repetition that has it; `blocks` counts the usable ones.
 
     `steps` are the widths of the steps that values come in, in the metric's unit, of metrics that record them.
+    `limit` is what bounded the throughput or goodput in the platform's stead: of it there is only a lower bound.
     """
 
     cell: str
@@ -136,6 +141,15 @@ class Measured:
     values: Mapping[str, Sequence[float]]
     marks: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
+    limit: Limit | None = None
+
+    def limit_of(self, metric: Metric) -> Limit | None:
+        """What bounded a metric; None where its values are the platform's own."""
+        return self.limit if metric in BOUNDED else None
+
+    def bound(self, metric: Metric) -> Bound:
+        """How a metric's mean is read."""
+        return Bound.of([self.limit_of(metric)])
 
 
 def metrics_of(result: Result) -> tuple[Metric, ...]:
@@ -164,6 +178,7 @@ def read_measured(result: Result) -> dict[Key, Measured]:
     marks: dict[Key, list[str]] = {}
     for row in result.query(_MARKED).to_pylist():
         marks.setdefault((row["cell"], row["uut_context"]), []).append(row["mark"])
+    limits = cell_limits(result)
     values = {metric.name: [_known(each) for each in series(rows[metric.column])] for metric in metrics}
     widths = {name: rows[column].to_pylist() for name, column in steps.items()}
     return {
@@ -175,6 +190,7 @@ def read_measured(result: Result) -> dict[Key, Measured]:
             {name: each[place] for name, each in values.items()},
             tuple(marks.get((cell, context), ())),
             {name: each[place] or 0.0 for name, each in widths.items()},
+            limits.get((cell, context)),
         )
         for place, (cell, context, platform, blocks) in enumerate(
             zip(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from math import isfinite
 
 from vtax.results import Result
 from vtax.statistics import anytime_interval, mean_interval
-from vtax.views.metrics import Measured, Metric, metrics_of, read_measured
+from vtax.views.bound import Bound
+from vtax.views.estimate import estimate
+from vtax.views.metrics import BOUNDED, Measured, Metric, metrics_of, read_measured
 
 UNITS = {
     "Mbit/s": ("bits_per_second", 1e6),
@@ -22,6 +25,7 @@ UNITS = {
 def openmetrics(result: Result) -> Iterator[str]:
     """Lines: for each cell and metric its mean, and its 95% interval where it has one, told apart by `bound`.
 
+    A mean that something other than the platform bounded has "at least" for "mean", and no upper end.
     The samples have the time at which the campaign ended, or began where it did not.
     """
     scenario = result.campaign.get("scenario") or {}
@@ -35,16 +39,18 @@ def openmetrics(result: Result) -> Iterator[str]:
         for cell in measured.values():
             if not (values := cell.values[metric.name]):
                 continue
-            interval = mean(values, 0.95)
+            interval = estimate(mean(values, 0.95), 0.0).read_as(cell.bound(metric))
             labels = _labels(str(scenario.get("name") or "unknown"), cell)
-            for bound, value in (("mean", interval.mean), ("low", interval.low), ("high", interval.high)):
-                if value is not None:
+            read = "mean" if interval.bound is Bound.EXACT else str(interval.bound)
+            for bound, value in ((read, interval.value), ("low", interval.low), ("high", interval.high)):
+                if value is not None and isfinite(value):
                     yield f'{name}{{{labels},bound="{bound}"}} {value * factor!r}{time}\n'
     yield "# EOF\n"
 
 
 def _help(metric: Metric) -> str:
-    return f"{metric.name} of a cell: mean over repetitions and bounds of its 95% interval."
+    lower = ", or at least" if metric in BOUNDED else ""
+    return f"{metric.name} of a cell: mean over repetitions{lower}, and bounds of its 95% interval."
 
 
 def _labels(scenario: str, cell: Measured) -> str:

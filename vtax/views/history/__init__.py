@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vtax.views.estimate import Estimate
 from vtax.views.history.campaigns import Experiment, find_campaigns
 from vtax.views.history.series import Level, Series, series_of
 
@@ -66,10 +67,7 @@ def _series(series: Series) -> dict[str, Any]:
             {
                 "campaign": str(point.campaign.directory),
                 "created_at": point.campaign.created_at.isoformat(),
-                "value": point.value.value,
-                "low": point.value.low,
-                "high": point.value.high,
-                "n": point.value.n,
+                **_estimate(point.value),
             }
             for point in series.points
         ],
@@ -77,12 +75,16 @@ def _series(series: Series) -> dict[str, Any]:
     }
 
 
+def _estimate(found: Estimate) -> dict[str, Any]:
+    """An end that a bound leaves open is null, and so is a value that is withheld."""
+    return {**found.numbers, "n": found.n, "bound": str(found.bound)}
+
+
 def _levels(levels: tuple[Level, ...]) -> Iterator[dict[str, Any]]:
     for level in levels:
-        change = level.change
         yield {
             "since": level.since.isoformat(),
             "place": level.place,
-            "change": {"value": change.value, "low": change.low, "high": change.high, "n": change.n},
+            "change": _estimate(level.change),
             "with_it": list(level.with_it),
         }

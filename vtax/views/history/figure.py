@@ -9,6 +9,7 @@ from typing import Any
 from vtax.views.figure import Panel, plot
 from vtax.views.history.series import Series
 from vtax.views.metrics import Metric
+from vtax.views.numbers import amount
 from vtax.views.palette import Style
 
 _CHANGED, _PLAIN = 11, 5
@@ -39,7 +40,7 @@ def _line(series: Series, style: Style) -> dict[str, Any]:
         "x": [point.campaign.created_at.isoformat() for point in series.points],
         "y": [_since(series.metric, first, point.value.value) for point in series.points],
         "text": [
-            f"{html.escape(series.cell)}<br>{series.metric.form(point.value.value)} {series.metric.unit}"
+            f"{html.escape(series.cell)}<br>{amount(point.value, series.metric.form)} {series.metric.unit}"
             f"<br>{html.escape(point.campaign.directory.name)}"
             for point in series.points
         ],

@@ -16,6 +16,7 @@ from vtax.statistics import (
     mean_interval,
     relative_change,
 )
+from vtax.views.bound import Bound, Limit, bounded_sides, main_limit
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.history.campaigns import Campaign, Experiment
 from vtax.views.metrics import Key, Metric
@@ -23,10 +24,11 @@ from vtax.views.metrics import Key, Metric
 
 @dataclass(frozen=True)
 class Point:
-    """A campaign's mean over its repetitions."""
+    """A campaign's mean over its repetitions, and what bounded it in the platform's stead."""
 
     campaign: Campaign
     value: Estimate
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Level:
     """A change of level: from which campaign on, by how much, and what else changed there.
 
     `change` is of the means of the campaigns before and after it, up to the next change, and its `n` theirs;
-    relative, or of metrics in points a difference.
+    relative, or of metrics in points a difference. `with_it` begins with what bounded a side of it, where anything did.
     """
 
     place: int
@@ -89,7 +91,8 @@ def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]
         if measured is None or not values or (metric.quantile and len(values) < measured.blocks):
             continue
         mean = anytime_interval if campaign.adaptive else mean_interval
-        yield Point(campaign, mean_estimate(values, 0.0, mean))
+        value = mean_estimate(values, 0.0, mean).read_as(measured.bound(metric))
+        yield Point(campaign, value, measured.limit_of(metric))
 
 
 def _level_values(metric: Metric, points: Sequence[Point]) -> list[float]:
@@ -112,12 +115,18 @@ def _levels(
         tolerance = within if metric.tolerance is None else metric.tolerance
         if change is None or abs(change.interval.mean) <= tolerance:
             continue
+        limits = [main_limit(point.limit for point in side) for side in (before, after)]
+        read = Bound.of([limits[1]]).over(Bound.of([limits[0]]))
+        bounded = bounded_sides(zip(("before", "after"), limits, strict=True))
         levels.append(
             Level(
                 place=place,
                 since=after[0].campaign.created_at,
-                change=estimate(change.interval, 0.0),
-                with_it=_changed_facts(before[-1].campaign, after[0].campaign),
+                change=estimate(change.interval, 0.0).read_as(read),
+                with_it=(
+                    *([bounded] if bounded else ()),
+                    *_changed_facts(before[-1].campaign, after[0].campaign),
+                ),
             )
         )
     return tuple(levels)

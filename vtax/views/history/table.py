@@ -16,7 +16,7 @@ CELL, METRIC = Column("cell"), Column("metric")
 def level_table(series: Sequence[Series]) -> Table:
     """A row a change of level, the largest first."""
     rows = [(one, level) for one in series for level in one.levels or ()]
-    rows.sort(key=lambda row: (row[0].metric.points, -abs(row[1].change.value)))
+    rows.sort(key=lambda row: (row[0].metric.points, row[1].change.is_withheld, -abs(row[1].change.value)))
     return Table(
         name="levels",
         title="Where the level changed",
@@ -64,10 +64,17 @@ def _level(series: Series, level: Level) -> tuple[Cell, ...]:
         series.cell,
         series.metric.name,
         f"{level.since:%Y-%m-%d %H:%M}",
-        change_number(level.change, series.metric.points),
+        _change(level, series.metric.points),
         Number(str(level.change.n)),
         "; ".join(level.with_it) or UNKNOWN,
     )
+
+
+def _change(level: Level, points: bool) -> Number:
+    if level.change.is_withheld:
+        return Number(str(level.change.bound))
+    number = change_number(level.change, points)
+    return Number(level.change.bound.sign + number.text, number.interval)
 
 
 def _latest(series: Series) -> tuple[Cell, ...]:
