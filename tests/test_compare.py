@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -213,16 +214,16 @@ def hooks(**by_host: str | None) -> str:
     )
 
 
-ALL = "iptables ip6tables arptables"
+EVERY_TABLE = "iptables ip6tables arptables"
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         (None, hooks(uut="", source=""), "not recorded and off"),
-        (hooks(uut=ALL), hooks(uut=""), "on and off"),
+        (hooks(uut=EVERY_TABLE), hooks(uut=""), "on and off"),
         (hooks(uut="iptables"), hooks(uut="iptables arptables"), "iptables and iptables and arptables"),
-        (hooks(uut="", source=""), hooks(uut=ALL, source=""), "off and off, on"),
+        (hooks(uut="", source=""), hooks(uut=EVERY_TABLE, source=""), "off and off, on"),
         ("{]", hooks(uut=""), "not recorded and off"),
     ],
 )
@@ -245,7 +246,7 @@ def test_bridges_that_passed_none_are_alike_with_br_netfilter_and_without(tmp_pa
 def test_netfilter_in_bridges_as_a_factor_is_no_difference(tmp_path: Path) -> None:
     scenario = {"factors": {"platform": ["container"], "bridge_netfilter": [False, True]}}
     sides = [
-        bridging(tmp_path / "a", hooks(uut=""), hooks(uut=ALL), scenario=scenario),
+        bridging(tmp_path / "a", hooks(uut=""), hooks(uut=EVERY_TABLE), scenario=scenario),
         bridging(tmp_path / "b", hooks(uut="")),
     ]
     assert compare_results(*sides, within=0.05).differences == []
@@ -254,7 +255,7 @@ def test_netfilter_in_bridges_as_a_factor_is_no_difference(tmp_path: Path) -> No
 def test_netfilter_in_bridges_explains_no_other_digest(tmp_path: Path) -> None:
     """Each side's digest is of facts that this one is not among."""
     sides = [
-        bridging(tmp_path / "a", hooks(uut=ALL)),
+        bridging(tmp_path / "a", hooks(uut=EVERY_TABLE)),
         bridging(tmp_path / "b", hooks(uut=""), digest="1" * 12),
     ]
     found = compare_results(*sides, within=0.05, allow=["kernel"]).differences
@@ -537,6 +538,79 @@ def test_a_change_with_one_bound_decides_what_that_bound_decides(
     evidence = Change(Interval(mean, low, high, 6), lambda _: 1e-6, lambda *_: None)
     (one,) = judge(parse_rules(rule), [replace(row, evidence=evidence)], [(row.cell, row.uut_context)], [])
     assert one.outcome is outcome
+
+
+def flooded(directory: Path, values: Sequence[float], mark: str, **campaign: Any) -> Result:
+    """A campaign of one flood that lost nothing, each trial with a mark."""
+    return make(
+        directory,
+        [
+            Made(block=block, received_mbps=mbps, offered_mbps=mbps, intended_mbps=None, marks=(mark,))
+            for block, mbps in enumerate(values)
+        ],
+        **campaign,
+    )
+
+
+LOW, HIGH = [60.0, 60.3, 59.8, 60.1, 59.9], STEADY
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ends", "verdict", "outcome"),
+    [
+        (("backpressured", HIGH), ("backpressured", LOW), (True, True), Verdict.WORSE, Outcome.BROKEN),
+        (("generator-limited", HIGH), ("backpressured", LOW), (False, True), Verdict.WORSE, Outcome.BROKEN),
+        (
+            ("backpressured", HIGH),
+            ("generator-limited", LOW),
+            (True, False),
+            Verdict.UNKNOWN,
+            Outcome.UNDECIDED,
+        ),
+        (("backpressured", LOW), ("generator-limited", HIGH), (True, False), Verdict.BETTER, Outcome.PASSED),
+        (
+            ("generator-limited", LOW),
+            ("backpressured", HIGH),
+            (False, True),
+            Verdict.UNKNOWN,
+            Outcome.UNDECIDED,
+        ),
+        (("backpressured", HIGH), ("link-limited", HIGH), (True, False), Verdict.UNKNOWN, Outcome.PASSED),
+    ],
+)
+def test_a_flood_that_something_else_bounded_shows_one_end_of_its_change(
+    tmp_path: Path,
+    before: tuple[str, list[float]],
+    after: tuple[str, list[float]],
+    ends: tuple[bool, bool],
+    verdict: Verdict,
+    outcome: Outcome,
+) -> None:
+    (mark, values), (other_mark, others) = before, after
+    compared = compare_results(
+        flooded(tmp_path / "a", values, mark),
+        flooded(tmp_path / "b", others, other_mark, seed=2),
+        within=0.05,
+        rules=parse_rules("throughput<-5%"),
+    )
+    row = next(row for row in compared.changes if row.metric.name == "throughput")
+    assert row.change is not None
+    assert tuple(math.isfinite(end) for end in (row.change.low, row.change.high)) == ends
+    assert row.verdict is verdict
+    assert [one.outcome for one in compared.judged] == [outcome]
+
+
+def test_a_change_between_two_lower_bounds_is_withheld_with_the_reason(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    a = flooded(tmp_path / "a", HIGH, "generator-limited")
+    b = flooded(tmp_path / "b", LOW, "link-limited", seed=2)
+    assert main(["compare", str(a.directory), str(b.directory), "--fail-on", "throughput<-5%"]) == 5
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "withheld: A at the generator's ceiling and B at the link's rate" in shown
+    assert "≥100" in shown
+    assert "≥60" in shown
+    assert "−40" not in shown
 
 
 @pytest.mark.parametrize(

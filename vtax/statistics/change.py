@@ -10,6 +10,8 @@ What is not found may still be there: `detectable_below` and `detectable_above` 
 trials would have found.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,6 +63,23 @@ class Change:
     def p_below(self, bound: float) -> float:
         """The chance of such values where the true change is `bound` or more; 1 of an estimate that is so itself."""
         return self.chance(bound) if self.interval.mean < bound else 1.0
+
+    def at_least(self) -> Change:
+        """Return the evidence for a change that is at least this: none speaks against a larger one."""
+        return self._towards(1)
+
+    def at_most(self) -> Change:
+        """Return the evidence for a change that is at most this: none speaks against a smaller one."""
+        return self._towards(-1)
+
+    def _towards(self, side: int) -> Change:
+        interval, chance, moved = self.interval, self.chance, self.moved
+        low, high = (interval.low, None) if side > 0 else (None, interval.high)
+        return Change(
+            Interval(interval.mean, low, high, interval.n),
+            lambda bound: chance(bound) if (interval.mean - bound) * side > 0 else 1.0,
+            lambda bound, towards, p_value: moved(bound, towards, p_value) if towards == side else None,
+        )
 
     def p_beyond(self, low: float, high: float) -> float:
         """The chance of an estimate so far out where the true change lies from `low` to `high`."""

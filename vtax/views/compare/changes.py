@@ -15,7 +15,8 @@ from vtax.statistics import (
     mean_interval,
     relative_change,
 )
-from vtax.views.estimate import Estimate, mean_estimate
+from vtax.views.bound import Bound, bounded_sides
+from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.metrics import Key, Measured, Metric
 
 
@@ -34,8 +35,8 @@ class CellChange:
 
     `change` is relative (0.1: 10% more) or, of a metric in points, the difference; None where it is withheld, as where
     a side has fewer than two values. It may have one bound alone: a change that is at least, or at most, so large.
-    `before` and `after` are the sides' means. `note` says why there is not enough data, or what else bounded the
-    values.
+    `before` and `after` are the sides' means. `note` is why there is not enough data, or what else bounded the
+    values; `bounded_by` is which of the sides are lower bounds, and by what.
     """
 
     cell: str
@@ -48,6 +49,7 @@ class CellChange:
     verdict: Verdict
     evidence: Change | None
     note: str = ""
+    bounded_by: str = ""
 
 
 def changes(
@@ -69,14 +71,20 @@ def changes(
         for metric in metrics
         if a[one].values[metric.name] or b[other].values[metric.name]
     ]
-    evidence = [_evidence(before, after, metric, adaptive) for before, after, metric in found]
+    exact = [_evidence(before, after, metric, adaptive) for before, after, metric in found]
+    evidence = [
+        _read_as(shift, _bound(before, after, metric))
+        for shift, (before, after, metric) in zip(exact, found, strict=True)
+    ]
     p_values = [
         None if shift is None else shift.p_beyond(*_zone(metric, within))
         for shift, (_, _, metric) in zip(evidence, found, strict=True)
     ]
     rejected = iter(discoveries([p_value for p_value in p_values if p_value is not None]))
     rows = []
-    for (before, after, metric), shift, p_value in zip(found, evidence, p_values, strict=True):
+    for (before, after, metric), unbounded, shift, p_value in zip(
+        found, exact, evidence, p_values, strict=True
+    ):
         verdict = _verdict(metric, shift, within, p_value is not None and next(rejected))
         rows.append(
             CellChange(
@@ -85,11 +93,12 @@ def changes(
                 metric=metric,
                 before=_mean(before, metric, adaptive),
                 after=_mean(after, metric, adaptive),
-                change=_change(shift),
+                change=None if shift is None else _change(unbounded, _bound(before, after, metric)),
                 p_value=p_value,
                 verdict=verdict,
                 evidence=shift,
                 note=_note(before, after, metric, shift, verdict),
+                bounded_by=_bounded_by(before, after, metric),
             )
         )
     return rows
@@ -106,6 +115,20 @@ def _evidence(before: Measured, after: Measured, metric: Metric, adaptive: bool)
     change = absolute_change if metric.points else relative_change
     sides = before.values[metric.name], after.values[metric.name]
     return change(*sides, resolution=_resolution(before, after, metric), adaptive=adaptive)
+
+
+def _bound(before: Measured, after: Measured, metric: Metric) -> Bound:
+    """How a change is read: a flood that the source or the link bounded is only a lower bound of its side."""
+    return after.bound(metric).over(before.bound(metric))
+
+
+def _read_as(shift: Change | None, bound: Bound) -> Change | None:
+    """Return what is left of the evidence for a change that is read so; None where nothing is."""
+    if shift is None or bound is Bound.WITHHELD:
+        return None
+    if bound is Bound.EXACT:
+        return shift
+    return shift.at_least() if bound is Bound.AT_LEAST else shift.at_most()
 
 
 def _resolution(before: Measured, after: Measured, metric: Metric) -> float:
@@ -147,19 +170,26 @@ def _why_unknown(before: Measured, after: Measured, metric: Metric, shift: Chang
             return f"{side.blocks - n} of {side.blocks} repetitions of {name} have no such quantile"
         if n < 2:
             return f"n = {n} in {name}"
+    bounded = _bounded_by(before, after, metric)
     if shift is None:
-        return "A is zero"
+        return f"withheld: {bounded}" if _bound(before, after, metric) is Bound.WITHHELD else "A is zero"
+    if bounded:
+        return bounded
     known = shift.interval.low is not None or shift.interval.high is not None
     return "more repetitions needed" if known else "too few for an interval"
 
 
+def _bounded_by(before: Measured, after: Measured, metric: Metric) -> str:
+    return bounded_sides((name, side.limit_of(metric)) for name, side in (("A", before), ("B", after)))
+
+
 def _mean(side: Measured, metric: Metric, adaptive: bool) -> Estimate | None:
     values = side.values[metric.name]
-    return mean_estimate(values, 0.0, anytime_interval if adaptive else mean_interval) if values else None
-
-
-def _change(shift: Change | None) -> Estimate | None:
-    if shift is None:
+    if not values:
         return None
-    found = shift.interval
-    return Estimate(found.mean, found.low, found.high, found.n, 0.0)
+    mean = mean_estimate(values, 0.0, anytime_interval if adaptive else mean_interval)
+    return mean.read_as(side.bound(metric))
+
+
+def _change(shift: Change | None, bound: Bound) -> Estimate | None:
+    return None if shift is None else estimate(shift.interval, 0.0).read_as(bound)

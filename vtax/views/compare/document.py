@@ -18,7 +18,8 @@ FORMAT_VERSION = 1
 def comparison_document(compared: Comparison) -> dict[str, Any]:
     """Everything that was compared, as JSON values.
 
-    An estimate is {value, low, high, n}, a bound null where there is none. `change` is relative,
+    An estimate is {value, low, high, n, bound}, an end of the interval null where there is none. `bound` is "exact",
+    "at least" or "at most"; a change of two lower bounds is withheld, and null. `change` is relative,
     0.1 for 10% more, or of metrics in `points` a difference of ratios; `before` and `after` are in the data set's
     own unit, which `column` names. `smallest_change` of an undecided rule is the one that would have been found with
     the probability `power`, null where none would.
@@ -81,4 +82,4 @@ def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
     low, high = (
         None if bound is None or math.isinf(bound) else bound for bound in (estimate.low, estimate.high)
     )
-    return {"value": estimate.value, "low": low, "high": high, "n": estimate.n}
+    return {"value": estimate.value, "low": low, "high": high, "n": estimate.n, "bound": str(estimate.bound)}

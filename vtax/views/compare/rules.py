@@ -110,6 +110,8 @@ def judge(
             judged.append(Judged(rule, cell, context, row, Outcome.UNDECIDED, reason))
         else:
             outcome, reason = _outcome(rule, row.evidence.interval, next(marks), len(tried))
+            if outcome is Outcome.UNDECIDED and row.bounded_by:
+                reason = f"{reason}; {row.bounded_by}"
             detectable = _detectable(rule, row.evidence, level) if outcome is Outcome.UNDECIDED else None
             judged.append(Judged(rule, cell, context, row, outcome, reason, detectable))
     return judged + [

@@ -140,13 +140,14 @@ def _row(change: CellChange) -> tuple[Cell, ...]:
 
 
 def _value(estimate: Estimate | None, form: Callable[[float], str]) -> Number:
-    return Number(UNKNOWN if estimate is None else form(estimate.value))
+    return Number(UNKNOWN if estimate is None else f"{estimate.bound.sign}{form(estimate.value)}")
 
 
 def change_number(change: Estimate, points: bool) -> Number:
     """A change in percent, or in percentage points, with its interval."""
     shown = change.map(lambda value: 100 * value)
-    return Number(_signed(shown.value, points), numbers.bracket(shown, _form(points)))
+    value = f"{shown.bound.sign}{_signed(shown.value, points)}"
+    return Number(value, numbers.bracket(shown, _form(points)))
 
 
 def _signed(value: float, points: bool) -> str:
