@@ -8,6 +8,8 @@ from typing import Annotated, ParamSpec, TypeVar
 
 import typer
 
+from vtax.inputs import InputError
+
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result, results/...")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else there.")]
 
@@ -16,6 +18,14 @@ BROKE = 1
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
+
+
+def check_parent(directory: Path) -> None:
+    """Raise InputError where there is nothing to make `directory` in: a mistyped path is not made on the way."""
+    if not directory.parent.is_dir():
+        raise InputError(
+            f"{directory}: there is no directory {directory.parent}; make it first: mkdir -p {directory.parent}"
+        )
 
 
 def reading(command: Callable[Given, Found]) -> Callable[Given, Found]:

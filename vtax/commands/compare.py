@@ -61,6 +61,7 @@ def compare(
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
     from vtax.views.compare.markdown import comparison_markdown
+    from vtax.views.compare.side import COMPARISON
     from vtax.views.compare.terminal import print_comparison
 
     if not 0 <= within < 100:
@@ -69,7 +70,7 @@ def compare(
         raise InputError("--markdown and --json are two forms of the same output; leave out one")
     rules = parse_rules(fail_on) if fail_on is not None else ()
     allowed = allow.split(",") if allow is not None else []
-    sides = [read_side(Result.open(path)) for path in (a, b)]
+    sides = [read_side(COMPARISON.check(Result.open(path))) for path in (a, b)]
     compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules)
     if junit is not None:
         try:

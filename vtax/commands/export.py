@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vtax.commands import ResultPath
+from vtax.commands import ResultPath, check_parent
 from vtax.inputs import InputError
 
 
@@ -33,14 +33,17 @@ def export(
 ) -> None:
     """Write a result for other programs; what of it could not be read is named on stderr."""
     from vtax.results import Result
-    from vtax.views.export import openmetrics, tables_document, write_csv_files
+    from vtax.views.export import OPENMETRICS, openmetrics, tables_document, write_csv_files
 
     if export_format is ExportFormat.CSV and out is None:
         raise InputError("--format csv writes a file a table: name a new directory with --out")
     opened = Result.open(result)
+    if export_format is ExportFormat.OPENMETRICS:
+        OPENMETRICS.check(opened)
     for caution in (*opened.damaged, *opened.notes):
         print(caution, file=sys.stderr)
     if out is not None and export_format is ExportFormat.CSV:
+        check_parent(out)
         for path in write_csv_files(opened, out):
             print(path)
         return

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vtax.commands import ResultPath
+from vtax.commands import BROKE, ResultPath, check_parent
 from vtax.inputs import InputError
 
 if TYPE_CHECKING:
     from vtax.results import Result
 
-BROKE = 1
 FIGURES = "figures"
 """Where figures are written below a result, unless a directory is named."""
 
@@ -40,8 +39,10 @@ def report(
     from vtax.results import Result
 
     opened = Result.open(result)
-    if directory is not None and directory.exists() and not directory.is_dir():
-        raise InputError(f"{directory}: is a file; name a directory to write into")
+    if directory is not None:
+        if directory.exists() and not directory.is_dir():
+            raise InputError(f"{directory}: is a file; name a directory to write into")
+        check_parent(directory)
     if form is ReportFormat.HTML:
         written = write_report(opened, directory)
         if written is None:
@@ -57,7 +58,7 @@ def write_report(result: "Result", directory: Path | None = None) -> Path | None
 
     try:
         if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(exist_ok=True)
         return views.write_report(result, directory)
     except OSError as error:
         where = (directory or result.directory) / "report.html"

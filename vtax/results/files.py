@@ -79,9 +79,7 @@ def create_empty_directory(directory: Path) -> None:
             f"{directory}: cannot hold a result ({error.strerror}); name another directory"
         ) from None
     if occupied:
-        raise InputError(
-            f"{directory}: not empty; a campaign starts in a directory of its own, name another one"
-        )
+        raise InputError(f"{directory}: not empty; name a directory that is new or empty")
 
 
 def lock_directory(directory: Path) -> int:

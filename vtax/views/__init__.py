@@ -12,7 +12,7 @@ from rich.console import Console
 
 from vtax.results import Result
 from vtax.views.console import print_diagnosis, print_summary
-from vtax.views.diagnosis import Diagnosis, diagnose
+from vtax.views.diagnosis import DIAGNOSIS, Diagnosis, diagnose
 from vtax.views.document import diagnosis_document, summary_document
 from vtax.views.figures import check_figures, figure_names
 from vtax.views.provenance import read_provenance
@@ -54,8 +54,8 @@ def write_report(what: Result | Summary, directory: Path | None = None) -> Path:
 
 
 def diagnosis_of(result: Result) -> Diagnosis:
-    """Why cells lost throughput or time against their references."""
-    return diagnose(result, read_provenance(result))
+    """Why cells lost throughput or time against their references. InputError for a kind that is not diagnosed."""
+    return diagnose(DIAGNOSIS.check(result), read_provenance(result))
 
 
 def show_diagnosis(diagnosis: Diagnosis, console: Console) -> None:

@@ -129,9 +129,18 @@ def _print_head(summary: Summary, page: Page) -> None:
         f"{origin.name} · {status} · {origin.recorded_trials} trials: {counts} · seed {origin.seed}", "dim"
     )
     if summary.has_usable:
-        page.line(tables.LEGEND if summary.throughput else sharing_tables.LEGEND, "dim")
+        page.line(_legend(summary), "dim")
     else:
         page.line("No usable trial is recorded yet.")
+
+
+def _legend(summary: Summary) -> str:
+    """How to read the numbers of all tables, and of those of guests that share a link the symbols."""
+    if summary.throughput:
+        return tables.LEGEND
+    if summary.sharing.goodput:
+        return f"{sharing_tables.LEGEND} {sharing_tables.SYMBOLS}"
+    return sharing_tables.LEGEND
 
 
 def print_table(table: Table, page: Page, rows_at_most: float = ROWS_AT_MOST) -> None:

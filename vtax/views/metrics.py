@@ -12,7 +12,7 @@ from vtax.views import numbers
 from vtax.views.bound import Bound, Limit
 from vtax.views.cell_limits import cell_limits
 from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, USABLE
-from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS
+from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, workload_kind
 from vtax.views.series import series
 
 BUCKET = 1 / BUCKETS_AN_OCTAVE
@@ -153,19 +153,18 @@ class Measured:
 
 
 def metrics_of(result: Result) -> tuple[Metric, ...]:
-    """What its campaign measured; only what searches found where they chose the loads."""
+    """What its campaign measured; only what searches found where they chose the loads.
+
+    KeyError where its kind of workload has no metrics.
+    """
     if _searched(result):
         return (THROUGHPUT,)
-    scenario = result.campaign.get("scenario") or {}
-    kind = str((scenario.get("workload") or {}).get("kind") or FORWARDING)
-    return METRICS.get(kind, ())
+    return METRICS[workload_kind(result.campaign)]
 
 
 def read_measured(result: Result) -> dict[Key, Measured]:
     """Every cell with a usable trial; repetitions without a value are left out of its lists."""
     metrics = metrics_of(result)
-    if not metrics:
-        return {}
     steps = {} if _searched(result) else {m.name: m.step_column for m in metrics if m.step_column}
     if _searched(result):
         rows = result.query(_SEARCHED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,6 +105,11 @@ class Provenance:
         raise KeyError(name)
 
 
+def workload_kind(campaign: Mapping[str, Any]) -> str:
+    """Return the kind of workload of the campaign's scenario; a result that names none is of forwarding."""
+    return str(((campaign.get("scenario") or {}).get("workload") or {}).get("kind") or FORWARDING)
+
+
 def read_provenance(result: Result) -> Provenance:
     """Read the campaign's own description; a key that an interrupted start left out reads as empty."""
     campaign = result.campaign
@@ -127,7 +133,7 @@ def read_provenance(result: Result) -> Provenance:
         created_at=str(campaign.get("created_at") or "unknown"),
         seed=campaign.get("seed"),
         command=tuple(str(word) for word in campaign.get("command") or ()),
-        kind=str((scenario.get("workload") or {}).get("kind") or FORWARDING),
+        kind=workload_kind(campaign),
         figures=tuple(scenario.get("figures") or ()),
         repetitions=repetitions,
         precision=scenario.get("precision") or {},

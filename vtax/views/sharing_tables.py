@@ -16,8 +16,9 @@ from vtax.views.tables import GUESTS, LEFT_OUT, N, heading
 
 LEGEND = (
     "Brackets and ± are 95% intervals over repetitions, of ratios and differences paired within blocks; n is "
-    "repetitions, left out the share of trials that is invalid. Symbols as in anhalt2009, Table I."
+    "repetitions, left out the share of trials that is invalid."
 )
+SYMBOLS = "Symbols as in anhalt2009, Table I."
 CPU_NOTE = (
     "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. A soft interrupt "
     "counts where the kernel has it run: work of the far ends may be on the CPUs of host and guests, and the reverse."

@@ -12,7 +12,7 @@ from vtax.results import Result
 from vtax.views.claims.claim import Claim
 from vtax.views.claims.judge import Judgement, Verdict, judge
 from vtax.views.claims.load import load_claims, papers
-from vtax.views.claims.readings import read_samples
+from vtax.views.claims.readings import CLAIMS, read_samples
 from vtax.views.provenance import Provenance, read_provenance
 
 __all__ = ["Claim", "Claims", "Judged", "Judgement", "Verdict", "claims_of", "counts", "judge_results"]
@@ -47,8 +47,13 @@ def counts(judged: Iterable[Judged], *, emulated: bool) -> dict[Verdict, int]:
 def judge_results(results: Sequence[Result]) -> Claims:
     """Judge every claim of the papers that the results repeat, in the order of papers and of their files.
 
-    InputError where none of them repeats a paper that has claims.
+    Of a kind that has no claims a result is left out, with a remark. InputError where all are of such kinds, or none
+    repeats a paper that has claims.
     """
+    refused = {result.directory: why for result in results if (why := CLAIMS.refusal(result))}
+    if len(refused) == len(results):
+        raise InputError("\n".join(refused.values()))
+    results = [result for result in results if result.directory not in refused]
     read = [(result, read_provenance(result)) for result in results]
     repeated = dict.fromkeys(paper for result, _ in read if (paper := _paper(result)) in papers())
     if not repeated:
@@ -61,7 +66,8 @@ def judge_results(results: Sequence[Result]) -> Claims:
     for claim in (claim for paper in repeated for claim in load_claims(paper)):
         told = [each for each in found if each.claim is claim]
         judged += told or [Judged(claim, None, ())]
-    return Claims(judged, [remark for result, provenance in read for remark in _remarks(result, provenance)])
+    remarks = [remark for result, provenance in read for remark in _remarks(result, provenance)]
+    return Claims(judged, [*refused.values(), *remarks])
 
 
 def claims_of(result: Result, provenance: Provenance) -> list[Judged]:

@@ -73,8 +73,6 @@ def compare(
         raise InputError(
             f"{a.directory} and {b.directory} are of different kinds of workload: nothing to compare"
         )
-    if not a.metrics:
-        raise InputError(f"{a.directory}: vtax compare knows no metric of this kind of workload")
     check_rules(rules, a.metrics)
     found = differences(a.facts, b.facts)
     check_conditions(found, allow)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from vtax.results import Result
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
-from vtax.views.metrics import Key, Measured, Metric, metrics_of, read_measured, recorded_names
+from vtax.views.metrics import METRICS, Key, Measured, Metric, metrics_of, read_measured, recorded_names
+from vtax.views.served import Served
 
 Identity = tuple[str, ...]
+COMPARISON = Served("comparison", METRICS)
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,12 @@ from vtax.views.diagnosis.references import Pair, pair_up
 from vtax.views.diagnosis.trials import UNNAMED
 from vtax.views.diagnosis.words import LEFT_OVER, sentence
 from vtax.views.estimate import Estimate
-from vtax.views.provenance import FORWARDING, Provenance
+from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, Provenance
+from vtax.views.served import Served
 
-__all__ = ["Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"]
+__all__ = ["DIAGNOSIS", "Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"]
 
+DIAGNOSIS = Served("diagnosis", (FORWARDING, BULK, ECHO, REQUESTS))
 NO_LEDGER = (
     "nothing was sampled, so that it is not told apart whose CPU time it was: run with "
     "--set workload.cpu_samples_hz=499"

@@ -10,7 +10,12 @@ from vtax.results import Result
 from vtax.statistics import anytime_interval, mean_interval
 from vtax.views.bound import Bound
 from vtax.views.estimate import estimate
-from vtax.views.metrics import BOUNDED, Measured, Metric, metrics_of, read_measured
+from vtax.views.metrics import BOUNDED, METRICS, Measured, Metric, metrics_of, read_measured
+from vtax.views.served import Served
+
+OPENMETRICS = Served(
+    "OpenMetrics export", METRICS, instead="use --format json, or --format csv --out DIRECTORY"
+)
 
 UNITS = {
     "Mbit/s": ("bits_per_second", 1e6),

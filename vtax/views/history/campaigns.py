@@ -10,8 +10,11 @@ from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.views.compare.conditions import Facts
 from vtax.views.compare.side import Side, read_side
+from vtax.views.metrics import METRICS
 from vtax.views.provenance import Platform, read_provenance
+from vtax.views.served import Served
 
+SERVED = Served("history", METRICS)
 MANIFEST = "campaign.json"
 FIXED = ("machine", "accelerator", "settings")
 """Conditions in which all campaigns of an experiment agree; kernels and programs may change with time."""
@@ -52,7 +55,7 @@ def find_campaigns(directory: Path) -> Found:
     unread = []
     for path in sorted(directory.rglob(MANIFEST)):
         try:
-            result = Result.open(path.parent)
+            result = SERVED.check(Result.open(path.parent))
             campaign = _campaign(result)
         except InputError as error:
             unread.append(str(error))

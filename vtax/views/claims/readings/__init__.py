@@ -9,8 +9,9 @@ from vtax.views.claims.readings import bulk, echo, forwarding, relay, requests, 
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Sample
 from vtax.views.provenance import BULK, ECHO, FORWARDING, RELAY, REQUESTS, Provenance
+from vtax.views.served import Served
 
-__all__ = ["COORDINATES", "OF_KIND", "QUANTITIES", "Quantity", "read_samples"]
+__all__ = ["CLAIMS", "COORDINATES", "OF_KIND", "QUANTITIES", "Quantity", "read_samples"]
 
 Samples = Mapping[str, Sequence[Sample]]
 """Samples by the name of their quantity."""
@@ -26,6 +27,7 @@ _READERS: dict[str, tuple[Reader, tuple[Quantity, ...]]] = {
 
 OF_KIND = {kind: (*quantities, *stages.QUANTITIES) for kind, (_, quantities) in _READERS.items()}
 """The quantities that a workload of that kind can have; stages where its packets were followed."""
+CLAIMS = Served("claims", OF_KIND, stages=True)
 QUANTITIES = {each.name: each for quantities in OF_KIND.values() for each in quantities}
 COORDINATES = {stages.STAGE_NS.name: stages.COORDINATES}
 """What a quantity's samples are told apart by that is no key of a scenario."""

@@ -1,0 +1,142 @@
+"""Every command that reads results on a result of every kind of workload: it is served, or refused by name."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.kinds import RESULTS, TRACED
+from vtax.cli import app, main
+from vtax.inputs import InputError
+from vtax.scenario.workloads import KINDS
+from vtax.views.claims.load import read_claims
+
+Captured = pytest.CaptureFixture[str]
+METRICS = {"forwarding", "bulk", "echo", "requests"}
+EVERY = set(RESULTS)
+COMMANDS: Mapping[str, tuple[Callable[[Path], list[str]], set[str]]] = {
+    "show": (lambda result: ["show", f"{result}"], EVERY),
+    "show --json": (lambda result: ["show", f"{result}", "--json"], EVERY),
+    "report": (lambda result: ["report", f"{result}"], EVERY),
+    "sql": (lambda result: ["sql", f"{result}", "SELECT platform, cell FROM trials"], EVERY),
+    "export --format json": (lambda result: ["export", f"{result}", "--format", "json"], EVERY),
+    "export --format csv": (
+        lambda result: ["export", f"{result}", "--format", "csv", "--out", f"{result.parent / 'csv'}"],
+        EVERY,
+    ),
+    "export --format openmetrics": (
+        lambda result: ["export", f"{result}", "--format", "openmetrics"],
+        METRICS,
+    ),
+    "compare": (lambda result: ["compare", f"{result}", f"{result.parent / 'other'}"], METRICS),
+    "history": (lambda result: ["history", f"{result.parent}"], METRICS),
+    "diagnose": (lambda result: ["diagnose", f"{result}"], METRICS),
+    "claims": (lambda result: ["claims", f"{result}"], EVERY - {"program"}),
+}
+"""How each is called, and the kinds that it serves."""
+CALLED = {
+    "export --format openmetrics": "OpenMetrics export",
+    "compare": "comparison",
+    "diagnose": "diagnosis",
+}
+NO_READERS = {"clean", "certificates", "doctor", "host", "list", "merge", "run", "schema", "trace"}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory a kind, with two results of it, `one` and `other`."""
+    directory = tmp_path_factory.mktemp("kinds")
+    for number, (kind, made) in enumerate(RESULTS.items()):
+        for name, day in (("one", 1), ("other", 2)):
+            result = made(directory / kind.replace(" ", "-") / name)
+            _date(result.directory, f"2025-01-0{day}T{number:02}:00:00+00:00")
+    return directory
+
+
+def _date(directory: Path, created_at: str) -> None:
+    path = directory / "campaign.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "created_at": created_at}))
+
+
+def test_every_kind_and_every_command_is_asked_about() -> None:
+    assert set(RESULTS) == {*KINDS, TRACED}
+    registered = {
+        command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands
+    }
+    assert {words.split()[0] for words in COMMANDS} == registered - NO_READERS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", RESULTS)
+def test_a_kind_is_served_or_refused_by_name(
+    kind: str, command: str, results: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    shutil.copytree(results / kind.replace(" ", "-"), tmp_path / "kind")
+    one = tmp_path / "kind" / "one"
+    words, served = COMMANDS[command]
+    status = main(words(one))
+    captured = capsys.readouterr()
+    if kind in served:
+        assert (status in {0, 3}, captured.err) == (True, "")
+        shown = captured.out + "".join(path.read_text() for path in (tmp_path / "kind").glob("csv/*.csv"))
+        shown += (one / "report.html").read_text() if command == "report" else ""
+        page = tmp_path / "kind" / "history.html"
+        shown += page.read_text() if page.exists() else ""
+        assert re.search(r"\b(raw|container)\b", shown), "something of what was measured is there"
+        return
+    assert status == 2
+    assert captured.out == ""
+    assert f"{kind} results have no {CALLED.get(command, command)} yet" in captured.err
+    assert str(one) in captured.err
+    assert re.search(r"; (see its tables with: vtax show \S+|use --format json)", captured.err)
+    assert not (tmp_path / "kind" / "history.html").exists()
+
+
+def test_an_export_that_is_refused_leaves_no_file(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "metrics"
+    assert main(["export", f"{results / 'relay/one'}", "--format", "openmetrics", "--out", f"{out}"]) == 2
+    assert not out.exists()
+
+
+def test_among_others_a_kind_without_claims_or_history_is_left_out_by_name(
+    results: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    shutil.copytree(results / "relay", tmp_path / "relay")
+    shutil.copytree(results / "program", tmp_path / "program")
+    shutil.copytree(results / "echo", tmp_path / "echo")
+    assert main(["claims", f"{tmp_path / 'relay/one'}", f"{tmp_path / 'program/one'}"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "rounds-take-longer" in printed
+    assert "program results have no claims yet" in printed
+    assert main(["history", f"{tmp_path}"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "response_time" in printed
+    assert printed.count("relay results have no history yet") == 2
+    assert printed.count("program results have no history yet") == 2
+
+
+def test_a_claim_about_programs_is_refused_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "claims.yaml"
+    path.write_text(
+        "faster:\n  says: It is faster.\n  where: '2'\n  scenarios: [relay, http]\n"
+        "  test: {kind: ratio, metric: round_ns, over: {platform: raw}, above: 1}\n"
+    )
+    with pytest.raises(InputError) as refused:
+        read_claims(path, "matthews2009")
+    assert str(refused.value).startswith(f"{path}:4: ")
+    assert (
+        "claims about program results cannot be judged; allowed: scenarios of the kinds forwarding, "
+        in str(refused.value)
+    )
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_only_what_has_the_symbols_is_explained_by_their_table(
+    kind: str, results: Path, capsys: Captured
+) -> None:
+    assert main(["show", f"{results / kind.replace(' ', '-') / 'one'}"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert ("Symbols as in anhalt2009, Table I" in printed) == ("R aggregate" in printed) == (kind == "bulk")
