@@ -10,11 +10,12 @@ from enum import StrEnum
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from vtax.text_table import TextTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,16 +114,20 @@ def _console(stream: TextIO) -> Console:
     return console if console.is_terminal else Console(file=stream, width=UNBOUNDED_COLUMNS)
 
 
-def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], stream: TextIO) -> None:
+def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO) -> None:
     """A table without frames; a head that begins with `>` aligns its column to the right."""
     console = _console(stream)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for head in heads:
-        right = head.startswith(">")
-        table.add_column(Text(head.removeprefix(">")), justify="right" if right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
+    numeric = [head.startswith(">") for head in heads]
+    lines = [[head.removeprefix(">") for head in heads], *rows]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    names, *aligned = (
+        [
+            cell.rjust(width) if is_number else cell
+            for cell, width, is_number in zip(line, widths, numeric, strict=True)
+        ]
+        for line in lines
+    )
+    TextTable(names, numeric, [("", aligned)]).print(console, console.width)
 
 
 def _plain(value: Any) -> Any:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table as RichTable
 from rich.text import Text
 
+from vtax.text_table import TextTable
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables, verdict_tables
 from vtax.views.diagnosis import Diagnosis
 from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
-from vtax.views.layout import Column, Table, interval_of, text_of
+from vtax.views.layout import Table, interval_of, text_of
 from vtax.views.machine_tables import machines_table
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.published_table import published_table
@@ -33,9 +31,6 @@ ROWS_AT_MOST = 60
 """A longer table is left to the report: nobody reads it while it scrolls by."""
 
 WIDTH = 100
-GAP = 2
-LEAST_TEXT = 8
-"""What a column of text keeps."""
 
 
 def print_summary(summary: Summary, console: Console) -> None:
@@ -154,23 +149,10 @@ def print_table(table: Table, page: Page, rows_at_most: float = ROWS_AT_MOST) ->
     if table.size > rows_at_most:
         page.line(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", "dim")
         return
-    lines = _aligned(table)
-    widths = _widths(table.columns, lines, page.width)
-    page.console.print(_grid(table.columns, widths, [], header=True), width=page.width)
-    for section in table.sections:
-        if section.title:
-            page.line(section.title, "italic")
-        rows, lines = lines[: len(section.rows)], lines[len(section.rows) :]
-        page.console.print(_grid(table.columns, widths, rows, header=False), width=page.width)
-
-
-def _grid(columns: tuple[Column, ...], widths: list[int], rows: list[list[str]], header: bool) -> RichTable:
-    grid = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=header, header_style="dim")
-    for column, width in zip(columns, widths, strict=True):
-        grid.add_column(_head(column), width=width, justify="left", overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(cell, overflow="fold") for cell in row))
-    return grid
+    heads = [f"{column.title}\n{column.unit}" if column.unit else column.title for column in table.columns]
+    lines = iter(_aligned(table))
+    sections = [(section.title, [next(lines) for _ in section.rows]) for section in table.sections]
+    TextTable(heads, [column.numeric for column in table.columns], sections).print(page.console, page.width)
 
 
 def _aligned(table: Table) -> list[list[str]]:
@@ -187,35 +169,6 @@ def _aligned(table: Table) -> list[list[str]]:
             [f"{value} {interval}".rstrip() for value, interval in zip(values, intervals, strict=True)]
         )
     return [list(line) for line in zip(*columns, strict=True)]
-
-
-def _widths(columns: tuple[Column, ...], lines: list[list[str]], page_width: int) -> list[int]:
-    """What each column needs; where that is too much, the widest give way and wrap: text between words, then numeric
-    columns between numbers, and at last text inside its words. No number is broken while that is enough.
-    """
-    widths, unbroken = [], []
-    for column, texts in zip(columns, zip(*lines, strict=True), strict=True):
-        head = _head(column).split("\n")
-        parts = [part for text in texts for part in re.split(r"(?<=\S) ", text)]
-        widths.append(max(map(len, [*head, *texts])))
-        unbroken.append(max(map(len, [*head, *parts])))
-    excess = sum(widths) + GAP * (len(widths) - 1) - page_width
-    for numeric, least in ((False, unbroken), (True, unbroken), (False, [LEAST_TEXT] * len(columns))):
-        while excess > 0:
-            flexible = [
-                index
-                for index, column in enumerate(columns)
-                if column.numeric is numeric and widths[index] > least[index]
-            ]
-            if not flexible:
-                break
-            widths[max(flexible, key=lambda index: widths[index])] -= 1
-            excess -= 1
-    return widths
-
-
-def _head(column: Column) -> str:
-    return f"{column.title}\n{column.unit}" if column.unit else column.title
 
 
 def _print_points(title: str, points: list[tuple[str, str]], page: Page) -> None:
