@@ -179,7 +179,8 @@ def diagnose(result: ResultPath, json: Json = False) -> None:
 def sql(
     result: ResultPath,
     query: Annotated[
-        str, typer.Argument(help="As in: SELECT platform, avg(received_mbps) FROM cells GROUP BY 1")
+        str,
+        typer.Argument(help="As in: SELECT cell, avg(received_mbps) FROM cells GROUP BY ALL ORDER BY ALL"),
     ],
     row_format: Annotated[RowFormat, typer.Option("--format")] = RowFormat.TABLE,
 ) -> None:
