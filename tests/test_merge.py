@@ -1,5 +1,6 @@
 """Blocks of several testbeds as one result: whole, none twice, the same in any order, and no mean of two testbeds."""
 
+import errno
 import json
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from tests.test_results_writer import record
 from vtax.campaign.blocks import read_blocks
 from vtax.cli import main
 from vtax.inputs import InputError
-from vtax.results import CapturedFrame, Delivered, MergedWriter, Result, ResultWriter, merge
+from vtax.results import CapturedFrame, Delivered, MergedWriter, Result, ResultWriter, manifest, merge
 from vtax.results.captures import capture_path
 from vtax.results.schema import TABLES
 from vtax.views import write_report
@@ -272,3 +273,18 @@ def test_blocks_are_numbers_and_ranges(text: str, blocks: list[int]) -> None:
 def test_other_texts_name_no_blocks(text: str) -> None:
     with pytest.raises(InputError, match="names no blocks"):
         read_blocks(text)
+
+
+def test_a_full_disk_does_not_send_a_merge_to_a_campaign(
+    two: list[Delivered], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(manifest, "replace_file", full)
+    out = tmp_path / "out"
+    assert main(["merge", *(f"{part.testbed}={part.directory}" for part in two), "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert said == (
+        f"{out / 'campaign.json'}: No space left on device; make room, remove {out} and merge again\n"
+    )

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 from typer.exceptions import TyperException
 
 import vtax
 from vtax.cluster.errors import ClusterError
-from vtax.commands import BROKE, Json, ResultPath, reading
+from vtax.commands import BROKE, DISK_ERRORS, InterruptedCampaignError, Json, ResultPath, reading
 from vtax.commands.claims import claims
 from vtax.commands.compare import compare
 from vtax.commands.export import export
@@ -33,11 +34,11 @@ from vtax.commands.run import run
 from vtax.commands.schema import schema
 from vtax.commands.testbed import testbed as testbed_commands
 from vtax.commands.testbeds import certificates
-from vtax.inputs import InputError
+from vtax.inputs import InputError, value_problem
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
+from vtax.output import OutputError, own_standard_output
 
 BAD_INPUT, INTERRUPTED = 2, 130
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 app = typer.Typer(
     name="vtax",
@@ -208,34 +209,63 @@ app.command()(host)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; no expected error ends in a traceback."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    own_standard_output()
+    try:
+        status = _carry_out(sys.argv[1:] if arguments is None else arguments)
+        if sys.stdout is not None:  # as it is where it was closed before vtax began
+            sys.stdout.flush()
+    except OutputError as error:
+        return _give_up_output(error)
+    return status
+
+
+def _carry_out(arguments: list[str]) -> int:
+    """Run a command line; what ends it early is said on stderr. OutputError where its output cannot be written."""
     try:
         status = app(arguments or ["--help"], prog_name="vtax", standalone_mode=False)
+        if status != INTERRUPTED:  # else typer has caught the KeyboardInterrupt
+            return status or 0
+        said = "vtax: interrupted"
+    except InterruptedCampaignError as error:
+        said, status = f"vtax: interrupted; {error}", INTERRUPTED
     except InputError as error:
-        return _fail(str(error), BAD_INPUT)
+        said, status = str(error), BAD_INPUT
     except ClusterError as error:
-        return _fail(f"{error}; what has arrived is kept: go on with --testbeds FILE --resume RESULT", BROKE)
+        said = f"{error}; what has arrived is kept: go on with --testbeds FILE --resume RESULT"
+        status = BROKE
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "vtax"
-        return _fail(f"vtax: {error.format_message()} (see {command} --help)", error.exit_code)
+        if isinstance(error.__cause__, ValidationError):
+            error.message = value_problem(error.__cause__)
+        said, status = f"vtax: {error.format_message()} (see {command} --help)", error.exit_code
+    except OutputError:
+        raise
     except Exception as error:
         return _broke(error)
-    if status == INTERRUPTED:  # typer has caught the KeyboardInterrupt
-        return _fail("vtax: interrupted; the trials that ended are kept", INTERRUPTED)
-    return status or 0
+    return _fail(said, status)
+
+
+def _give_up_output(error: OutputError) -> int:
+    """Say why standard output is not whole, unless its reader has had enough; Python does not try again as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:
+        return BROKE
+    return _fail(
+        f"vtax: standard output cannot be written: {error.strerror}; write it to where there is room", BROKE
+    )
 
 
 def _broke(error: Exception) -> int:
-    """A full disk with the next step; one line for what nobody expected, or all of it where VTAX_DEBUG asks."""
+    """A disk's error with the next step; one line for what nobody expected, or all of it where VTAX_DEBUG asks."""
     if isinstance(error, OSError):
         from vtax.results import DiskError
 
         if isinstance(error, DiskError):
             return _fail(str(error), BROKE)
-    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        kept = "the trials that ended are kept: make room and go on with --resume"
-        return _fail(f"{error.filename or 'the result'}: {error.strerror}; {kept}", BROKE)
+        if error.errno in DISK_ERRORS:
+            place = f"{error.filename}: " if error.filename else ""
+            return _fail(f"vtax: {place}{error.strerror}; make room there and repeat the command", BROKE)
     if os.environ.get("VTAX_DEBUG") == "1":
         traceback.print_exception(error)
         return BROKE

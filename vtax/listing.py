@@ -105,8 +105,8 @@ def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None
 
 
 def print_json(document: Any, stream: TextIO) -> None:
-    """One JSON document; a number that JSON does not have is an error here, not in its reader."""
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), file=stream)
+    """One JSON document, in ASCII; a number that JSON does not have is an error here, not in its reader."""
+    print(json.dumps(document, indent=2, allow_nan=False), file=stream)
 
 
 def _console(stream: TextIO) -> Console:

@@ -1,5 +1,6 @@
 """Commands of more than a few lines, a module each; the command line registers them."""
 
+import errno
 import gc
 from collections.abc import Callable
 from functools import wraps
@@ -16,8 +17,15 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout,
 BROKE = 1
 """Exit status where vtax itself, or the machine below, failed."""
 
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What a disk that is full, or mounted to be read only, answers."""
+
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
+
+
+class InterruptedCampaignError(Exception):
+    """Ctrl-C ended a campaign; `str()` says what is kept of it."""
 
 
 def check_parent(directory: Path) -> None:

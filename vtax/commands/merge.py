@@ -17,8 +17,9 @@ def merge(
     out: Annotated[Path, typer.Option(help="A new or empty directory.")],
 ) -> None:
     """Make one result of blocks that several testbeds have measured of one campaign; no mean mixes two testbeds."""
-    from vtax.results import Delivered
+    from vtax.results import Delivered, DiskError
     from vtax.results import merge as merge_results
+    from vtax.results.files import disk_error
 
     parts = []
     for text in results:
@@ -26,6 +27,10 @@ def merge(
         if separator and not name:
             raise InputError(f'"{text}": the name of a testbed comes before "="')
         parts.append(Delivered.open(Path(directory), name or None))
-    for note in merge_results(parts, out):
+    try:
+        notes = merge_results(parts, out)
+    except DiskError as error:
+        raise disk_error(error.refused, f"make room, remove {out} and merge again") from error
+    for note in notes:
         print(note, file=sys.stderr)
     print(out)

@@ -1,18 +1,21 @@
 """`vtax run`: from a scenario to a result."""
 
+import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vtax.commands import BROKE, Json
+from vtax.commands import BROKE, DISK_ERRORS, InterruptedCampaignError, Json
 from vtax.commands.report import write_report
 from vtax.commands.testbed import machines_of
 from vtax.commands.testbeds import run_on_testbeds
 from vtax.inputs import InputError
 from vtax.listing import print_json
+
+KEPT = "the trials that ended are kept"
 
 
 def _scenarios(incomplete: str) -> list[str]:
@@ -86,23 +89,24 @@ def run(
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
     chosen.check_figures(views.figure_names())
     progress = progress_on(sys.stderr, plain=json)
-    if testbeds is not None:
-        if blocks is not None or testbed is not None:
-            raise InputError(
-                "--blocks, --testbed: with --testbeds the testbeds measure all blocks together; leave them out"
-            )
-        outcome = run_on_testbeds(chosen, testbeds, out, seed, resume, allow_programs, progress)
-    else:
-        outcome = campaign.run(
-            chosen,
-            out=out,
-            seed=seed,
-            resume=resume,
-            blocks=None if blocks is None else read_blocks(blocks),
-            allow_programs=allow_programs,
-            machines=machines_of(testbed, resume),
-            progress=progress,
+    if testbeds is not None and (blocks is not None or testbed is not None):
+        raise InputError(
+            "--blocks, --testbed: with --testbeds the testbeds measure all blocks together; leave them out"
         )
+    with _saying_what_is_kept():
+        if testbeds is not None:
+            outcome = run_on_testbeds(chosen, testbeds, out, seed, resume, allow_programs, progress)
+        else:
+            outcome = campaign.run(
+                chosen,
+                out=out,
+                seed=seed,
+                resume=resume,
+                blocks=None if blocks is None else read_blocks(blocks),
+                allow_programs=allow_programs,
+                machines=machines_of(testbed, resume),
+                progress=progress,
+            )
     result = Result.open(outcome.directory)
     if json:
         written = write_report(result)
@@ -119,6 +123,22 @@ def run(
             print(f"report: {written}")
     _say_unusable(outcome.unusable)
     return outcome.exit_status if written else BROKE
+
+
+@contextlib.contextmanager
+def _saying_what_is_kept() -> Iterator[None]:
+    """Have a campaign that Ctrl-C or a full disk ends say what is kept of it, which no other command has to."""
+    from vtax.results.files import disk_error
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise InterruptedCampaignError(KEPT) from None
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        refused = f"{error.filename or 'the result'}: {error.strerror}"
+        raise disk_error(refused, f"{KEPT}: make room and go on with --resume") from error
 
 
 def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:

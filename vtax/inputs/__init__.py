@@ -11,7 +11,7 @@ from vtax.inputs.document import (
     scalar,
     suggestion,
 )
-from vtax.inputs.validation import allowed, problems, validate
+from vtax.inputs.validation import allowed, problems, validate, value_problem
 
 __all__ = [
     "Document",
@@ -26,4 +26,5 @@ __all__ = [
     "scalar",
     "suggestion",
     "validate",
+    "value_problem",
 ]

@@ -2,9 +2,9 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -18,6 +18,8 @@ M = TypeVar("M", bound=BaseModel)
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "ns": "nanoseconds", "mbps": "Mbit/s", "bytes": "bytes"}
 _WRONG_NUMBER = {"int_type", "int_parsing", "int_from_float", "float_type", "float_parsing", "finite_number"}
+_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+"""How a bound is called, by its name in a field and in pydantic's context."""
 _OUT_OF_BOUNDS = {
     "greater_than": "too small",
     "greater_than_equal": "too small",
@@ -54,24 +56,28 @@ def problems(model: type[BaseModel], data: Any) -> list[tuple[Loc, str]]:
     return []
 
 
+def value_problem(error: ValidationError) -> str:
+    """What is wrong with a single value, as of an option, and what is allowed: in the words that documents get."""
+    detail = error.errors()[0]
+    bounds = ", ".join(_bounds(detail.get("ctx") or {}))
+    return _wrong_value(detail, None, f"; allowed: {bounds}" if bounds else "")
+
+
 def allowed(field: FieldInfo) -> str:
     """What a key may hold, in words: the field's own `allowed`, else its choices or bounds, else nothing."""
     if isinstance(field.json_schema_extra, dict) and "allowed" in field.json_schema_extra:
         return str(field.json_schema_extra["allowed"])
     if choices := _choices(field.annotation):
         return ", ".join(map(str, choices))
-    bounds = []
-    for constraint in field.metadata:
-        match constraint:
-            case Ge(ge=bound):
-                bounds.append(f"at least {bound}")
-            case Gt(gt=bound):
-                bounds.append(f"more than {bound}")
-            case Le(le=bound):
-                bounds.append(f"at most {bound}")
-            case Lt(lt=bound):
-                bounds.append(f"less than {bound}")
-    return ", ".join(bounds)
+    constraints = [
+        {name: getattr(constraint, name) for name in _BOUNDS if hasattr(constraint, name)}
+        for constraint in field.metadata
+    ]
+    return ", ".join(bound for constraint in constraints for bound in _bounds(constraint))
+
+
+def _bounds(of: Mapping[str, Any]) -> list[str]:
+    return [f"{word} {of[name]}" for name, word in _BOUNDS.items() if of.get(name) is not None]
 
 
 def _problems(model: type[BaseModel], error: ValidationError) -> list[tuple[Loc, str]]:
@@ -86,8 +92,11 @@ def _problem(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:
         field = _field(model, loc)
         meaning = f": {field.description}" if field and field.description else ""
         loc, problem = loc[:-1], f'key "{loc[-1]}" is missing{meaning}{_hint(field)}'
+    elif kind == "extra_forbidden":
+        problem = _unknown_key(model, loc)
     else:
-        problem = _wrong_value(model, detail)
+        field = _field(model, loc)
+        problem = _wrong_value(detail, field, _hint(field))
     return _without_tags(model, loc), problem
 
 
@@ -104,12 +113,10 @@ def _wrong_tag(model: type[BaseModel], detail: ErrorDetails) -> tuple[Loc, str]:
     )
 
 
-def _wrong_value(model: type[BaseModel], detail: ErrorDetails) -> str:
+def _wrong_value(detail: ErrorDetails, field: FieldInfo | None, hint: str) -> str:
+    """What is wrong with a value; `hint` says what its key may hold."""
     loc, kind, shown = detail["loc"], detail["type"], _shown(detail["input"])
-    field = _field(model, loc)
     match kind:
-        case "extra_forbidden":
-            problem = _unknown_key(model, loc)
         case "literal_error":
             near = suggestion(str(detail["input"]), map(str, _choices(field.annotation) if field else ()))
             problem = advised(f"{shown} is not allowed", near, f"allowed: {allowed(field) if field else ''}")
@@ -124,11 +131,11 @@ def _wrong_value(model: type[BaseModel], detail: ErrorDetails) -> str:
         case "model_type" | "dict_type" | "model_attributes_type":
             problem = f"{shown} is not a mapping; lines of the form `key: value` are expected"
         case _ if kind in _OUT_OF_BOUNDS:
-            problem = f"{shown} is {_OUT_OF_BOUNDS[kind]}{_hint(field)}"
+            problem = f"{shown} is {_OUT_OF_BOUNDS[kind]}{hint}"
         case _ if kind in _WRONG_NUMBER:
-            problem = f"{shown} is not a {_number(kind, _name(loc), detail['input'])}{_hint(field)}"
+            problem = f"{shown} is not a {_number(kind, _name(loc), detail['input'])}{hint}"
         case _:
-            problem = f"{shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}{_hint(field)}"
+            problem = f"{shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}{hint}"
     return problem
 
 

@@ -15,7 +15,19 @@ SQLITE_MEANS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errn
 
 
 class DiskError(OSError):
-    """The disk of a result refused: the message says where, why, and the next step."""
+    """The disk of a result refused: the message says where, why, and how a campaign goes on.
+
+    `refused` says where and why alone, for those who write a result without a campaign.
+    """
+
+    refused: str = ""
+
+
+def disk_error(refused: str, next_step: str) -> DiskError:
+    """Return an error of what the disk refused, with what to do next."""
+    error = DiskError(f"{refused}; {next_step}")
+    error.refused = refused
+    return error
 
 
 @contextlib.contextmanager
@@ -28,9 +40,10 @@ def disk_errors(directory: Path) -> Iterator[None]:
         where = getattr(error, "filename", None) or directory
         read_only = "read-only" in why.lower() or "readonly" in why.lower()
         remedy = "Mount it for writing again" if read_only else "Make room there"
-        raise DiskError(
-            f"{where}: {why}; the trials that ended are kept and can be shown. {remedy}, then go on with: "
-            f"vtax run SCENARIO --resume {directory}"
+        raise disk_error(
+            f"{where}: {why}",
+            f"the trials that ended are kept and can be shown. {remedy}, then go on with: "
+            f"vtax run SCENARIO --resume {directory}",
         ) from error
 
 

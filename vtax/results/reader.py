@@ -91,6 +91,7 @@ class Result:
     def query(self, sql: str) -> pa.Table:
         """Return the rows of one SELECT, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN; InputError for all else."""
         try:
+            sql.encode()  # DuckDB refuses what is no text with a TypeError that does not say so
             statements = self._connection.extract_statements(sql)
             if len(statements) != 1:
                 raise InputError(f"query: {len(statements)} statements; give exactly one")
@@ -101,6 +102,8 @@ class Result:
             return self._connection.sql(statements[0].query).to_arrow_table()
         except duckdb.Error as error:
             raise InputError(f"query: {error}") from None
+        except UnicodeEncodeError:
+            raise InputError("query: has bytes that are no text in this locale; type it in UTF-8") from None
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:

@@ -36,9 +36,9 @@ def write_csv_files(result: Result, directory: Path) -> list[Path]:
 
 
 def tables_document(result: Result) -> Iterator[str]:
-    """One JSON document in pieces: `campaign`, what is `damaged`, and the rows of each of the `tables`."""
+    """One JSON document in ASCII, in pieces: `campaign`, what is `damaged`, and the rows of each of the `tables`."""
     head = {"format_version": FORMAT_VERSION, "campaign": result.campaign, "damaged": result.damaged}
-    yield json.dumps(head, ensure_ascii=False)[:-1] + ', "tables": {'
+    yield json.dumps(head)[:-1] + ', "tables": {'
     for position, (name, rows) in enumerate(result.tables.items()):
         yield (", " if position else "") + json.dumps(name) + ": ["
         yield from _rows(rows)
@@ -50,7 +50,7 @@ def _rows(rows: pa.Table) -> Iterator[str]:
     first = True
     for batch in rows.to_batches(max_chunksize=ROWS_AT_ONCE):
         for row in batch.to_pylist():
-            yield ("\n" if first else ",\n") + json.dumps(row, ensure_ascii=False, default=_text)
+            yield ("\n" if first else ",\n") + json.dumps(row, default=_text)
             first = False
 
 
