@@ -96,9 +96,9 @@ def test_every_figure_becomes_a_file(
 def test_the_page_goes_where_it_is_wanted(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["report", str(result), str(tmp_path / "new" / "place")]) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / "new" / "place" / "report.html")
-    assert (tmp_path / "new" / "place" / "report.html").exists()
+    assert main(["report", str(result), str(tmp_path / "place")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "place" / "report.html")
+    assert (tmp_path / "place" / "report.html").exists()
     assert not (result / "report.html").exists()
 
 
