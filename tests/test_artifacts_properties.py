@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -78,6 +78,7 @@ def test_place_and_unit_of_artifacts_do_not_matter(seed: int) -> None:
 
 @settings(max_examples=15)
 @given(SEEDS)
+@example(43875)  # the effect of its runs rounds to either side of a whole number of samples
 def test_the_order_of_runs_matters_only_to_what_looks_at_it(seed: int) -> None:
     samples = np.tile(a_mesh(seed), (2, 1))
     samples[10:] += np.random.default_rng(seed).integers(1, 99, (10, 200))

@@ -83,7 +83,7 @@ def _alikeness(units: Samples) -> float:
     counts = (~np.isnan(units)).sum(axis=1)
     effects = [1.0]
     for decile in np.nanquantile(units, np.arange(1, 10) / 10):
-        below = (units < decile).sum(axis=1) / counts
+        below = np.sort((units < decile).sum(axis=1) / counts)  # sorted: no order of units rounds otherwise
         share = below.mean()
         if 0 < share < 1:
             effects.append(float(counts.mean() * below.var(ddof=1) / (share * (1 - share))))
