@@ -73,8 +73,7 @@ def _level(series: Series, level: Level) -> tuple[Cell, ...]:
 def _change(level: Level, points: bool) -> Number:
     if level.change.is_withheld:
         return Number(str(level.change.bound))
-    number = change_number(level.change, points)
-    return Number(level.change.bound.sign + number.text, number.interval)
+    return change_number(level.change, points)
 
 
 def _latest(series: Series) -> tuple[Cell, ...]:
