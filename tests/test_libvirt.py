@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.conftest import interfaces
 from tests.test_campaign import assert_measured, vtax
@@ -31,6 +32,17 @@ OF_RED_HAT = {
     "/usr/libexec/qemu-kvm": "/usr/bin/qemu-system-x86_64",
 }
 """What only its QEMU has, and what stands for it in everybody else's."""
+REFUSED_URIS = [
+    *("qemu+ssh://host/system", "nonsense", "test:///default", "qemu:///session", "QEMU:///system"),
+    *(
+        "qemu:///embed?root=/x",
+        "qemu:///system?socket=/x",
+        "qemu:///system#x",
+        "qemu:///system/",
+    ),
+    *("qemu+ext:///system?command=/bin/false", "qemu+ssh:///system?command=/bin/false"),
+    *("qemu+unix:///system", "qemu://localhost/system", "qemu:///system?command=/bin/false"),
+]
 HUGE_PAGES = "<memoryBacking><hugepages/></memoryBacking>"
 
 
@@ -114,16 +126,10 @@ class TestRefusals:
             kind.start(replace(plan, config=chosen))
         assert interfaces(plan.host) == {"lo"}
 
-    @pytest.mark.parametrize(
-        ("uri", "refusal"),
-        [
-            ("test:///default", "test:///default is libvirt's driver TEST, which runs no guests of QEMU"),
-            ("qemu+unix:///system?socket=/nowhere", "Failed to connect socket to '/nowhere'"),
-        ],
-    )
-    def test_a_libvirt_that_cannot_run_it_is_named(self, uri: str, refusal: str) -> None:
+    def test_a_daemon_that_cannot_be_reached_is_named(self) -> None:
+        refusal = "Failed to connect socket to '/nowhere'"
         with pytest.raises(PlatformUnusable, match=re.escape(refusal)) as refused:
-            libvirt.Kind().prepare(config("openstack", libvirt_uri=uri))
+            Hypervisor("qemu+unix:///system?socket=/nowhere").ask()
         assert "\n" not in str(refused.value)
         assert refused.value.remedy.startswith("needs ")
 
@@ -176,13 +182,30 @@ class TestInput:
         assert problem in errors
         assert len(errors.strip().splitlines()) == 1
 
-    @pytest.mark.parametrize("uri", ["qemu+ssh://host/system", "nonsense", "qemu:///embed?root=/x"])
-    def test_a_uri_of_elsewhere_is_refused(self, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
+    @pytest.mark.parametrize("uri", REFUSED_URIS)
+    def test_any_uri_but_two_is_refused(self, uri: str, capsys: pytest.CaptureFixture[str]) -> None:
         domain = DOMAINS / "openstack.xml"
         assert main(["run", "quick", "--platform", f"libvirt:{domain}", "--libvirt-uri", uri]) == 2
         errors = capsys.readouterr().err
         assert "allowed: " in errors
         assert EMBEDDED in errors
+
+    @pytest.mark.parametrize("key", ["platform: {libvirt_uri: %s}", "factors: {platform.libvirt_uri: [%s]}"])
+    def test_no_scenario_has_a_program_started_by_a_uri(
+        self, key: str, scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        started, evil = tmp_path / "started", tmp_path / "evil"
+        evil.write_text(f"#!/bin/sh\ntouch {started}\n")
+        evil.chmod(0o755)
+        keys = yaml.safe_load(scenario.read_text())
+        section, values = next(iter(yaml.safe_load(key % f"'qemu+ext:///system?command={evil}'").items()))
+        keys["factors"]["platform"] = [f"libvirt:{DOMAINS / 'openstack.xml'}"]
+        keys[section] = {**keys.get(section, {}), **values}
+        scenario.write_text(yaml.safe_dump(keys))
+        assert main(["run", str(scenario), "--out", str(tmp_path / "out")]) == 2
+        assert f'libvirt_uri: "qemu+ext:///system?command={evil}'[:60] in capsys.readouterr().err
+        assert not started.exists()
+        assert not (tmp_path / "out").exists()
 
     def test_a_daemon_is_taken_where_one_listens(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

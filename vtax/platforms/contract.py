@@ -47,7 +47,7 @@ class PlatformConfig(BaseModel):
 
     @property
     def lacking(self) -> str | None:
-        """What guests cannot be started without and nobody has said, in a sentence; None where nothing is."""
+        """Return what guests lack to be started with these keys, in a sentence; None where they lack nothing."""
         return None
 
     @property

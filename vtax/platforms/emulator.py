@@ -33,7 +33,7 @@ class Emulator:
 def check_emulator(version: str) -> None:
     """Look whether an emulator can be there; raises PlatformUnusable."""
     if version == INSTALLED:
-        _installed()
+        installed_emulator()
     else:
         check_backports()
 
@@ -41,7 +41,7 @@ def check_emulator(version: str) -> None:
 @cache
 def find_emulator(version: str) -> Emulator:
     """The emulator of a version, fetched if need be; looked up once a run. Raises PlatformUnusable."""
-    command = [_installed()] if version == INSTALLED else _unpacked(fetch_backport(PACKAGES, _newest))
+    command = [installed_emulator()] if version == INSTALLED else _unpacked(fetch_backport(PACKAGES, _newest))
     firmware = [] if version == INSTALLED else _firmware(Path(command[-1]).parents[2])
     return Emulator([*command, *firmware], _told(*command))
 
@@ -49,7 +49,7 @@ def find_emulator(version: str) -> Emulator:
 def known_emulator(version: str) -> str | None:
     """What the emulator says that is there without fetching one; None where none is. Raises PlatformUnusable."""
     if version == INSTALLED:
-        return _told(_installed())
+        return _told(installed_emulator())
     cached = PACKAGES.cached()
     return _told(*_unpacked(cached[-1])) if cached else None
 
@@ -61,7 +61,8 @@ def _told(*command: str) -> str:
     return told.removeprefix("QEMU emulator version ")
 
 
-def _installed() -> str:
+def installed_emulator() -> str:
+    """Return the installed emulator's path. Raises PlatformUnusable where there is none."""
     path = shutil.which(BINARY)
     if path is None:
         raise PlatformUnusable(f"no {BINARY} command found", install(PACKAGE))

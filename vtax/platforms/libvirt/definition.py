@@ -5,6 +5,7 @@ refused, never passed on: a device may reach into the host.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,10 +75,22 @@ DEFAULT_MODEL = "rtl8139"
 
 @dataclass(frozen=True)
 class Definition:
-    """A domain's definition that was read: its root, not to be changed, and the hash of its file."""
+    """A domain's definition that was read: its root, not to be changed, and what its file holds."""
 
     root: Element
-    sha256: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its file."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def line_of(self, element: Element) -> int | None:
+        """Return the line that an element begins in; None where the file holds its text in another encoding."""
+        begin, text = f"<{local(element)}", (element.text or "").strip()
+        pattern = rb"%s\b[^>]*>\s*%s" % (re.escape(begin.encode()), re.escape(text.encode()))
+        found = re.search(pattern, self.content)
+        return None if found is None else self.content.count(b"\n", 0, found.start()) + 1
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,7 @@ def parse_definition(content: bytes) -> Definition:
         )
     if _depth(root) > LIMIT_DEPTH:
         raise ValueError(f"is no domain: elements are nested deeper than {LIMIT_DEPTH}")
-    return Definition(root, hashlib.sha256(content).hexdigest())
+    return Definition(root, content)
 
 
 def survey(definition: Definition, without: Iterable[str] = ()) -> Survey:

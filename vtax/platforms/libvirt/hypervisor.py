@@ -7,8 +7,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Literal, get_args
 
 from vtax.inputs import one_line
 from vtax.machine.namespace import Namespace
@@ -18,10 +17,13 @@ from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import cache_directory, check_tools, filling_cache
 from vtax.platforms.uml import OWN_PROCESSES
 
-EMBEDDED, DAEMON = "qemu:///embed", "qemu:///system"
+Uri = Literal["qemu:///system", "qemu:///embed"]
+"""All that libvirt may be asked by: transports and parameters of other URIs start programs, or lead elsewhere."""
+DAEMON: Uri
+EMBEDDED: Uri
+DAEMON, EMBEDDED = get_args(Uri)
 SOCKETS = (Path("/run/libvirt/virtqemud-sock"), Path("/run/libvirt/libvirt-sock"))
 """Where a daemon of this machine listens."""
-DRIVER = "QEMU"
 KEEPER = Path(__file__).with_name("keeper.py")
 PACKAGES = "libvirt-daemon python3-libvirt"
 TOOLS = {
@@ -118,13 +120,7 @@ class Hypervisor:
             raise PlatformUnusable(
                 f"libvirt at {self.uri} did not answer within {ANSWER_LIMIT_S:g} s", self.remedy
             ) from None
-        told = self.answer(done.stdout, done.stderr)
-        if told["driver"] != DRIVER:
-            raise PlatformUnusable(
-                f"{self.uri} is libvirt's driver {told['driver']}, which runs no guests of QEMU",
-                f"needs --libvirt-uri {DAEMON} or {EMBEDDED}",
-            )
-        return told
+        return self.answer(done.stdout, done.stderr)
 
     def answer(self, line: str, errors: str = "") -> dict[str, Any]:
         """A keeper's line; raises PlatformUnusable for an error, and where there is none."""
@@ -146,18 +142,7 @@ class Hypervisor:
         return f"needs what libvirt asks for; virsh --connect {self.uri} version tells whether it answers"
 
 
-def uri_problem(uri: str) -> str | None:
-    """Why a URI cannot be used, in a sentence; None where it may be tried."""
-    parts = urlsplit(uri)
-    if not parts.scheme or parts.netloc:
-        where = "is on another machine" if parts.netloc else "is no URI"
-        return f"{one_line(uri)!r} {where}, and NICs meet ports of this one; allowed: {DAEMON}, {EMBEDDED}"
-    if parts.path == "/embed" and uri != EMBEDDED:
-        return f"the root of an embedded libvirt is vtax's own; allowed: {EMBEDDED}"
-    return None
-
-
-def find_hypervisor(uri: str | None) -> Hypervisor:
+def find_hypervisor(uri: Uri | None) -> Hypervisor:
     """That of a URI; without one the daemon of this machine, or where none listens an embedded libvirt."""
     return Hypervisor(uri or (DAEMON if any(socket.exists() for socket in SOCKETS) else EMBEDDED))
 

@@ -7,7 +7,7 @@ else beyond the standard library, and ends with all of an embedded libvirt when 
     keeper.py URI try                      starts the domain on standard input, paused, and ends it again
     keeper.py URI run DOMAIN.xml STATUS    runs it; STATUS is a descriptor
 
-What it has to say is one line of JSON, on STATUS or standard output: {"driver", "hypervisor", "libvirt"} with the
+What it has to say is one line of JSON, on STATUS or standard output: {"hypervisor", "libvirt"} with the
 versions, or {"error"} with libvirt's own sentence.
 """
 
@@ -33,7 +33,6 @@ def main(uri: str, act: str = "look", file: str = "", status: str = "1") -> int:
         try:
             connection = _open(uri)
             facts = {
-                "driver": connection.getType(),
                 "hypervisor": connection.getVersion(),
                 "libvirt": libvirt.getVersion(),
             }

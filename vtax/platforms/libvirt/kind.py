@@ -16,8 +16,9 @@ from vtax.platforms.image import build_image
 from vtax.platforms.kernel import check_kernel, fetch_kernel, known_kernel
 from vtax.platforms.launch import await_hello
 from vtax.platforms.libvirt.definition import Survey, read_definition, survey
+from vtax.platforms.libvirt.emulators import UntrustedEmulatorError, named_emulator
 from vtax.platforms.libvirt.guest import LibvirtGuest, await_start, emulator_of, keep, take_tap
-from vtax.platforms.libvirt.hypervisor import Hypervisor, check_libvirt, find_hypervisor, uri_problem
+from vtax.platforms.libvirt.hypervisor import Hypervisor, Uri, check_libvirt, find_hypervisor
 from vtax.platforms.libvirt.transform import REPLACED, REPLACED_BY_EMULATION, Wanted, WantedNic, transform
 from vtax.platforms.qemu import known_accelerator, tried_accelerator
 from vtax.platforms.qemu_machine import CONSOLE
@@ -40,19 +41,13 @@ def _readable(path: str) -> str:
     return str(Path(path).resolve())
 
 
-def _usable(uri: str) -> str:
-    if (problem := uri_problem(uri)) is not None:
-        raise ValueError(problem)
-    return uri
-
-
 class Config(PlatformConfig):
     """Keys of libvirt's guests; everything else is the domain's to say."""
 
     domain: Annotated[str, AfterValidator(_readable)] | None = Field(
         None, description="file of the domain's XML; what follows the colon in libvirt:FILE.xml"
     )
-    libvirt_uri: Annotated[str, AfterValidator(_usable)] | None = Field(
+    libvirt_uri: Uri | None = Field(
         None, description="libvirt of this machine; a daemon that listens, else one embedded in vtax"
     )
     without: str = Field(
@@ -64,8 +59,18 @@ class Config(PlatformConfig):
 
     @property
     def lacking(self) -> str | None:
-        """The domain."""
-        return "no domain is named; allowed: libvirt:FILE.xml" if self.domain is None else None
+        """The domain, or an emulator that is safe to start."""
+        if self.domain is None:
+            return "no domain is named; allowed: libvirt:FILE.xml"
+        definition = read_definition(Path(self.domain))
+        try:
+            named_emulator(definition, self.without.split())
+        except UntrustedEmulatorError as refused:
+            line = definition.line_of(refused.element)
+            return f"{self.domain}{'' if line is None else f':{line}'}: {refused}"
+        except PlatformUnusable:  # whoever has the guests says so: it may be another machine
+            return None
+        return None
 
     @property
     def refused_switches(self) -> dict[str, str]:
@@ -92,7 +97,7 @@ class Kind:
         require_tap()
         check_kernel("distribution")
         if config.domain is not None:
-            found(config)
+            named_emulator(found(config).definition, config.without.split())
 
     def known(self, config: Config) -> Probe:
         """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""
@@ -208,7 +213,7 @@ def _domain(
     console: Path | None,
     emulated: bool,
 ) -> str:
-    kernel = fetch_kernel()
+    kernel, taken = fetch_kernel(), found(config)
     wanted = Wanted(
         name=name,
         nics=nics,
@@ -218,8 +223,9 @@ def _domain(
         parameters=CONSOLE,
         console=console,
         emulated=emulated,
+        emulator=named_emulator(taken.definition, config.without.split()),
     )
-    return transform(found(config), wanted)
+    return transform(taken, wanted)
 
 
 def _version(number: int) -> str:

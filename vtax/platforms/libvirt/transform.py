@@ -13,6 +13,7 @@ from vtax.platforms.libvirt.definition import Survey
 
 KEPT_OF_NICS = ("driver", "tune", "coalesce", "model", "address")
 """Queues, rings, offloads and the NIC itself; the rest says what it is joined to."""
+REPLACED_DEVICES = ("interface", "emulator")
 OF_KVM = ("features/hyperv", "features/kvm", "features/xen", "features/pvspinlock", "features/pmu")
 KVM_TIMERS = ("kvmclock", "hypervclock", "tsc")
 PINNING = ("vcpupin", "emulatorpin", "iothreadpin")
@@ -46,6 +47,8 @@ class Wanted:
     console: Path | None
     """The file that the guest's kernel speaks into; None for nowhere."""
     emulated: bool
+    emulator: Path | None = None
+    """What runs it, as no link can lead elsewhere; None for libvirt's own choice."""
 
 
 def transform(found: Survey, wanted: Wanted) -> str:
@@ -66,8 +69,10 @@ def transform(found: Survey, wanted: Wanted) -> str:
     # A daemon would give the emulator's user the guest's kernel, which is every guest's.
     SubElement(root, "seclabel", type="none", model="dac")
     devices = SubElement(root, "devices")
+    if wanted.emulator is not None:
+        SubElement(devices, "emulator").text = str(wanted.emulator)
     for device in definition.iterfind("devices/*"):
-        if device not in found.left_out and device.tag != "interface":
+        if device not in found.left_out and device.tag not in REPLACED_DEVICES:
             devices.append(copy.deepcopy(device))
     devices.extend(nics)
     devices.append(_console(wanted.console))
