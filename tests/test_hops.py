@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trials import make_cell, make_measured
+from tests.trials import change_guest, make_cell, make_measured, make_nic
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.trial import Measured
@@ -54,21 +54,19 @@ def lossy(lost: dict[str, int]) -> Measured:
     }
     measured.interfaces = ({name: interface(each["name"]) for name, each in after.items()}, after)
     addresses = StreamAddresses(0)
-    nics = {
-        addresses.uut_in_mac: interface(
-            "eth0", received=at["guest forwarding"], dropped_in=lost.get("guest ring", 0)
-        ),
-        addresses.uut_out_mac: interface(
-            "eth1",
-            sent=at["guest egress"] - lost.get("guest egress", 0),
-            dropped_queue=lost.get("guest egress", 0),
-        ),
+    macs = {"eth0": addresses.uut_in_mac, "eth1": addresses.uut_out_mac}
+    counted: dict[str, dict[str, int]] = {
+        "eth0": {"received": at["guest forwarding"], "dropped_in": lost.get("guest ring", 0)},
+        "eth1": {
+            "sent": at["guest egress"] - lost.get("guest egress", 0),
+            "dropped_queue": lost.get("guest egress", 0),
+        },
     }
-    for state, counted in zip(measured.guests[GUEST], (False, True), strict=True):
-        state["interfaces"] = [
-            {**(nic if counted else interface("")), "mac": mac, "interface": nic["name"], "ready": True}
-            for mac, nic in nics.items()
-        ]
+    before, stood = measured.guests[GUEST]
+    measured.guests[GUEST] = (
+        before.model_copy(update={"interfaces": [make_nic(*nic) for nic in macs.items()]}),
+        stood.model_copy(update={"interfaces": [make_nic(*nic, **counted[nic[0]]) for nic in macs.items()]}),
+    )
     return measured
 
 
@@ -111,8 +109,8 @@ def test_a_discipline_that_was_asked_for_is_named() -> None:
 def test_duplicates_of_the_guests_queue_hide_no_loss_behind_it() -> None:
     measured = lossy({"guest egress": 7, "sink": 5})
     assert measured.interfaces is not None
-    (out,) = (nic for nic in measured.guests[GUEST][1]["interfaces"] if nic["interface"] == "eth1")
-    out["sent"] += 100
+    into, out = measured.guests[GUEST][1].interfaces
+    change_guest(measured, interfaces=[into, out.model_copy(update={"sent": out.sent + 100})])
     after = measured.interfaces[1]
     after["uut/guestp1"]["received"] += 100
     after["uut/out0"]["sent"] += 100
@@ -185,14 +183,14 @@ def test_a_kernel_that_tells_nothing_is_no_kernel_without_drops() -> None:
 
 def test_a_guest_that_no_longer_tells_is_one_hop() -> None:
     measured = lossy({"guest ring": 3, "guest egress": 4})
-    measured.guests[GUEST][1]["condition"] = "ended"
+    change_guest(measured, condition="ended")
     assert drops(hops(measured)) == {"guest": 7}
 
 
 def test_a_guest_whose_taps_went_with_it_is_one_hop() -> None:
     measured = lossy({"guest ring": 3, "guest egress": 4})
     assert measured.interfaces is not None
-    measured.guests[GUEST][1]["condition"] = "ended"
+    change_guest(measured, condition="ended")
     for tap in ("uut/guestp0", "uut/guestp1"):
         del measured.interfaces[1][tap]
     assert drops(hops(measured)) == {"guest": 7}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_hops import SENT, drops, interface
-from tests.trials import make_cell, make_measured
+from tests.trials import change_guest, make_cell, make_measured, make_nic
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge
@@ -36,7 +36,7 @@ def shared(**testbed: Any) -> Measured:
     measured = make_measured(cell, offered_fps=SENT)
     ((guest, _),) = measured.guests.values()
     names = [f"guest{number}" for number in range(cell.testbed.guests)]
-    measured.guests = {name: ({**guest}, {**guest}) for name in names}
+    measured.guests = dict.fromkeys(names, (guest, guest))
     return measured
 
 
@@ -63,7 +63,7 @@ def lossy(lost: Lost, **testbed: Any) -> Measured:
         ),
         "switch/trunk-out": interface("trunk-out", received=sum(left["sink"])),
     }
-    for stream, (_, guest) in zip(streams, measured.guests.values(), strict=True):
+    for stream, (name, (_, guest)) in zip(streams, list(measured.guests.items()), strict=True):
         here = {hop: counts[stream] for hop, counts in left.items()}
         gone = {hop: lost_at(lost, hop)[stream] for hop in WAY}
         after |= {
@@ -79,20 +79,17 @@ def lossy(lost: Lost, **testbed: Any) -> Measured:
             f"sink/snk{stream}": interface(f"snk{stream}", received=here["end"]),
         }
         addresses = StreamAddresses(stream)
-        into = interface("eth0", received=here["guest forwarding"], dropped_in=gone["guest ring"])
-        out_of = interface("eth1", sent=here["bridge port out"], dropped_queue=gone["guest egress"])
-        nics = {addresses.uut_in_mac: into, addresses.uut_out_mac: out_of}
-        guest["interfaces"] = [
-            {**nic, "mac": mac, "interface": nic["name"], "ready": True} for mac, nic in nics.items()
+        into, out_of = ("eth0", addresses.uut_in_mac), ("eth1", addresses.uut_out_mac)
+        counted = [
+            make_nic(*into, received=here["guest forwarding"], dropped_in=gone["guest ring"]),
+            make_nic(*out_of, sent=here["bridge port out"], dropped_queue=gone["guest egress"]),
         ]
-    for before, after_it in measured.guests.values():
-        before["interfaces"] = [{**interface(""), **_named(nic)} for nic in after_it["interfaces"]]
+        measured.guests[name] = (
+            guest.model_copy(update={"interfaces": [make_nic(*into), make_nic(*out_of)]}),
+            guest.model_copy(update={"interfaces": counted}),
+        )
     measured.interfaces = ({name: interface(each["name"]) for name, each in after.items()}, after)
     return measured
-
-
-def _named(nic: dict[str, Any]) -> dict[str, Any]:
-    return {key: nic[key] for key in ("mac", "interface", "ready")}
 
 
 def lost_at(lost: Lost, hop: str) -> tuple[int, ...]:
@@ -164,7 +161,7 @@ def test_the_kernels_reason_names_the_guest() -> None:
 def test_where_a_guest_went_with_its_ports_its_losses_are_its_own() -> None:
     measured = lossy({"tap queue": (0, SENT, 0)})
     assert measured.interfaces is not None
-    measured.guests["guest1"][1]["condition"] = "ended"
+    change_guest(measured, "guest1", condition="ended")
     for port in ("uut/guest1p0", "uut/guest1p1"):
         del measured.interfaces[1][port]
     assert [drops(found) for found in by_stream(hops(measured))] == [{}, {"guest": SENT}, {}]

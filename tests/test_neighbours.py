@@ -17,6 +17,7 @@ from vtax.campaign.verdict import Verdict
 from vtax.scenario import TestbedSettings, load_scenario
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 
 SCENARIO = """
@@ -29,7 +30,7 @@ factors: {platform: [raw]}
 repetitions: 1
 """
 CEILING = 900_000.0
-STANDS: dict[str, Any] = {"condition": "answers", "last_words": "", "interfaces": [], "oom_kills": 0}
+STANDS = GuestState(condition="answers", oom_kills=0)
 
 
 def test_no_neighbours_do_nothing() -> None:
@@ -92,12 +93,16 @@ def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, 
     [
         ({"condition": "ended"}, "neighbour0 died: the trial says nothing of the guest"),
         ({"condition": "silent"}, "neighbour0 hung: the trial says nothing of the guest"),
+        (
+            {"condition": "misreports", "reason": "answered guest.state with []"},
+            "the agent inside neighbour0 answered guest.state with []: the trial says nothing of the guest",
+        ),
         ({"oom_kills": 1}, "neighbour0 was out of memory, and killed what it was to do"),
     ],
 )
 def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], words: str) -> None:
     measured = make_measured(make_cell())
-    measured.guests["neighbour0"] = (STANDS, {**STANDS, **after})
+    measured.guests["neighbour0"] = (STANDS, STANDS.model_copy(update=after))
     judgement = judge(measured, CEILING, 1000)
     assert (judgement.verdict, judgement.reasons) == (Verdict.INVALID, (words,))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.trials import SECOND_NS, make_cell, make_measured
+from tests.trials import SECOND_NS, change_guest, make_cell, make_measured
 from vtax.campaign import crosscheck, stream_findings, surroundings
 from vtax.campaign.bulk import judge as bulk
 from vtax.campaign.forwarding import foreign, instrument, limits, uplink
@@ -37,7 +37,7 @@ def test_loss_duplicates_and_reordering_are_results() -> None:
 
 
 def _guest(**changes: Any) -> Callable[[Measured], None]:
-    return lambda measured: measured.guests[GUEST][1].update(changes)  # type: ignore[index]
+    return lambda measured: change_guest(measured, **changes)
 
 
 PANIC = "[    9.1] sysrq: Trigger a crash\n[    9.2] Kernel panic - not syncing: sysrq triggered crash\n"
@@ -73,8 +73,8 @@ def test_what_befalls_the_guest_is_named_and_a_result(fate: str) -> None:
 
 def test_a_step_of_the_hosts_clock_is_not_said_of_a_guest_that_shares_it() -> None:
     measured = make_measured(make_cell())
-    for sample in (measured.surroundings, measured.guests[GUEST]):
-        sample[1]["clock_offset_ns"] += SECOND_NS  # type: ignore[index]
+    measured.surroundings[1]["clock_offset_ns"] += SECOND_NS  # type: ignore[index]
+    change_guest(measured, clock_offset_ns=10**18 + SECOND_NS)
     (reason,) = judge(measured, CEILING, 1000).reasons
     assert reason.startswith("the host's clock was stepped by +1.000 s")
 
@@ -288,7 +288,8 @@ def test_the_worst_cause_comes_first() -> None:
 
 def test_an_old_line_of_the_console_is_no_reason() -> None:
     measured = make_measured(make_cell())
-    for state in measured.guests.get(GUEST, ()):
-        state["last_words"] = "Out of memory: Killed process 70 (hog)"
+    before, after = measured.guests[GUEST]
+    old = {"last_words": "Out of memory: Killed process 70 (hog)"}
+    measured.guests[GUEST] = (before.model_copy(update=old), after.model_copy(update=old))
     _guest(condition="ended")(measured)
     assert judge(measured, CEILING, 1000).reasons == ("the guest died: what it lost by that is a result",)

@@ -7,9 +7,11 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.observed import Observed
 from vtax.scenario import Cell, Forwarding, TestbedSettings
 from vtax.scenario.lengths import Lengths
 from vtax.testbed.guest import GUEST
+from vtax.testbed.guest_state import GuestNic, GuestState
 from vtax.testbed.machines import host_names, turn_of
 from vtax.units import fps
 
@@ -115,18 +117,21 @@ def _surroundings(at_s: float) -> dict[str, Any]:
     return {"at_s": at_s, "clock_offset_ns": 10**18, "others": {}}
 
 
-def _guest() -> dict[str, Any]:
-    nics = [
-        {"interface": f"eth{number}", "mac": f"02:00:00:00:00:0{number}", "ready": True}
-        for number in range(2)
-    ]
-    return {
-        "condition": "answers",
-        "last_words": "",
-        "interfaces": nics,
-        "clock_offset_ns": 10**18,
-        "oom_kills": 0,
-    }
+def _guest() -> GuestState:
+    nics = [make_nic(f"eth{number}", f"02:00:00:00:00:0{number}") for number in range(2)]
+    return GuestState(condition="answers", interfaces=nics, clock_offset_ns=10**18, oom_kills=0)
+
+
+def make_nic(interface: str, mac: str, **counted: int) -> GuestNic:
+    """A guest's interface that is ready; counters that are not named are 0."""
+    counters = dict.fromkeys(("received", "sent", "dropped_in", "dropped_out", "dropped_queue"), 0)
+    return GuestNic(interface=interface, mac=mac, ready=True, **{**counters, **counted})
+
+
+def change_guest(measured: Observed, name: str = GUEST, **after: Any) -> None:
+    """Have a guest stand otherwise after the trial."""
+    before, stood = measured.guests[name]
+    measured.guests[name] = (before, stood.model_copy(update=after))
 
 
 def _phase(sent: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vtax.campaign.guest import called, ending
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.trails import Way, end_host_ways
@@ -54,13 +55,17 @@ class End:
 
 
 def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:
-    """An end that is a guest itself, at its first NIC."""
-    state = guest.host.guest_state(guest.name)
-    nics = {nic["mac"]: nic["interface"] for nic in state["interfaces"]}
+    """An end that is a guest itself, at its first NIC. Raises PathFailed where it does not say what that is called."""
+    state, mac = guest.state(), guest.interfaces[0]["mac"]
+    if not state.answers:
+        raise PathFailed(ending(state, guest=called(guest.name)))
+    interface = next((nic.interface for nic in state.interfaces if nic.mac == mac), None)
+    if interface is None:
+        raise PathFailed(f"{called(guest.name)} has no NIC {mac}")
     return End(
         guest.host,
         guest.name,
-        nics[guest.interfaces[0]["mac"]],
+        interface,
         address,
         0 if own_kernel else guest.host.cpus["guests"][0],
         guest.host.shares_clock and not own_kernel,

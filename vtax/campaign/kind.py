@@ -15,6 +15,7 @@ from vtax.campaign.verdict import Judgement
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import TrialRecord
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
@@ -48,7 +49,7 @@ class Kind(Protocol):
         """A path for the cells of a plot, not yet open."""
 
     def measure(
-        self, path: Any, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: Any, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """Make a trial on an open path whose guests stand so (Path.guest_states). Never raises for what agents do."""
 

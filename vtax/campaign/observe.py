@@ -7,19 +7,20 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.campaign.ends import EndsPath
-from vtax.campaign.guest import answers, called, ending
+from vtax.campaign.guest import called, ending
 from vtax.campaign.neighbours.base import Turn
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.path import Path
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario.workloads import TimedKeys
+from vtax.testbed.guest_state import GuestState
 
 
 def observe(
     path: Path,
     measured: Observed,
-    guests: dict[str, dict[str, Any]],
+    guests: dict[str, GuestState],
     run: Callable[[], None],
     *,
     emulated: bool,
@@ -47,10 +48,10 @@ def observe(
     measured.wall_s = time.monotonic() - begun
 
 
-def _fallen(path: Path, before: dict[str, dict[str, Any]]) -> Iterator[str]:
+def _fallen(path: Path, before: dict[str, GuestState]) -> Iterator[str]:
     """Which guests do not stand any more, with the telling line of their consoles."""
     for name, state in path.guest_states().items():
-        if not answers(state):
+        if not state.answers:
             yield ending(state, before.get(name), called(name))
 
 

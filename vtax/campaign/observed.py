@@ -8,6 +8,7 @@ from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.tracing import Traced
 from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.scenario import Cell
+from vtax.testbed.guest_state import GuestState
 
 Twice = tuple[dict[str, Any], dict[str, Any]]
 """A reading before a trial, or its window, and one after it."""
@@ -35,8 +36,8 @@ class Observed:
     """What else the UUT's host did (Host.surroundings)."""
     bridge_netfilter: dict[str, BridgeNetfilter | None] = field(default_factory=dict)
     """Whether bridges passed frames to netfilter at the trial's end, by host (Path.bridge_netfilter)."""
-    guests: dict[str, Twice] = field(default_factory=dict)
-    """How each guest stood (Host.guest_state), by its name; empty where the trial did not come to its end."""
+    guests: dict[str, tuple[GuestState, GuestState]] = field(default_factory=dict)
+    """How each guest stood before and after, by its name; empty where the trial did not come to its end."""
     beside: Beside = field(default_factory=Beside)
     """What the neighbours did."""
     wall_s: float = 0.0

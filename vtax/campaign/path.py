@@ -12,6 +12,7 @@ from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.platforms import PlatformConfig, Preset
 from vtax.stages.hooks import NicKind
 from vtax.testbed.guest import GuestSpec
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 from vtax.testbed.settings import LocalSettings
 
@@ -143,9 +144,9 @@ class Path:
                 parameters = {"macs": guest.egress_macs, "qdisc": qdisc}
                 guest.host.call(guest.name, "guest.set_egress_qdisc", parameters)
 
-    def guest_states(self) -> dict[str, dict[str, Any]]:
-        """How the guests stand, by name; see Host.guest_state."""
-        return {guest.name: guest.host.guest_state(guest.name) for guest in self.guests}
+    def guest_states(self) -> dict[str, GuestState]:
+        """How the guests stand, by name."""
+        return {guest.name: guest.state() for guest in self.guests}
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on on the UUT's host; see Host.surroundings."""

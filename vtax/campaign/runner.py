@@ -6,7 +6,7 @@ from typing import Any
 
 from vtax.campaign.environment import environment_rows
 from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.guest import answers, called, ending
+from vtax.campaign.guest import called, ending
 from vtax.campaign.kind import Kind
 from vtax.campaign.mode import Mode
 from vtax.campaign.path import Path, PathFacts
@@ -138,7 +138,7 @@ class Campaign:
                 return False
             guests = path.guest_states()
             fallen = [
-                ending(state, None, called(name)) for name, state in guests.items() if not answers(state)
+                ending(state, None, called(name)) for name, state in guests.items() if not state.answers
             ]
             if fallen:
                 self._take_down(path, cell, f"between trials, {'; '.join(fallen)}")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 from vtax.testbed.settings import LocalSettings
 
@@ -48,6 +49,10 @@ class GuestSpec:
     """What it needs, where its platform's guests have memory of their own."""
     cpus: list[int] | None = None
     """Where it runs; None for the guests' CPUs."""
+
+    def state(self) -> GuestState:
+        """How it stands."""
+        return GuestState.model_validate(self.host.guest_state(self.name))
 
     def config(self, platform: dict[str, Any]) -> dict[str, Any]:
         """The platform's keys for this guest."""

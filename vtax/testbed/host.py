@@ -13,7 +13,8 @@ from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from vtax.machine.agent import Agent, AgentGone, PendingReply, start_agent
+from vtax.inputs import one_line
+from vtax.machine.agent import Agent, AgentError, AgentGone, PendingReply, start_agent
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
@@ -27,6 +28,7 @@ from vtax.stages.interfaces import interfaces_of
 from vtax.testbed.addressing import Station
 from vtax.testbed.counters import interface_counters
 from vtax.testbed.cpu_time import count_time, foreign_processes, heirs_of, threads_of
+from vtax.testbed.guest_state import Condition, GuestState
 from vtax.testbed.link import ACTS, LinkEnd
 from vtax.testbed.ports import PORTS, Cap, Port, Site, Surroundings
 from vtax.testbed.scheduling import Scheduling
@@ -202,20 +204,22 @@ class Host:
         return {"hello_s": guest.hello_s, "modules": list(guest.modules)}
 
     def guest_state(self, name: str) -> dict[str, Any]:
-        """How a guest stands: {"condition", "last_words"}, and what its agent's `guest.state` tells where it answers.
+        """How a guest stands: the fields of vtax.testbed.guest_state.GuestState."""
+        return self._guest_state(name).model_dump()
 
-        The condition is `answers`, `silent` (it runs on, but hangs), `ended`, or `agent died` with the "reason".
-        """
+    def _guest_state(self, name: str) -> GuestState:
         guest = self._guests.get(name)
         if guest is None:
-            return {"condition": "ended", "last_words": ""}
+            return GuestState(condition="ended")
         try:
-            state = guest.agent.call("guest.state", timeout_s=patience(GUEST_PATIENCE_S))
+            answer = guest.agent.call("guest.state", timeout_s=patience(GUEST_PATIENCE_S))
+        except AgentError as error:
+            return GuestState.misreported(f"an error ({one_line(error.problem)})", guest.last_words())
         except AgentGone:
             reason = guest.agent.death
-            condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
-            return {"condition": condition, "reason": reason, "last_words": guest.last_words()}
-        return {"condition": "answers", "last_words": guest.last_words(), **state}
+            condition: Condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
+            return GuestState(condition=condition, reason=reason, last_words=guest.last_words())
+        return GuestState.told(answer, guest.last_words())
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""

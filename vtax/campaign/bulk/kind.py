@@ -1,7 +1,6 @@
 """Kind `bulk` of a campaign: streams to, from or through guests, each with a peer of its own, or between two."""
 
 from functools import partial
-from typing import Any
 
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.path import BulkPath
@@ -13,6 +12,7 @@ from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
 from vtax.platforms import Probe
 from vtax.scenario import Cell
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.pair import Placement
 
 
@@ -27,7 +27,7 @@ class Kind(EndsKind):
         return None if work.has_bare_peers else work.placement
 
     def measure(
-        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """As the transport goes."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

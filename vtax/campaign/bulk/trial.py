@@ -4,13 +4,13 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams
 from vtax.scenario import Bulk, Cell
+from vtax.testbed.guest_state import GuestState
 
 PEER_BUFFER_BYTES = 16 << 20
 """Datagrams of a tenth of a second at 1000 Mbit/s."""
@@ -51,7 +51,7 @@ class Streamed(Observed):
 
 
 def measure(
-    path: EndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: EndsPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
 ) -> Streamed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Streamed(trial, cell, datetime.now(UTC))

@@ -1,7 +1,6 @@
 """Kind `echo` of a campaign: round trips through one of the guests, which are routers."""
 
 from functools import partial
-from typing import Any
 
 from vtax.campaign.echo.judge import judge
 from vtax.campaign.echo.path import EchoPath
@@ -12,6 +11,7 @@ from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished
 from vtax.platforms import Probe
 from vtax.scenario import Cell
+from vtax.testbed.guest_state import GuestState
 
 
 class Kind(EndsKind):
@@ -20,7 +20,7 @@ class Kind(EndsKind):
     shared_path = EchoPath
 
     def measure(
-        self, path: EchoPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: EchoPath, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """As often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

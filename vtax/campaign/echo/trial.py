@@ -12,6 +12,7 @@ from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams, ask, phases
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Cell, Echo
+from vtax.testbed.guest_state import GuestState
 
 TIMEOUT_MS = 2000
 TIMEOUT_EMULATED_MS = 10_000
@@ -42,7 +43,7 @@ class Echoed(Observed):
 
 
 def measure(
-    path: EchoPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: EchoPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
 ) -> Echoed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Echoed(trial, cell, datetime.now(UTC))

@@ -150,13 +150,10 @@ def _guest_growth(measured: Measured) -> dict[str, Counters]:
     """By MAC, what the guests' own interfaces counted; nothing of a guest that no longer tells."""
     grown: dict[str, Counters] = {}
     for name, states in measured.guests.items():
-        if any(state["condition"] != "answers" for state in states):
+        if not all(state.answers for state in states):
             continue
         before, after = (
-            {
-                nic["mac"]: {**nic, "name": f"{called(name)}'s {nic['interface']}"}
-                for nic in state["interfaces"]
-            }
+            {nic.mac: {**dict(nic), "name": f"{called(name)}'s {nic.interface}"} for nic in state.interfaces}
             for state in states
         )
         grown |= {mac: _growth(before[mac], after[mac]) for mac in after if mac in before}

@@ -19,6 +19,7 @@ from vtax.inputs import InputError
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import TrialRecord
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
@@ -76,7 +77,7 @@ class Kind:
         path: ForwardingPath,
         cell: Cell,
         number: int,
-        guests: dict[str, dict[str, Any]],
+        guests: dict[str, GuestState],
         probe: Probe,
     ) -> Finished:
         """By the mechanism that calibration chooses."""

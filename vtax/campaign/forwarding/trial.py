@@ -17,6 +17,7 @@ from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Forwarding
 from vtax.testbed.guest import GUEST, NEIGHBOUR
+from vtax.testbed.guest_state import GuestState
 
 QUIET_MS = 200
 QUIET_EMULATED_MS = 500
@@ -131,7 +132,7 @@ def measure(
     path: ForwardingPath,
     cell: Cell,
     trial: int,
-    guests: dict[str, dict[str, Any]],
+    guests: dict[str, GuestState],
     *,
     mechanism: str,
     emulated: bool,
@@ -158,9 +159,9 @@ def measure(
 
 def _failure_of(measured: Measured) -> str | None:
     """What else makes a trial the instrument's failure: the end of the guest's agent, or a link that is gone."""
-    for name, (_, after) in measured.guests.items():
-        if after["condition"] == "agent died":
-            return f"the agent inside {called(name)} {after['reason']}"
+    for name, (_, state) in measured.guests.items():
+        if state.condition == "agent died":
+            return f"the agent inside {called(name)} {state.reason}"
     if measured.interfaces is not None:
         before, after = measured.interfaces
         gone = sorted(

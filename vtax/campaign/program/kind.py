@@ -15,6 +15,7 @@ from vtax.campaign.program.trial import measure
 from vtax.campaign.progress import Progress
 from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
 from vtax.testbed.pair import PairTestbed
 from vtax.testbed.ring import RingTestbed
@@ -68,7 +69,7 @@ class Kind:
         return path
 
     def measure(
-        self, path: ProgramPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: ProgramPath, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """Iteration after iteration, as the client makes them."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

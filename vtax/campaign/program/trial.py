@@ -13,6 +13,7 @@ from vtax.campaign.timed_run import TimedRun
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.scenario import Cell, Program
+from vtax.testbed.guest_state import GuestState
 
 GRACE_S = 20.0
 """What an answer may take beyond the time that a program has."""
@@ -34,7 +35,7 @@ class Timed(TimedRun):
 
 
 def measure(
-    path: ProgramPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: ProgramPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
 ) -> Timed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Timed(trial, cell, datetime.now(UTC))

@@ -14,6 +14,7 @@ from vtax.campaign.relay.trial import measure
 from vtax.campaign.ring_path import RingPath
 from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
 from vtax.testbed.ring import RingTestbed
 
@@ -44,7 +45,7 @@ class Kind:
         return RingPath(preset, config, testbed, [], 0)
 
     def measure(
-        self, path: RingPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: RingPath, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """Round after round, or as often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

@@ -13,6 +13,7 @@ from vtax.campaign.timed_run import TimedRun
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.scenario import Cell, Relay
+from vtax.testbed.guest_state import GuestState
 
 TIMEOUT_MS = 2000
 TIMEOUT_EMULATED_MS = 10_000
@@ -40,9 +41,7 @@ class Ran(TimedRun):
         return self.cell.relay
 
 
-def measure(
-    path: RingPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
-) -> Ran:
+def measure(path: RingPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool) -> Ran:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Ran(trial, cell, datetime.now(UTC))
     with cpu_latency_held():

@@ -1,7 +1,6 @@
 """Kind `requests` of a campaign: response times between a guest and whoever asks it."""
 
 from functools import partial
-from typing import Any
 
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.ends_kind import EndsKind
@@ -12,6 +11,7 @@ from vtax.campaign.requests.rows import headline, record
 from vtax.campaign.requests.trial import measure
 from vtax.platforms import Probe
 from vtax.scenario import Cell
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.pair import BURST_FRAMES, Placement
 
 
@@ -25,7 +25,7 @@ class Kind(EndsKind):
         return None if cell.testbed.is_shared else cell.requests.placement
 
     def measure(
-        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, dict[str, Any]], probe: Probe
+        self, path: EndsPath, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """As fast as answers come, or as often as the rate says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)

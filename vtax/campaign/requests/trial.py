@@ -13,6 +13,7 @@ from vtax.campaign.observed import Observed
 from vtax.campaign.tracing import tracing
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.scenario import Cell, Requests
+from vtax.testbed.guest_state import GuestState
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Exchanged(Observed):
 
 
 def measure(
-    path: EndsPath, cell: Cell, trial: int, guests: dict[str, dict[str, Any]], *, emulated: bool
+    path: EndsPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
 ) -> Exchanged:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Exchanged(trial, cell, datetime.now(UTC))

@@ -17,6 +17,7 @@ from vtax.machine.clock import clock_identity
 from vtax.machine.emulation import SLOWNESS
 from vtax.platforms import PlatformConfig, Probe
 from vtax.testbed.clocks import Clock, ClockAhead, exchange
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 from vtax.testbed.machines import End, far_cpus
 from vtax.testbed.remote.server import ACTS, LINE_LIMIT_BYTES
@@ -233,7 +234,7 @@ class RemoteHost(Host):
         try:
             told: dict[str, Any] = self._ask("guest_state", name=name)
         except AgentGone as gone:
-            return {"condition": "ended", "last_words": str(gone)}
+            return GuestState(condition="ended", last_words=str(gone)).model_dump()
         return told
 
     def last_words(self, name: str) -> str:

@@ -1,0 +1,199 @@
+"""A guest whose agent answers `guest.state` with something else: its trial is invalid, and the campaign goes on."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.test_agent_stream import HELLO, PLAYED, VALUES, close, played
+from tests.trials import make_cell, make_measured
+from vtax.campaign.ends import guest_end
+from vtax.campaign.guest import guest_findings, is_broken
+from vtax.campaign.observe import observe
+from vtax.campaign.path import PathFailed
+from vtax.campaign.verdict import Verdict
+from vtax.cli import main
+from vtax.machine.agent import Agent
+from vtax.machine.ownership import OwnershipRecord
+from vtax.results import Result
+from vtax.testbed.guest import GUEST, GuestSpec
+from vtax.testbed.guest_state import GuestState
+from vtax.testbed.host import Host
+
+MAC = "02:76:74:00:00:01"
+NIC = {
+    **{"interface": "eth0", "mac": MAC, "ready": True, "received": 5, "sent": 4},
+    **{"dropped_in": 0, "dropped_out": 0, "dropped_queue": 2**63 - 1},
+}
+TRUE = {"interfaces": [NIC], "clock_offset_ns": -(2**62), "oom_kills": None}
+LIES: dict[str, tuple[Any, str]] = {
+    "a list": ([], r"answered guest.state with \[\] \(Input should be a valid dict"),
+    "nothing": ({}, r"answered guest.state with \{\} \(interfaces: Field required"),
+    "null": (None, "with None"),
+    "a number": (7, "with 7"),
+    "a text": ("\x1b]52;c;bmM=\x07", r"with '\\x1b\]52;c;bmM=\\x07'"),
+    "the host's own judgement": (
+        {**TRUE, "condition": "ended"},
+        r"\(condition: Extra inputs are not permitted",
+    ),
+    "interfaces of another shape": ({**TRUE, "interfaces": {}}, r"\(interfaces: "),
+    "an interface that lacks a counter": (
+        {**TRUE, "interfaces": [{key: NIC[key] for key in NIC if key != "sent"}]},
+        r"\(interfaces.0.sent: Field required",
+    ),
+    "an interface that is ready in words": (
+        {**TRUE, "interfaces": [{**NIC, "ready": "yes"}]},
+        r"\.0\.ready: ",
+    ),
+    "an address that is none": ({**TRUE, "interfaces": [{**NIC, "mac": "x"}]}, r"\(interfaces.0.mac: "),
+    "a name with escapes": ({**TRUE, "interfaces": [{**NIC, "interface": "\x1b[2J"}]}, r"\.0\.interface: "),
+    "half a nanosecond": ({**TRUE, "clock_offset_ns": 0.5}, r"\(clock_offset_ns: "),
+    "a truth value for a number": ({**TRUE, "oom_kills": True}, r"\(oom_kills: "),
+    "fewer than no kills": ({**TRUE, "oom_kills": -1}, r"\(oom_kills: "),
+    "more than a column holds": ({**TRUE, "oom_kills": 2**63}, r"\(oom_kills: "),
+}
+
+
+class Stood:
+    """A guest of a host, behind the pipes of a stand-in for its agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+
+    def last_words(self) -> str:
+        return "login:"
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host("uut", OwnershipRecord("vtax-test-state"), {"host": [0], "guests": [0], "agents": [0]})
+
+
+@pytest.fixture
+def answering(tmp_path: Path, host: Host) -> Iterator[Callable[[dict[str, Any]], Host]]:
+    """Has the host's guest answer its first question so."""
+    agents = []
+
+    def answer(reply: dict[str, Any]) -> Host:
+        (tmp_path / "first").write_bytes(HELLO)
+        (tmp_path / "then").write_text(json.dumps({"id": 1, **reply}) + "\n")
+        agent = played([PLAYED, str(tmp_path / "first"), str(tmp_path / "then")])
+        agents.append(agent)
+        agent.wait_hello(5.0)
+        host._guests[GUEST] = Stood(agent)  # type: ignore[assignment]
+        return host
+
+    yield answer
+    for agent in agents:
+        close(agent)
+
+
+def state_of(host: Host) -> GuestState:
+    spec = GuestSpec(GUEST, host, [], [{"mac": MAC}], False, [])
+    return spec.state()
+
+
+def test_what_an_agent_answers_is_believed_as_far_as_it_goes(
+    answering: Callable[[dict[str, Any]], Host],
+) -> None:
+    state = state_of(answering({"result": TRUE}))
+    assert (state.condition, state.reason, state.last_words) == ("answers", None, "login:")
+    assert state.ready_macs == {MAC}
+    assert state.interfaces[0].dropped_queue == 2**63 - 1
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_answer_of_another_shape_is_the_agents_failure(
+    lie: str, answering: Callable[[dict[str, Any]], Host]
+) -> None:
+    answer, words = LIES[lie]
+    state = state_of(answering({"result": answer}))
+    assert (state.condition, state.answers, state.interfaces) == ("misreports", False, [])
+    assert state.last_words == "login:"
+    assert re.search(words, state.reason or "")
+    assert (state.reason or "").isprintable()
+
+
+def test_an_error_for_an_answer_is_one_too(answering: Callable[[dict[str, Any]], Host]) -> None:
+    state = state_of(answering({"error": {"message": "not \x1b[today"}}))
+    assert state.condition == "misreports"
+    assert state.reason == "answered guest.state with an error (not \\x1b[today)"
+
+
+@pytest.mark.fuzz
+@given(VALUES | st.fixed_dictionaries(dict.fromkeys(TRUE, VALUES)))
+def test_any_answer_is_a_state(answer: Any) -> None:
+    state = GuestState.told(answer, "")
+    assert state.condition == "misreports"
+    assert GuestState.model_validate(json.loads(json.dumps(state.model_dump()))) == state
+
+
+@pytest.mark.parametrize("reply", [{"result": []}, {"result": {}}, {"error": {"message": "no"}}], ids=str)
+def test_its_trial_is_invalid_by_name_and_its_path_is_built_anew(
+    reply: dict[str, Any], answering: Callable[[dict[str, Any]], Host]
+) -> None:
+    host = answering(reply)
+    measured = make_measured(make_cell())
+    before = {GUEST: measured.guests[GUEST][0]}
+    path: Any = SimpleNamespace(
+        surroundings=lambda: {"at_s": 0.0, "clock_offset_ns": 10**18, "others": {}},
+        owners=dict,
+        neighbours=SimpleNamespace(open=lambda _: None, collect=lambda: measured.beside, close=lambda: None),
+        guest_states=lambda: {GUEST: state_of(host)},
+    )
+    observe(path, measured, before, lambda: None, emulated=False)
+    ((verdict, reason),) = guest_findings(measured)
+    assert verdict is Verdict.INVALID
+    assert reason.startswith("the agent inside the guest answered guest.state with ")
+    assert is_broken(measured)
+
+
+@pytest.mark.parametrize("answer", [[], {}, {**TRUE, "interfaces": []}], ids=str)
+def test_an_end_that_is_such_a_guest_does_not_become_ready(
+    answer: Any, answering: Callable[[dict[str, Any]], Host]
+) -> None:
+    spec = GuestSpec(GUEST, answering({"result": answer}), [], [{"mac": MAC}], False, [])
+    with pytest.raises(PathFailed, match=r"answered guest.state with|the guest has no NIC"):
+        guest_end(spec, "198.18.0.1", own_kernel=True)
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("lie", ["a list", "nothing", "the host's own judgement"])
+def test_a_campaign_with_a_guest_that_lies_goes_on(
+    lie: str,
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It lies once, after its first trial."""
+    call, asked = Agent.call, []
+
+    def lying(self: Agent, method: str, *arguments: Any, **named: Any) -> Any:
+        answer = call(self, method, *arguments, **named)
+        if method == "guest.state":
+            asked.append(answer)
+            return LIES[lie][0] if len(asked) == 2 else answer
+        return answer
+
+    monkeypatch.setattr(Agent, "call", lying)
+    options = ["--platform", "container", "--set", "intended_mbps=5", "--repetitions", "2"]
+    assert main(["run", str(scenario), *options, "--out", str(tmp_path / "out")]) in (0, 3)
+    said = capsys.readouterr().err
+    assert "vtax broke" not in said
+    assert "answered guest.state with" in said
+    result = Result.open(tmp_path / "out")
+    assert result.campaign["status"] == "complete"
+    first, *later = result.query("SELECT verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
+    assert first["verdict"] == "invalid"
+    named = "the agent inside the guest answered guest.state with"
+    assert [reason for reason in first["reasons"] if reason.startswith(named)]
+    assert later
+    assert not [reason for trial in later for reason in trial["reasons"] if reason.startswith(named)]
