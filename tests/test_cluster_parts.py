@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from vtax.campaign import Resumed
 from vtax.cli import main
 from vtax.cluster import clusters, testbeds
 from vtax.cluster.certificates import ROLES, make_certificates
 from vtax.cluster.clusters import job_cluster
-from vtax.cluster.collect import ARRIVED, begin, go_on, order_of, take
+from vtax.cluster.collect import ARRIVED, begin, check_going_on, go_on, order_of, take
 from vtax.cluster.run import run
-from vtax.cluster.work import pack, unpack
+from vtax.cluster.work import _begin, pack, unpack
 from vtax.inputs import InputError, allowed
 from vtax.results import Result, ResultWriter, TrialRecord
 from vtax.scenario import load_scenario
@@ -217,19 +218,66 @@ def test_what_arrives_is_committed_once(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="block 1 has been merged already"):
             take(writer, 1, "b", content)
     (out / f"{ARRIVED}x").mkdir()
-    with go_on(out, scenario) as writer:
+    with go_on(out) as writer:
         assert (writer.blocks, order_of(writer, scenario, False, file)) == ({1}, order)
     assert not list(out.glob(f"{ARRIVED}*"))
     assert list(Result.open(out).campaign["testbeds"]) == ["a"]
 
 
 def test_a_result_of_one_machine_is_not_gone_on_with(tmp_path: Path) -> None:
-    ResultWriter.create(tmp_path / "out", {"name": "quick", "factors": []}).close()
+    one, several = tmp_path / "one", tmp_path / "several"
+    manifest = {"name": "quick", "factors": [], "scenario": load_scenario("quick").resolved(), "seed": 1}
+    ResultWriter.create(one, manifest).close()
+    begin(several, load_scenario("quick"), 1).close()
     with pytest.raises(InputError, match="leave out --testbeds"):
-        go_on(tmp_path / "out", load_scenario("quick"))
-    begin(tmp_path / "other", load_scenario("quick"), 1).close()
-    with pytest.raises(InputError, match="its name is quick, not schlosser2011/dedicated"):
-        go_on(tmp_path / "other", load_scenario("schlosser2011/dedicated"))
+        check_going_on(Resumed.read(one).result.campaign, one)
+    stored = Resumed.read(several)
+    check_going_on(stored.result.campaign, several)
+    with pytest.raises(InputError, match='holds a campaign of "quick", not of "schlosser2011/dedicated"'):
+        stored.check_same(load_scenario("schlosser2011/dedicated"), of_testbeds=True)
+    with pytest.raises(InputError, match="go on with --testbeds FILE"):
+        stored.check_same(load_scenario("quick"), of_testbeds=False)
+    with pytest.raises(InputError, match="its vtax version is 0, not"):
+        check_going_on({**stored.result.campaign, "vtax_version": "0"}, several)
+    with pytest.raises(InputError, match="leave out --testbeds"):  # no testbed removes what this names
+        check_going_on({**stored.result.campaign, "campaign_id": "../../.."}, several)
+
+
+def test_a_block_is_in_the_hands_of_its_owner_whatever_the_umask(tmp_path: Path) -> None:
+    scenario = load_scenario("quick")
+    file = read("scheduler: {address: 'tls://10.0.0.1:1', certificates: c}", tmp_path)
+    earlier = os.umask(0)
+    try:
+        with begin(tmp_path / "out", scenario, 7) as writer:
+            order = order_of(writer, scenario, False, file)
+        _begin(tmp_path / "block", order, 1)
+    finally:
+        os.umask(earlier)
+    with pytest.raises(InputError, match="may be written by everybody"):
+        Resumed.read(tmp_path / "out")
+    assert Resumed.read(tmp_path / "block").blocks == [1]
+
+
+def test_nothing_is_done_for_a_complete_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario, out = load_scenario("quick").override(repetitions=1), tmp_path / "out"
+    with begin(out, scenario, 7) as writer:
+        file = read("scheduler: {address: 'tls://10.0.0.1:1', certificates: c}", tmp_path)
+        manifest = order_of(writer, scenario, False, file)["manifest"]
+        with ResultWriter.create(tmp_path / "block", {**manifest, "status": "complete"}) as testbed:
+            for number, cell in enumerate(scenario.cells()):
+                trial = {"trial_id": number + 1, "block": 0, "cell": cell.key, "verdict": "valid"}
+                testbed.commit(TrialRecord(trial))
+        take(writer, 0, "a", pack(tmp_path / "block"))
+        writer.update(status="complete")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    monkeypatch.setattr("vtax.cluster.run.opened", lambda *_: pytest.fail("testbeds were asked"))
+    testbeds_file = str(tmp_path / "testbeds.yaml")
+    asked = ["run", "quick", "--repetitions", "1", "--testbeds", testbeds_file, "--resume", str(out)]
+    assert main(asked) == 0
+    assert "nothing is left to measure" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_a_signal_ends_a_campaign_as_an_interrupt_does(

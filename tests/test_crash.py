@@ -1,5 +1,6 @@
 """A campaign killed at any instant loses no committed trial, measures none again, and leaves nothing behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
+CHOSEN = ("--platform", "container")
 CELLS = 2
 BLOCKS = 2
 
@@ -30,12 +32,18 @@ def trials(directory: Path) -> dict[int, dict[str, Any]]:
     return {row["trial_id"]: row for row in rows}
 
 
+def everything(directory: Path) -> dict[Path, tuple[int, bytes]]:
+    """When each file was last written, and what it holds."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
 def assert_resumes(path: Path, out: Path) -> None:
     """Clean-up leaves the machine as it was; the campaign goes on to its end and keeps what it had."""
     before = trials(out)
     cleaned = vtax("clean")
     assert cleaned.returncode == 0, cleaned.stderr
-    assert_measured(vtax("run", path, "--resume", out))
+    assert_measured(vtax("run", path, *CHOSEN, "--resume", out))
     after = trials(out)
     assert {number: after[number] for number in before} == before
     assert_every_cell_was_measured(out)
@@ -52,7 +60,7 @@ def assert_every_cell_was_measured(out: Path) -> None:
 
 
 def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
-    arguments = ["run", str(path), "--platform", "container", "--out", str(out)]
+    arguments = ["run", str(path), *CHOSEN, "--out", str(out)]
     command = [sys.executable, "-m", "tests.kill_at", str(instant), *arguments]
     root = Path(__file__).parent.parent
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=root)
@@ -112,10 +120,14 @@ def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Pat
 def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--platform", "raw", "--set", "intended_mbps=5", "--repetitions", "1"]
-    assert_measured(vtax("run", scenario, *options, "--out", out))
-    before = trials(out)
-    vtax("run", scenario, "--resume", out)
-    assert trials(out).items() >= before.items()
+    done = vtax("run", scenario, *options, "--out", out)
+    assert_measured(done)
+    before = everything(out)
+    again = vtax("run", scenario, "--resume", out)
+    said = f"{out}: its campaign is complete, nothing is left to measure; vtax show {out}\n"
+    assert (again.returncode, again.stdout) == (done.returncode, "")
+    assert again.stderr.startswith(said)
+    assert everything(out) == before
 
 
 def test_a_campaign_is_resumed_with_its_own_settings(scenario: Path, tmp_path: Path) -> None:
@@ -123,6 +135,31 @@ def test_a_campaign_is_resumed_with_its_own_settings(scenario: Path, tmp_path: P
     assert refused.returncode == 2
     assert "leave out --seed" in refused.stderr
     assert vtax("run", scenario, "--resume", tmp_path / "nothing").returncode == 2
+
+
+def test_a_campaign_of_other_settings_is_resumed_only_where_that_is_typed(
+    scenario: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    few = ("--platform", "raw", "--set", "intended_mbps=5")
+    process = start("run", scenario, *few, "--repetitions", "20", "--out", out)
+    wait_for_line(process, r"^\[1/")
+    process.kill()
+    process.communicate()
+    vtax("clean")
+    before = everything(out)
+    refused = vtax("run", scenario, "--resume", out)
+    assert refused.returncode == 2
+    assert "  repetitions: 2 typed, 20 stored\n" in refused.stderr
+    assert '  factors.platform: ["raw", "container"] typed, ["raw"] stored\n' in refused.stderr
+    assert everything(out) == before
+    manifest = json.loads((out / "campaign.json").read_text())
+    manifest["scenario"]["repetitions"] = 3
+    (out / "campaign.json").write_text(json.dumps(manifest))
+    typed = vtax("run", scenario, *few, "--repetitions", "3", "--resume", out)
+    assert typed.returncode in (0, 3), typed.stderr
+    assert "typed" not in typed.stderr
+    assert Result.open(out).campaign["status"] == "complete"
 
 
 def test_clean_waits_for_no_running_campaign(scenario: Path, tmp_path: Path) -> None:

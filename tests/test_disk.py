@@ -114,7 +114,7 @@ def committed(out: Path) -> dict[int, dict[str, Any]]:
 
 def assert_goes_on(scenario: Path, out: Path, before: dict[int, dict[str, Any]]) -> None:
     """It is resumed to its end, and measures nothing again."""
-    assert_measured(vtax("run", scenario, "--resume", out))
+    assert_measured(vtax("run", scenario, "--resume", out, "--as-stored"))
     after = committed(out)
     assert {number: after[number] for number in before} == before
     result = Result.open(out)
@@ -155,7 +155,7 @@ def test_a_disk_that_fills_ends_the_campaign_and_loses_nothing(
     assert (report.returncode, report.stdout) == (1, "")
     assert f"{out}/report.html: No space left on device; all trials are kept" in report.stderr
 
-    stuck = vtax("run", scenario, "--resume", out)
+    stuck = vtax("run", scenario, "--resume", out, "--as-stored")
     assert stuck.returncode == 1
     assert f"--resume {out}" in stuck.stderr.splitlines()[-1]
     assert before.items() <= committed(out).items()
@@ -212,7 +212,7 @@ def test_a_disk_that_turns_read_only_ends_the_campaign_and_loses_nothing(
     report = vtax("report", out)
     assert report.returncode == 1
     assert "report.html: Read-only file system; all trials are kept" in report.stderr
-    refused = vtax("run", scenario, "--resume", out)
+    refused = vtax("run", scenario, "--resume", out, "--as-stored")
     assert refused.returncode == 1
     assert "Mount it for writing again" in refused.stderr.splitlines()[-1]
 
@@ -239,7 +239,7 @@ def test_a_campaign_measures_again_what_its_disk_lost(table: str, scenario: Path
     part = out / table / "block-0000.parquet"
     part.write_bytes(part.read_bytes()[:-20])
     (out / "journal.sqlite").write_bytes(b"")
-    resumed = vtax("run", scenario, "--resume", out)
+    resumed = vtax("run", scenario, "--repetitions", "2", "--resume", out)
     assert_measured(resumed)
     kept = Result.open(out).query("SELECT trial_id FROM trials WHERE block = 1")["trial_id"].to_pylist()
     assert f"{out}/journal.sqlite: cannot be read" in resumed.stderr

@@ -11,6 +11,7 @@ import pytest
 
 from tests.scenarios import CPUS, refusal_of, write_scenario
 from vtax import campaign
+from vtax.campaign import Resumed
 from vtax.campaign.ends import End
 from vtax.campaign.kind import kind_of
 from vtax.campaign.program import available
@@ -19,7 +20,6 @@ from vtax.campaign.program.judge import judge
 from vtax.campaign.program.path import PIECE_BYTES, give_files
 from vtax.campaign.program.rows import headline, record
 from vtax.campaign.program.trial import Timed, command
-from vtax.campaign.standing import resumed_scenario
 from vtax.campaign.verdict import Verdict
 from vtax.cli import main
 from vtax.inputs import InputError
@@ -209,7 +209,9 @@ def test_a_resumed_campaign_has_the_files_that_it_began_with(tmp_path: Path, sce
     with ResultWriter.create(directory, manifest) as writer:
         writer.keep_files(asked.files())
     (tmp_path / "client.sh").write_text("something else")
-    again, *_ = resumed_scenario(load_scenario(scenario), directory)
+    stored = Resumed.read(directory)
+    again = stored.scenario
+    assert stored.differences(asked) == ["files.client.sh: other content"]
     assert again.files() == {"client.sh": b"#!/bin/sh\necho 1\n"}
     assert again.beside == directory / FILES
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tests.handmade import blocks, make
 from vtax import views
-from vtax.campaign.standing import resumed_scenario
+from vtax.campaign import Resumed
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.results.mending import mend
@@ -112,7 +112,7 @@ def test_a_campaign_without_its_scenario_does_not_go_on(restored: Result) -> Non
     with pytest.raises(
         InputError, match=r"campaign.json: scenario cannot be read, without which no campaign goes on"
     ):
-        resumed_scenario(load_scenario("quick"), restored.directory)
+        Resumed.read(restored.directory)
 
 
 def test_no_scenario_that_comes_with_vtax_is_taken_for_an_edited_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.footprint import footprint, settles
 from tests.kill_at import SOON, Instant
 from tests.test_campaign import assert_measured, vtax
-from tests.test_crash import run_with_a_kill, trials
+from tests.test_crash import CHOSEN, run_with_a_kill, trials
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -86,7 +86,7 @@ def test_a_killed_search_goes_on_where_it_was(instant: Instant, tmp_path: Path) 
     before = trials(out)
     vtax("clean")
     assert settles(clean)
-    assert_measured(vtax("run", path, "--resume", out))
+    assert_measured(vtax("run", path, *CHOSEN, "--resume", out))
     after = trials(out)
     assert {number: after[number] for number in before} == before
     usable = [row for row in after.values() if row["verdict"] != "invalid"]

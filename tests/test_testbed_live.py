@@ -239,7 +239,9 @@ class TestFaults:
             machines.cut("uut", joined=True)
         before = committed(tmp_path / "out")
         assert before
-        assert_gone_on(machines.vtax("run", scenario, "--resume", tmp_path / "out"))
+        assert_gone_on(
+            machines.vtax("run", scenario, "--testbed", machines.testbed, "--resume", tmp_path / "out")
+        )
         assert assert_once(tmp_path / "out", before) == 12
         assert machines.settles()
 
@@ -250,7 +252,9 @@ class TestFaults:
         running.communicate()
         assert machines.settles()
         before = committed(tmp_path / "out")
-        assert_gone_on(machines.vtax("run", scenario, "--resume", tmp_path / "out"))
+        assert_gone_on(
+            machines.vtax("run", scenario, "--testbed", machines.testbed, "--resume", tmp_path / "out")
+        )
         assert assert_once(tmp_path / "out", before) == 12
         assert machines.settles()
 

@@ -3,7 +3,7 @@
 import contextlib
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,19 @@ import vtax
 from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.environment import described
 from vtax.campaign.kind import kind_of
-from vtax.campaign.mode import mode_of
+from vtax.campaign.mode import Mode, is_done, mode_of
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.campaign.progress import Progress
-from vtax.campaign.runner import Campaign, Outcome
-from vtax.campaign.standing import Standing, read_standing, resumed_scenario
+from vtax.campaign.resumed import Resumed
+from vtax.campaign.runner import Campaign, Outcome, unusable
+from vtax.campaign.standing import Standing, standing_of
 from vtax.inputs import InputError
 from vtax.machine.hold import clean_host
-from vtax.results import ResultWriter
+from vtax.results import Result, ResultWriter
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.machines import Machines, OneMachine
 
-__all__ = ["Campaign", "Outcome", "Progress", "clean_host", "run"]
+__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "clean_host", "run"]
 
 
 def run(
@@ -31,7 +32,7 @@ def run(
     *,
     out: Path | None = None,
     seed: int | None = None,
-    resume: Path | None = None,
+    resume: Resumed | None = None,
     blocks: Sequence[int] | None = None,
     allow_programs: bool = False,
     machines: Machines | None = None,
@@ -40,8 +41,8 @@ def run(
     """Carry out `scenario` on the `machines` of a testbed: on this one alone, unless others are named.
 
     `out` is a directory that must not exist or be empty; by default one under results/ named by scenario and time.
-    `resume` is the result of a campaign of this scenario that did not end: it goes on with its own settings and seed,
-    and measures nothing again that is committed.
+    `resume` is a campaign that goes on, of which all but the machines comes from its result: whoever read it has seen
+    to it that it may be run. It measures nothing again that is committed, and does nothing where nothing is left.
     `blocks` are those of the scenario that are measured here, by default all: with the same seed, others may be
     measured elsewhere and merged with these.
     Without `allow_programs` a scenario that starts programs of its own is refused.
@@ -49,29 +50,29 @@ def run(
     """
     machines = machines or OneMachine()
     if resume is not None:
-        scenario, seed, blocks = resumed_scenario(scenario, resume)
+        scenario, seed, blocks = resume.scenario, resume.seed, resume.blocks
     chosen = chosen_blocks(scenario, blocks)
+    cells = scenario.cells()
+    if resume is not None and resume.is_done:
+        return _nothing_left(resume, mode_of(scenario, cells), {}, progress)
     if scenario.file.workload.runs_programs and not allow_programs:
         raise InputError(
             f"{scenario.where('workload')}: {scenario.name} starts programs of its own on this machine; read which, "
             "and have them started, as nobody and without rights, by --allow-programs"
         )
-    cells = scenario.cells()
     platforms = resolve(scenario, cells)
     started_at = datetime.now(UTC)
-    directory = (
-        resume or out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
-    )
-    if resume is None and directory.is_dir() and any(directory.iterdir()):
-        raise InputError(
-            f"{directory}: not empty; a campaign starts in a directory of its own, name another one"
-        )
+    directory = _new_directory(scenario, out, started_at) if resume is None else resume.directory
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     with contextlib.ExitStack() as held:
         held.enter_context(machines.reach())
         kind = kind_of(scenario, machines.machine("uut").cpus)
         kind.check(scenario, cells)
         probe(platforms, cells, machines)
+        mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
+        todo = platforms.usable(cells)
+        if resume is not None and resume.is_whole and is_done(mode, chosen, todo, resume.standing):
+            return _nothing_left(resume, mode, platforms.reasons(cells), progress)
         if platforms.probes:
             held.enter_context(machines.hold(f"campaign {scenario.name}"))
         manifest = _manifest(scenario, cells, platforms, machines, seed, started_at)
@@ -81,26 +82,46 @@ def run(
             writer.keep_files(scenario.files())
         for repaired in writer.repaired:
             progress.note(repaired)
-        standing = read_standing(directory) if resume is not None else Standing()
+        standing = standing_of(Result.open(directory)) if resume is not None else Standing()
+        committed = standing.last_trial
         planned = scenario.trials and scenario.trials // scenario.repetitions * len(chosen)
         left = None if planned is None else planned - len(standing.usable)
         progress.campaign(scenario.name, left, directory)
         status = "failed"
         try:
-            mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
             campaign = Campaign(
                 scenario, cells, chosen, platforms, writer, progress, seed, machines, mode, kind, standing
             )
-            unusable = campaign.run()
+            campaign.run()
             status = "complete"
         except KeyboardInterrupt:
             status = "interrupted"
             raise
         finally:
             progress.finished()
+            now = datetime.now(UTC).isoformat()
+            finished_at = now if standing.last_trial > committed else writer.campaign.get("finished_at", now)
             with contextlib.suppress(OSError):  # a full disk has been told of already
-                writer.update(status=status, finished_at=datetime.now(UTC).isoformat())
-    return Outcome(directory, unusable)
+                writer.update(status=status, finished_at=finished_at)
+    earlier = {} if resume is None else resume.reasons
+    return Outcome(directory, unusable(cells, mode, standing, {**earlier, **campaign.reasons}))
+
+
+def _new_directory(scenario: Scenario, out: Path | None, started_at: datetime) -> Path:
+    """Where a campaign's result is to be; raises InputError where something is there already."""
+    directory = out or Path("results") / f"{scenario.name.replace('/', '-')}-{started_at:%Y%m%dT%H%M%SZ}"
+    if directory.is_dir() and any(directory.iterdir()):
+        raise InputError(
+            f"{directory}: not empty; a campaign starts in a directory of its own, name another one"
+        )
+    return directory
+
+
+def _nothing_left(resume: Resumed, mode: Mode, reasons: Mapping[str, str], progress: Progress) -> Outcome:
+    """Leave a complete result as it is, and say so."""
+    progress.note(resume.ending)
+    without = unusable(resume.scenario.cells(), mode, resume.standing, {**resume.reasons, **reasons})
+    return Outcome(resume.directory, without, made=False)
 
 
 def _manifest(

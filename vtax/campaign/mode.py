@@ -55,3 +55,13 @@ def mode_of(scenario: Scenario, cells: Sequence[Cell]) -> Mode:
     if scenario.file.search is not None:
         return Searching(scenario.file.search)
     return Fixed()
+
+
+def is_done(mode: Mode, blocks: Sequence[int], cells: Sequence[Cell], standing: Standing) -> bool:
+    """Whether none of these cells is to be measured again in any of these blocks."""
+    for block in blocks:
+        if mode.ended(block, standing):
+            return True
+        if any(mode.next(block, cell, standing) is not None for cell in cells):
+            return False
+    return True

@@ -49,6 +49,15 @@ class PlatformSet:
                         values.append(value)
         return {fact: values[0] if len(values) == 1 else values for fact, values in stated.items()}
 
+    def usable(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Those of the cells that can be measured here."""
+        return [cell for cell in cells if cell.platform in self.probes and cell.key not in self.refused]
+
+    def reasons(self, cells: Iterable[Cell]) -> dict[str, str]:
+        """Why the other cells cannot be, by their keys, each with what makes it possible."""
+        found = {cell.key: self.refused.get(cell.key) or self.skipped.get(cell.platform) for cell in cells}
+        return {key: str(unusable) for key, unusable in found.items() if unusable is not None}
+
     def check(self, scenario: Scenario, cell: Cell) -> None:
         """Raise InputError for a key that no platform of the scenario has, or a value that this one refuses."""
         keys = {key for preset in self.known.values() for key in preset.keys}

@@ -1,5 +1,6 @@
 """Carries out a campaign: blocks of plots of trials, each committed before the next begins."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as Directory
 from typing import Any
@@ -8,7 +9,7 @@ from vtax.campaign.environment import environment_rows
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.guest import called, ending
 from vtax.campaign.kind import Kind
-from vtax.campaign.mode import Mode
+from vtax.campaign.mode import Mode, is_done
 from vtax.campaign.path import Path, PathFacts
 from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
@@ -30,10 +31,24 @@ class Outcome:
     directory: Directory
     unusable: list[tuple[str, str]]
 
+    made: bool = True
+    """Whether anything was done: of a campaign that is complete nothing is left to do."""
+
     @property
     def exit_status(self) -> int:
         """0 when every cell was measured, else 3."""
         return 3 if self.unusable else 0
+
+
+def unusable(
+    cells: Iterable[Cell], mode: Mode, standing: Standing, reasons: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the cells without a usable trial, with the reason."""
+    return [
+        (cell.key, reasons.get(cell.key, "not measured"))
+        for cell in cells
+        if not mode.measured(cell, standing)
+    ]
 
 
 @dataclass
@@ -53,28 +68,16 @@ class Campaign:
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def run(self) -> list[tuple[str, str]]:
-        """Measure all there is; returns the cells without a usable trial, with the reason."""
+    def run(self) -> None:
+        """Measure all there is; why a cell has no usable trial is in `reasons`."""
         for name, skipped in self.platforms.skipped.items():
             self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.remedy}")
-            for cell in self.cells:
-                if cell.platform == name:
-                    self.reasons[cell.key] = f"{skipped.reason}; {skipped.remedy}"
         for key, refused in self.platforms.refused.items():
             self.progress.note(f"{key} is refused: {refused.reason}. To have it: {refused.remedy}")
-            self.reasons[key] = f"{refused.reason}; {refused.remedy}"
-        todo = [
-            cell
-            for cell in self.cells
-            if cell.platform in self.platforms.probes and cell.key not in self.platforms.refused
-        ]
-        if todo:
+        self.reasons |= self.platforms.reasons(self.cells)
+        todo = self.platforms.usable(self.cells)
+        if not is_done(self.mode, self.blocks, todo, self.standing):
             self._measure(todo)
-        return [
-            (cell.key, self.reasons.get(cell.key, "not measured"))
-            for cell in self.cells
-            if not self.mode.measured(cell, self.standing)
-        ]
 
     def _measure(self, cells: list[Cell]) -> None:
         self.writer.update(ceilings=self.kind.prepare(cells, self.machines, self.progress))

@@ -4,12 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
-from vtax.inputs import InputError
-from vtax.results import FILES, Result, TrialRecord
-from vtax.scenario import Scenario
+from vtax.results import Result, TrialRecord
 
 ATTEMPTS = 3
 """How often an invalid trial is measured in all."""
@@ -135,31 +132,6 @@ def _whole(trials: list[Trial]) -> list[Trial]:
     return [by_step[step] for step in takewhile(by_step.__contains__, range(len(by_step)))]
 
 
-def read_standing(directory: Path) -> Standing:
-    """The standing of the result in `directory`, once it was repaired: all its trials are whole."""
-    return Standing(Trial.read(row) for row in Result.open(directory).query(_TRIALS).to_pylist())
-
-
-def resumed_scenario(given: Scenario, directory: Path) -> tuple[Scenario, int, list[int] | None]:
-    """The scenario, the seed and the blocks of the campaign in `directory`, which keeps its own settings.
-
-    Raises InputError when that campaign was of another scenario, or of several testbeds.
-    """
-    campaign = Result.open(directory).campaign
-    lost = [key for key in ("name", "scenario", "seed") if campaign.get(key) is None]
-    if lost:
-        raise InputError(
-            f"{directory / 'campaign.json'}: {', '.join(lost)} cannot be read, without which no campaign goes on; its "
-            f"trials are shown by vtax show {directory}"
-        )
-    if campaign["name"] != given.name:
-        raise InputError(
-            f'{directory} holds a campaign of "{campaign["name"]}", not of "{given.name}"; name that one'
-        )
-    if campaign.get("testbeds") is not None:
-        raise InputError(
-            f"{directory}: its campaign is one of several testbeds, to which this machine alone adds nothing; go on "
-            "with --testbeds FILE"
-        )
-    kept = Scenario.from_resolved(campaign["scenario"], directory / "campaign.json", directory / FILES)
-    return kept, int(campaign["seed"]), campaign.get("blocks")
+def standing_of(result: Result) -> Standing:
+    """The standing of a result."""
+    return Standing(Trial.read(row) for row in result.query(_TRIALS).to_pylist())

@@ -13,11 +13,9 @@ from pathlib import Path
 from threading import Thread
 
 from vtax import campaign
+from vtax.campaign import Resumed
 from vtax.inputs import InputError
 from vtax.machine.lock import HostLock
-from vtax.results import FILES
-from vtax.results.manifest import read_manifest
-from vtax.scenario import Scenario
 from vtax.testbed.remote import SeveralMachines, read_testbed
 
 BAD_INPUT = 2
@@ -44,15 +42,22 @@ class Notes:
 
 
 def main(directory: Path, allow_programs: bool, testbed: Path | None) -> int:
-    """Wait until nobody else measures on this host, and measure."""
+    """Wait until nobody else measures on this host, and measure.
+
+    The result is in the hands of whoever began it, and of this user: it was named by who may start campaigns here.
+    """
     _end_with_stdin()
-    kept = read_manifest(directory)["scenario"]
+    os.umask(os.umask(0) | 0o022)  # what others could write to is not gone on with
     try:
-        scenario = Scenario.from_resolved(kept, directory / "campaign.json", directory / FILES)
+        resumed = Resumed.read(directory, {os.geteuid(), directory.stat().st_uid})
         HostLock().wait()
         machines = None if testbed is None else SeveralMachines(read_testbed(testbed))
         outcome = campaign.run(
-            scenario, resume=directory, allow_programs=allow_programs, machines=machines, progress=Notes()
+            resumed.scenario,
+            resume=resumed,
+            allow_programs=allow_programs,
+            machines=machines,
+            progress=Notes(),
         )
         return outcome.exit_status
     except InputError as error:

@@ -1,9 +1,11 @@
 """The result of a campaign over several testbeds: each block is committed to it when it arrives."""
 
+import re
 import shutil
 import sys
 import tempfile
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,6 @@ from vtax.cluster.work import Order, unpack
 from vtax.inputs import InputError
 from vtax.results import Delivered, MergedWriter
 from vtax.results.files import disk_errors
-from vtax.results.manifest import read_manifest
 from vtax.scenario import Scenario
 
 ARRIVED = ".arrived-"
@@ -43,14 +44,16 @@ def begin(directory: Path, scenario: Scenario, seed: int) -> MergedWriter:
     return writer
 
 
-def go_on(directory: Path, scenario: Scenario) -> MergedWriter:
-    """Go on with such a result. InputError where it is of another campaign, vtax, or of one testbed alone."""
-    told = read_manifest(directory)
-    if told.get(CAMPAIGN_ID) is None:
+def check_going_on(campaign: Mapping[str, Any], directory: Path) -> None:
+    """Raise InputError where campaign.json tells of another vtax's campaign, or of one of one testbed alone."""
+    if not re.fullmatch(r"[0-9a-f]{32}", str(campaign.get(CAMPAIGN_ID))):
         raise InputError(f"{directory}: its campaign was no one of several testbeds; leave out --testbeds")
-    for key, given in (("name", scenario.name), ("vtax_version", vtax.__version__)):
-        if told.get(key) != given:
-            raise InputError(f"{directory}: its {key.replace('_', ' ')} is {told.get(key)}, not {given}")
+    if (version := campaign.get("vtax_version")) != vtax.__version__:
+        raise InputError(f"{directory}: its vtax version is {version}, not {vtax.__version__}")
+
+
+def go_on(directory: Path) -> MergedWriter:
+    """Go on with such a result. InputError where it cannot be read, or another writes it."""
     writer = MergedWriter.resume(directory)
     for arrived in directory.glob(f"{ARRIVED}*"):  # when this campaign was killed
         shutil.rmtree(arrived)

@@ -9,16 +9,16 @@ from threading import Thread
 
 from distributed import Client
 
-from vtax.campaign import Outcome, Progress
+from vtax.campaign import Outcome, Progress, Resumed
 from vtax.campaign.blocks import chosen_blocks
 from vtax.cluster.clusters import Connect, opened
-from vtax.cluster.collect import begin, go_on, order_of, take
+from vtax.cluster.collect import begin, check_going_on, go_on, order_of, take
 from vtax.cluster.engine import AWAY, Engine
 from vtax.cluster.testbeds import read_testbeds
 from vtax.cluster.work import Order, forget, measure
 from vtax.inputs import InputError
 from vtax.machine.hold import as_interrupts
-from vtax.results import FILES, MergedWriter, Result
+from vtax.results import MergedWriter, Result
 from vtax.scenario import Scenario
 
 _CELLS = """
@@ -35,7 +35,7 @@ def run(
     *,
     out: Path | None = None,
     seed: int | None = None,
-    resume: Path | None = None,
+    resume: Resumed | None = None,
     allow_programs: bool = False,
     progress: Progress,
 ) -> Outcome:
@@ -45,6 +45,12 @@ def run(
     what has arrived is kept then, and `resume` goes on.
     """
     file = read_testbeds(testbeds)
+    if resume is not None:
+        check_going_on(resume.result.campaign, resume.directory)
+        scenario = resume.scenario
+        if resume.is_done:
+            progress.note(resume.ending)
+            return Outcome(resume.directory, _unusable(scenario, resume.result), made=False)
     chosen_blocks(scenario, range(scenario.repetitions))
     if scenario.file.workload.runs_programs and not allow_programs:
         raise InputError(
@@ -52,13 +58,11 @@ def run(
             "and have them started, as nobody and without rights, by --allow-programs"
         )
     name = f"{scenario.name.replace('/', '-')}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    directory = resume or out or Path("results") / name
+    directory = out or Path("results") / name if resume is None else resume.directory
     with as_interrupts(), opened(file, testbeds.parent) as connect:
         client = connect()
         if resume is not None:
-            writer = go_on(directory, scenario)
-            kept = writer.campaign["scenario"]
-            scenario = Scenario.from_resolved(kept, directory / "campaign.json", directory / FILES)
+            writer = go_on(directory)
         else:
             chosen = seed if seed is not None else random.SystemRandom().randrange(2**31)
             writer = begin(directory, scenario, chosen)

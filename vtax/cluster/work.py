@@ -142,6 +142,11 @@ def _begin(directory: Path, order: Order, block: int) -> None:
     shutil.rmtree(new, ignore_errors=True)
     with ResultWriter.create(new, {**order["manifest"], "blocks": [block]}) as writer:
         writer.keep_files(order["files"])
+    for path in (
+        new,
+        *new.rglob("*"),
+    ):  # whatever the umask: root goes on with no result that others may write to
+        path.chmod(path.stat().st_mode & ~0o022)
     new.rename(directory)
 
 

@@ -13,6 +13,7 @@ from vtax.inputs import InputError
 if TYPE_CHECKING:
     from vtax.results import Result
 
+REPORT = "report.html"
 FIGURES = "figures"
 """Where figures are written below a result, unless a directory is named."""
 
@@ -61,7 +62,7 @@ def write_report(result: "Result", directory: Path | None = None) -> Path | None
             directory.mkdir(exist_ok=True)
         return views.write_report(result, directory)
     except OSError as error:
-        where = (directory or result.directory) / "report.html"
+        where = (directory or result.directory) / REPORT
         print(
             f"{where}: {error.strerror}; all trials are kept, and vtax show {result.directory} shows them. Once it can "
             f"be written there: vtax report {result.directory}",

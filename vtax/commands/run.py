@@ -4,16 +4,23 @@ import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vtax.commands import BROKE, DISK_ERRORS, InterruptedCampaignError, Json
-from vtax.commands.report import write_report
+from vtax.commands.consent import require_consent
+from vtax.commands.report import REPORT, write_report
 from vtax.commands.testbed import machines_of
 from vtax.commands.testbeds import run_on_testbeds
 from vtax.inputs import InputError
 from vtax.listing import print_json
+
+if TYPE_CHECKING:
+    from vtax.campaign import Outcome, Resumed
+    from vtax.results import Result
+    from vtax.scenario import Scenario
+    from vtax.testbed.remote import TestbedFile
 
 KEPT = "the trials that ended are kept"
 
@@ -46,8 +53,12 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of the result; results/<name>-<time>.")] = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="RESULT", help="Go on with a campaign that did not end.")
+        Path | None,
+        typer.Option(metavar="RESULT", help="Go on with a campaign that did not end, as it was begun."),
     ] = None,
+    as_stored: Annotated[
+        bool, typer.Option("--as-stored", help="Resume with what RESULT stores where that was not typed.")
+    ] = False,
     testbed: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Machines and links to measure on; else this machine.")
     ] = None,
@@ -71,52 +82,51 @@ def run(
     from vtax.results import Result
     from vtax.scenario import load_scenario
     from vtax.terminal import progress_on, table_console
+    from vtax.testbed.remote import read_testbed
 
     if libvirt_uri is not None:
         sets = [*(sets or []), f"platform.libvirt_uri={libvirt_uri}"]
-    changed = {
-        "--platform": platform,
-        "--set or --libvirt-uri": sets,
-        "--repetitions": repetitions,
-        "--duration": duration,
-        "--blocks": blocks,
-    }
-    settled = {**changed, "--seed": seed, "--out": out, "--testbed": testbed}
+    settled = {"--blocks": blocks, "--seed": seed, "--out": out}
     kept = [name for name, value in settled.items() if value is not None]
     if resume is not None and kept:
         raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
-    platforms = platform.split(",") if platform is not None else None
-    chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
-    chosen.check_figures(views.figure_names())
-    progress = progress_on(sys.stderr, plain=json)
     if testbeds is not None and (blocks is not None or testbed is not None):
         raise InputError(
             "--blocks, --testbed: with --testbeds the testbeds measure all blocks together; leave them out"
         )
+    platforms = platform.split(",") if platform is not None else None
+    chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
+    chosen.check_figures(views.figure_names())
+    file = None if testbed is None else read_testbed(testbed)
+    progress = progress_on(sys.stderr, plain=json)
+    stored = None
+    if resume is not None:
+        stored = _stored(resume, chosen, file, of_testbeds=testbeds is not None, agreed=as_stored)
+        file = stored.testbed
     with _saying_what_is_kept():
         if testbeds is not None:
-            outcome = run_on_testbeds(chosen, testbeds, out, seed, resume, allow_programs, progress)
+            outcome = run_on_testbeds(chosen, testbeds, out, seed, stored, allow_programs, progress)
         else:
             outcome = campaign.run(
                 chosen,
                 out=out,
                 seed=seed,
-                resume=resume,
+                resume=stored,
                 blocks=None if blocks is None else read_blocks(blocks),
                 allow_programs=allow_programs,
-                machines=machines_of(testbed, resume),
+                machines=machines_of(file),
                 progress=progress,
             )
     result = Result.open(outcome.directory)
+    if not outcome.made:
+        if json:
+            report = result.directory / REPORT
+            print_json(_document(outcome, report if report.exists() else None, result), sys.stdout)
+        _say_unusable(outcome.unusable)
+        return outcome.exit_status
     if json:
         written = write_report(result)
-        document = {
-            "directory": str(outcome.directory),
-            "report": str(written) if written else None,
-            "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
-            "summary": views.as_json(result),
-        }
-        print_json(document, sys.stdout)
+        print_json(_document(outcome, written, result), sys.stdout)
     else:
         views.show(result, table_console())
         if written := write_report(result):
@@ -139,6 +149,37 @@ def _saying_what_is_kept() -> Iterator[None]:
             raise
         refused = f"{error.filename or 'the result'}: {error.strerror}"
         raise disk_error(refused, f"{KEPT}: make room and go on with --resume") from error
+
+
+def _stored(
+    resume: Path, typed: "Scenario", testbed: "TestbedFile | None", *, of_testbeds: bool, agreed: bool
+) -> "Resumed":
+    """The campaign to go on with: as it was typed, or as the user agrees that it is stored. Raises InputError."""
+    from vtax.campaign import Resumed
+
+    stored = Resumed.read(resume)
+    stored.check_same(typed, of_testbeds=of_testbeds)
+    if not stored.is_done:
+        require_consent(
+            f"{stored.directory}: its campaign goes on with its own settings, which are not those typed",
+            stored.differences(typed, testbed),
+            "Go on with what is stored?",
+            "--as-stored",
+            given=agreed,
+        )
+    return stored
+
+
+def _document(outcome: "Outcome", report: Path | None, result: "Result") -> dict[str, Any]:
+    """What --json prints."""
+    from vtax import views
+
+    return {
+        "directory": str(outcome.directory),
+        "report": str(report) if report else None,
+        "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
+        "summary": views.as_json(result),
+    }
 
 
 def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:

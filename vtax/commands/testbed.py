@@ -12,6 +12,7 @@ from vtax.listing import print_checks, print_json
 
 if TYPE_CHECKING:
     from vtax.testbed.machines import Machines
+    from vtax.testbed.remote import TestbedFile
 
 UNUSABLE = 3
 testbed = typer.Typer(help="Testbeds of several machines, as files describe them.")
@@ -38,14 +39,9 @@ def check(
     return 0 if all(check.usable for check in checks) else UNUSABLE
 
 
-def machines_of(file: Path | None, resume: Path | None) -> "Machines":
-    """Those of a testbed file, or of the campaign that is resumed; this machine where neither names others."""
-    from vtax.results import Result
+def machines_of(file: "TestbedFile | None") -> "Machines":
+    """The machines of a testbed file; this machine alone without one."""
     from vtax.testbed.machines import OneMachine
-    from vtax.testbed.remote import SeveralMachines, TestbedFile, read_testbed
+    from vtax.testbed.remote import SeveralMachines
 
-    if file is not None:
-        return SeveralMachines(read_testbed(file))
-    told = Result.open(resume).campaign.get("testbed") if resume is not None else None
-    kept = (told or {}).get("file")
-    return OneMachine() if kept is None else SeveralMachines(TestbedFile.model_validate(kept))
+    return OneMachine() if file is None else SeveralMachines(file)

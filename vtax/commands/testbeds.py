@@ -8,7 +8,7 @@ import typer
 from vtax.inputs import InputError
 
 if TYPE_CHECKING:
-    from vtax.campaign import Outcome, Progress
+    from vtax.campaign import Outcome, Progress, Resumed
     from vtax.scenario import Scenario
 
 EXTRA = "this needs Dask and what it speaks TLS with: pip install 'vtax[cluster]'"
@@ -19,7 +19,7 @@ def run_on_testbeds(
     testbeds: Path,
     out: Path | None,
     seed: int | None,
-    resume: Path | None,
+    resume: "Resumed | None",
     allow_programs: bool,
     progress: "Progress",
 ) -> "Outcome":

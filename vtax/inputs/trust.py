@@ -1,12 +1,12 @@
 """Who else may change a file that root is about to believe."""
 
+import grp
 import os
 import pwd
 import stat
 from collections.abc import Collection
 from pathlib import Path
 
-OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 ROOT = 0
 
 
@@ -17,14 +17,6 @@ def callers() -> frozenset[int]:
     return frozenset({user, int(by_sudo)} if by_sudo.isdecimal() else {user})
 
 
-def user_name(user: int) -> str:
-    """Return a user's name and number, for sentences."""
-    try:
-        return f"{pwd.getpwuid(user).pw_name} (uid {user})"
-    except KeyError:
-        return f"uid {user}"
-
-
 def distrust(place: Path, owners: Collection[int]) -> str | None:
     """Return why what is at `place` is not in the hands of `owners` alone; None where it is.
 
@@ -32,8 +24,31 @@ def distrust(place: Path, owners: Collection[int]) -> str | None:
     """
     about = place.lstat()
     if about.st_uid not in owners:
-        return f"{place} belongs to {user_name(about.st_uid)}"
-    if about.st_mode & OTHERS_MAY_WRITE and not stat.S_ISLNK(about.st_mode):
-        whom = "everybody" if about.st_mode & stat.S_IWOTH else "its group"
-        return f"{place} may be written by {whom}"
+        return f"{place} belongs to {_name(about.st_uid)}"
+    if stat.S_ISLNK(about.st_mode):
+        return None
+    if about.st_mode & stat.S_IWOTH:
+        return f"{place} may be written by everybody"
+    if about.st_mode & stat.S_IWGRP and not _is_private(about.st_gid, about.st_uid):
+        return f"{place} may be written by its group"
     return None
+
+
+def _name(user: int) -> str:
+    try:
+        return f"{pwd.getpwuid(user).pw_name} (uid {user})"
+    except KeyError:
+        return f"uid {user}"
+
+
+def _is_private(group: int, user: int) -> bool:
+    """Whether a group is a user's own, with nobody else in it, as most distributions make one for each of their users.
+
+    Root's is not: systems have more accounts in it.
+    """
+    try:
+        own, owner = grp.getgrgid(group), pwd.getpwuid(user)
+    except KeyError:
+        return False
+    alone = set(own.gr_mem) <= {owner.pw_name}
+    return user != ROOT and (own.gr_name, own.gr_gid) == (owner.pw_name, owner.pw_gid) and alone

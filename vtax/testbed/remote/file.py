@@ -109,6 +109,10 @@ class TestbedFile(Strict):
     roles: RoleKeys = Field(description="which machine does what")
     links: list[LinkKeys] = Field(min_length=1, max_length=256, description="in the order they are used")
 
+    def as_json(self) -> dict[str, Any]:
+        """As it is written, without what it leaves out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
     def cables_of(self, machine: str) -> list[tuple[str, Plug]]:
         """What a machine's interfaces are joined to, in the order of the links: its own, and the other's plug."""
         ends = [(link.source, link.destination) for link in self.links]
@@ -118,7 +122,11 @@ class TestbedFile(Strict):
 
 def read_testbed(path: Path) -> TestbedFile:
     """The testbed in a file; raises InputError with file and line. Reading it reaches nobody."""
-    document = read_document(path)
+    return testbed_of(read_document(path))
+
+
+def testbed_of(document: Document) -> TestbedFile:
+    """The same of a document."""
     testbed = validate(TestbedFile, document)
     problems = list(_problems(testbed, document))
     if problems:

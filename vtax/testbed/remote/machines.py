@@ -42,8 +42,7 @@ class SeveralMachines:
 
     def as_json(self) -> dict[str, Any]:
         """See Machines."""
-        file = self._file.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {"name": self.name, "cpus": self.machine("uut").cpus, "file": file}
+        return {"name": self.name, "cpus": self.machine("uut").cpus, "file": self._file.as_json()}
 
     @contextlib.contextmanager
     def reach(self) -> Iterator[None]:

@@ -1,0 +1,169 @@
+"""A campaign that goes on: in whose hands its result is, what that stores, and where it differs from what was typed."""
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from vtax.campaign.blocks import chosen_blocks
+from vtax.campaign.mode import is_done, mode_of
+from vtax.campaign.standing import Standing, standing_of
+from vtax.inputs import Document, InputError
+from vtax.inputs.trust import callers, distrust
+from vtax.results import FILES, Result
+from vtax.scenario import Scenario
+from vtax.testbed.remote import TestbedFile, testbed_of
+
+MANIFEST = "campaign.json"
+_INVALID = """
+    SELECT coalesce(search, cell) AS cell, any_value(reasons[1]) AS reason FROM trials
+    WHERE verdict = 'invalid' AND reasons[1] IS NOT NULL GROUP BY 1
+"""
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """The campaign of a result, as the result stores it. What it names is run, so it is in the hands of its caller."""
+
+    result: Result
+    scenario: Scenario
+    testbed: TestbedFile | None
+    """The machines that it was begun on; None for this one."""
+
+    @classmethod
+    def read(cls, directory: Path, owners: Collection[int] | None = None) -> "Resumed":
+        """Read the campaign in `directory`, which `owners` alone may write to: by default who calls, also by sudo.
+
+        Raises InputError where another may write there, and where the campaign cannot be read as it was begun.
+        """
+        real = directory.resolve()
+        directory = directory if real == directory.absolute() else real  # a link could lead elsewhere later
+        if directory.is_dir():
+            _check_hands(directory, callers() if owners is None else owners)
+        result = Result.open(directory)
+        path = directory / MANIFEST
+        lost = [key for key in ("name", "scenario", "seed") if result.campaign.get(key) is None]
+        if lost:
+            raise InputError(
+                f"{path}: {', '.join(lost)} cannot be read, without which no campaign goes on; its trials are shown by "
+                f"vtax show {directory}"
+            )
+        scenario = Scenario.from_resolved(result.campaign["scenario"], path, directory / FILES)
+        file = (result.campaign.get("testbed") or {}).get("file")
+        return cls(result, scenario, None if file is None else testbed_of(Document(path, file)))
+
+    @property
+    def directory(self) -> Path:
+        """Where the result is."""
+        return self.result.directory
+
+    @property
+    def seed(self) -> int:
+        """That of the random order of trials."""
+        return int(self.result.campaign["seed"])
+
+    @property
+    def blocks(self) -> list[int] | None:
+        """Those that are measured here; None for all."""
+        chosen: list[int] | None = self.result.campaign.get("blocks")
+        return chosen
+
+    @property
+    def of_testbeds(self) -> bool:
+        """Whether it is a campaign of several testbeds."""
+        return self.result.campaign.get("testbeds") is not None
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What is committed."""
+        return standing_of(self.result)
+
+    @cached_property
+    def reasons(self) -> dict[str, str]:
+        """Why trials of it are invalid, by the cell."""
+        return {row["cell"]: row["reason"] for row in self.result.query(_INVALID).to_pylist()}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the campaign came to its end, and nothing of it was lost since."""
+        return self.result.campaign.get("status") == "complete" and not self.result.damaged
+
+    @cached_property
+    def is_done(self) -> bool:
+        """Whether it is whole, and no trial of it is left to make, whatever can be measured here."""
+        if not self.is_whole:
+            return False
+        chosen = chosen_blocks(self.scenario, self.blocks)
+        if self.of_testbeds:
+            return set(chosen) <= set(self.result.tables["trials"]["block"].to_pylist())
+        cells = self.scenario.cells()
+        return is_done(mode_of(self.scenario, cells), chosen, cells, self.standing)
+
+    @property
+    def ending(self) -> str:
+        """What is said of a campaign that nothing is left of."""
+        return f"{self.directory}: its campaign is complete, nothing is left to measure; vtax show {self.directory}"
+
+    def check_same(self, given: Scenario, *, of_testbeds: bool) -> None:
+        """Raise InputError unless the campaign is of the scenario that was named, and of as many testbeds."""
+        name = self.result.campaign["name"]
+        if name != given.name:
+            raise InputError(
+                f'{self.directory} holds a campaign of "{name}", not of "{given.name}"; name that one'
+            )
+        if self.of_testbeds and not of_testbeds:
+            raise InputError(
+                f"{self.directory}: its campaign is one of several testbeds, to which this machine alone adds nothing; "
+                "go on with --testbeds FILE"
+            )
+
+    def differences(self, given: Scenario, testbed: TestbedFile | None = None) -> list[str]:
+        """Return what is stored otherwise than was typed, a line for each key."""
+        return [
+            *_differences(given.resolved(), self.scenario.resolved()),
+            *(f"{FILES}.{name}: other content" for name in _changed(given.files(), self.scenario.files())),
+            *_differences(_file_of(testbed), _file_of(self.testbed)),
+        ]
+
+
+def _file_of(testbed: TestbedFile | None) -> dict[str, Any]:
+    return {} if testbed is None else {"testbed file": testbed.as_json()}
+
+
+def _differences(typed: Any, stored: Any, at: str = "") -> Iterator[str]:
+    """Each key that has another value; nothing counts as a mapping without keys."""
+    if isinstance(typed, dict | None) and isinstance(stored, dict | None) and (typed or stored):
+        typed, stored = typed or {}, stored or {}
+        for key in dict.fromkeys([*typed, *stored]):
+            yield from _differences(typed.get(key), stored.get(key), f"{at}.{key}" if at else str(key))
+    elif typed != stored:
+        yield f"{at}: {_shown(typed)} typed, {_shown(stored)} stored"
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else json.dumps(value)
+
+
+def _changed(typed: dict[str, bytes], stored: dict[str, bytes]) -> list[str]:
+    return [name for name in dict.fromkeys([*typed, *stored]) if typed.get(name) != stored.get(name)]
+
+
+def _check_hands(directory: Path, owners: Collection[int]) -> None:
+    """Raise InputError where anybody else than `owners` may change the result, or it has what no result has."""
+    below = (Path(at) / name for at, *names in os.walk(directory) for name in chain(*names))
+    for place in chain([directory], below):
+        with contextlib.suppress(FileNotFoundError):  # what a campaign at work has just replaced
+            kind = place.lstat().st_mode
+            if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
+                raise InputError(f"{place}: a result has files and directories alone; remove it, then resume")
+            if (problem := distrust(place, owners)) is not None:
+                raise InputError(
+                    f"{problem}, and who resumes a result runs what it names; look through {directory}, then take it "
+                    f"over: chown -R {os.geteuid()} {directory} && chmod -R go-w {directory}"
+                )
