@@ -102,6 +102,15 @@ def test_too_little_is_said_to_be(rates: list[float], note: str, tmp_path: Path)
     assert (found.verdict, found.note) == (Verdict.UNKNOWN, note)
 
 
+@pytest.mark.parametrize("mark", ["generator-limited", "limit-unknown"])
+def test_what_bounded_a_throughput_is_its_note(mark: str, tmp_path: Path) -> None:
+    trials = [Made("raw", block, received_mbps=100.0, marks=(mark,)) for block in range(4)]
+    sides = make(tmp_path / "a", trials), make(tmp_path / "b", trials)
+    compared = compare_results(*sides, within=0.05)
+    found = next(change for change in compared.changes if change.metric.name == "throughput")
+    assert (found.verdict, found.note) == (Verdict.SAME, mark)
+
+
 def test_a_quantile_that_a_repetition_has_lost_is_withheld(tmp_path: Path) -> None:
     before = made(tmp_path / "a", {"raw": STEADY})
     trials = [Made("raw", block, delay_ns=9_000 if block else None) for block in range(4)]

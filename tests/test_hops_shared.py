@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_hops import SENT, drops, interface
-from tests.trials import change_guest, make_cell, make_measured, make_nic
+from tests.trials import SECOND_NS, change_guest, make_cell, make_measured, make_nic
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge
@@ -185,7 +185,7 @@ FULL_MBPS = mbps(GUESTS * SENT / 2, 1500)
 
 def test_an_uplink_that_is_full_is_held_against_nobody() -> None:
     measured = lossy(HALF_LOST, link_mbps=FULL_MBPS)
-    judgement = judge(measured, 10 * SENT, FULL_MBPS)
+    judgement = judge(measured, FULL_MBPS)
     assert (judgement.verdict, judgement.reasons, judgement.uut_context) == (Verdict.VALID, (), "own")
     assert judgement.marks == ("uplink-limited",)
 
@@ -193,27 +193,34 @@ def test_an_uplink_that_is_full_is_held_against_nobody() -> None:
 @pytest.mark.parametrize("behind", ["UUT ingress", "tap queue"])
 def test_frames_that_are_lost_behind_a_full_uplink_are_the_platforms(behind: str) -> None:
     measured = lossy({**HALF_LOST, behind: (SENT // 20,) * GUESTS}, link_mbps=FULL_MBPS)
-    assert judge(measured, 10 * SENT, FULL_MBPS).marks == ()
+    assert judge(measured, FULL_MBPS).marks == ()
 
 
 def test_a_platform_that_holds_the_switch_back_shows_its_own_limit() -> None:
     measured = lossy(HALF_LOST, link_mbps=2 * FULL_MBPS)
     assert measured.interfaces is not None
     measured.interfaces[1]["switch/trunk-in"]["held_back"] = SENT
-    judgement = judge(measured, 10 * SENT, 2 * FULL_MBPS)
+    judgement = judge(measured, 2 * FULL_MBPS)
     assert (judgement.reasons, judgement.marks) == ((), ())
 
 
 def test_a_switch_that_loses_frames_for_no_cause_on_the_way_is_the_instruments() -> None:
-    judgement = judge(lossy(HALF_LOST, link_mbps=2 * FULL_MBPS), 10 * SENT, 2 * FULL_MBPS)
+    judgement = judge(lossy(HALF_LOST, link_mbps=2 * FULL_MBPS), 2 * FULL_MBPS)
     assert (judgement.verdict, judgement.marks) == (Verdict.SUSPECT, ())
     assert judgement.reasons[0].startswith("the switch lost frames below the uplink's rate")
 
 
-def test_a_source_behind_a_switch_is_held_back_by_nobody() -> None:
+@pytest.mark.parametrize(
+    ("waited", "ran", "mark"),
+    [(0.0, 1.0, "generator-limited"), (0.5, 0.5, "generator-limited"), (0.0, 0.5, "limit-unknown")],
+)
+def test_a_source_behind_a_switch_is_held_back_by_nobody(waited: float, ran: float, mark: str) -> None:
     measured = lossy({})
     measured.cell = replace(measured.cell, workload=make_cell(intended_mbps=None).workload)
-    assert judge(measured, 100 * SENT, 1000.0).marks == ("generator-limited",)
+    for stream in measured.source["streams"]:
+        stream["phases"][0]["waited_ns"] = waited * SECOND_NS
+    measured.source["hosts"][0]["thread"]["run_ns"] = ran * SECOND_NS
+    assert judge(measured, 1000.0).marks == (mark,)
 
 
 @pytest.mark.parametrize(
@@ -227,5 +234,5 @@ def test_frames_that_the_source_did_not_send(interface: str, received: int, wher
     measured = lossy({})
     assert measured.interfaces is not None
     measured.interfaces[1][interface]["received"] = received
-    reasons = judge(measured, 10 * SENT, 1000.0).reasons
+    reasons = judge(measured, 1000.0).reasons
     assert any(f"frames that the source did not send entered {where}" in reason for reason in reasons)

@@ -176,7 +176,7 @@ def sampled(idle: int = 2400, ingress: int = 23, interrupted: int = 0) -> Measur
 
 
 def test_a_ledger_that_agrees_is_no_reason() -> None:
-    judgement = judge(sampled(), 900_000, 1000)
+    judgement = judge(sampled(), 1000)
     assert (judgement.verdict, judgement.reasons) == (Verdict.VALID, ())
 
 
@@ -189,13 +189,13 @@ def test_a_ledger_that_agrees_is_no_reason() -> None:
     ],
 )
 def test_samples_and_counts_that_disagree_make_a_trial_suspect(changes: dict[str, int], words: str) -> None:
-    judgement = judge(sampled(**changes), 900_000, 1000)
+    judgement = judge(sampled(**changes), 1000)
     assert judgement.verdict is Verdict.SUSPECT
     assert judgement.reasons[0].startswith(words)
 
 
 def test_interrupts_on_an_idle_cpu_are_idle_by_samples_alone() -> None:
-    assert judge(sampled(idle=3000), 900_000, 1000).reasons == ()
+    assert judge(sampled(idle=3000), 1000).reasons == ()
 
 
 def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -> None:
@@ -205,14 +205,14 @@ def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -
         assert measured.sampled is not None
         measured.sampled["cpus"][1]["late_ns"] = 4000 * 20_000
         measured.cpu[1]["threads"]["ingress in0"]["runs"] = runs  # type: ignore[index]
-        assert len(judge(measured, 900_000, 1000).reasons) == reasons
+        assert len(judge(measured, 1000).reasons) == reasons
 
 
 def test_time_that_is_nobodys_makes_a_trial_suspect() -> None:
     measured = sampled()
     assert measured.sampled is not None
     measured.sampled["cpus"][0]["expected"] = 5000
-    (reason,) = judge(measured, 900_000, 1000).reasons
+    (reason,) = judge(measured, 1000).reasons
     assert reason == "CPU ledger: nothing tells whose 10.0% of the CPU time was"
 
 
@@ -226,7 +226,7 @@ def test_the_ledger_is_rows_of_the_machine() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, judge(measured, 9e5, 1000), place, {"sink": 51.0}, "local").cpu
+    rows = record(measured, judge(measured, 1000), place, {"sink": 51.0}, "local").cpu
     of_machine = {(row["domain"], row["component"]): row for row in rows if row.get("samples") is not None}
     assert sum(row["percent"] for row in of_machine.values()) == pytest.approx(200)
     assert {row["host"] for row in of_machine.values()} == {"local"}
@@ -245,7 +245,7 @@ def test_a_trial_without_samples_is_counted_as_before() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, judge(measured, 9e5, 1000), place, {"sink": 51.0}, "local").cpu
+    rows = record(measured, judge(measured, 1000), place, {"sink": 51.0}, "local").cpu
     assert rows
     assert all(row.get("samples") is None for row in rows)
 

@@ -95,7 +95,7 @@ def test_throughput_counts_the_bytes_that_arrived() -> None:
     stream = measured.sink["streams"][0]
     stream["received"], stream["received_bytes"] = sent // 4 * 3, sent // 4 * 3 * 64
     place = {"ceiling_fps": 1e6}
-    rows = record(measured, judge(measured, 1e6, None), place, {"sink": 50.0}, "local")
+    rows = record(measured, judge(measured, None), place, {"sink": 50.0}, "local")
     assert (rows.trial["frame_bytes"], rows.trial["frame_mix"]) == (None, "3:64 1:1514")
     (flow,) = rows.flows
     assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)

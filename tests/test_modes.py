@@ -173,18 +173,17 @@ def test_the_bounds_stand_in_rows_when_the_search_has_ended(
     assert not mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], Standing(trials[:-1]))
 
 
-def test_a_bound_that_the_generator_set_is_named() -> None:
+@pytest.mark.parametrize("mark", ["generator-limited", "limit-unknown"])
+def test_a_bound_that_the_generator_set_is_named(mark: str) -> None:
     def weak(number: int, block: int, cell: Cell) -> Trial:
         trial = measure(number, block, cell)
         sent = min(trial.frames_sent, round(fps(300.0, 1500) * trial.duration_s))
         short = sent < trial.frames_sent
-        return replace(
-            trial, frames_sent=sent, frames_received=sent, marks=("generator-limited",) if short else ()
-        )
+        return replace(trial, frames_sent=sent, frames_received=sent, marks=(mark,) if short else ())
 
     chosen = scenario(SEARCH.replace("[raw, container]", "[raw]"))
     ndr, _ = found(chosen, [trial for trial in carry_out(chosen, [], weak) if trial.block == 0])
-    assert ndr["lower_mbps"] <= 301.5 and ndr["bounded_by"] == "generator-limited"  # type: ignore[operator]
+    assert ndr["lower_mbps"] <= 301.5 and ndr["bounded_by"] == mark  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ def _phase(sent: int) -> dict[str, Any]:
         "probes_refused": 0,
         "send_errors": 0,
         "blocked": 0,
+        "waited_ns": 0,
         "sends": sent,
         "longest_burst": 1,
         "start_ns": 0,

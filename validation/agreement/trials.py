@@ -40,7 +40,7 @@ class Trials:
         for _ in range(ATTEMPTS):
             number = next(self.numbers)
             measured = measure(path, cell, number, path.guest_states(), mechanism="raw", emulated=emulated)
-            judgement = judge(measured, 0.0, cell.testbed.link_mbps)
+            judgement = judge(measured, cell.testbed.link_mbps)
             if judgement.verdict is not Verdict.INVALID:
                 (row,) = record(measured, judgement, {}, {}, "local").flows
                 return number, Flow(

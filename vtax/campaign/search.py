@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE
+from vtax.campaign.forwarding.limits import (
+    GENERATOR_LIMITED,
+    LIMIT_UNKNOWN,
+    LINK_LIMITED,
+    OFFERED_TOLERANCE,
+)
 from vtax.campaign.forwarding.uplink import UPLINK_LIMITED
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
@@ -14,7 +19,7 @@ from vtax.units import fps
 
 ATTEMPTS = 10
 """How often an invalid trial is measured in all: with it the whole search would be lost."""
-LIMITS = {"generator-limited", "link-limited"}
+LIMITS = {GENERATOR_LIMITED, LINK_LIMITED, LIMIT_UNKNOWN}
 
 
 class Searching:

@@ -25,7 +25,8 @@ Finding = tuple[Verdict, str]
 class Judgement:
     """A verdict, why, and marks that are no blame.
 
-    These are `generator-limited`, `link-limited`, `uplink-limited` and `backpressured`; of streams `far-end-busy`.
+    These are `generator-limited`, `link-limited`, `uplink-limited`, `backpressured` and `limit-unknown`; of streams
+    `far-end-busy`.
     """
 
     verdict: Verdict

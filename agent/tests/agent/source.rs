@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::link::{Link, longest_burst, open, receive, receiver, run, total};
+use crate::link::{Link, SINK_MAC, SOURCE_MAC, longest_burst, open, receive, receiver, run, total};
+use crate::process::Agent;
 
 #[test]
 fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
@@ -129,6 +130,7 @@ fn a_flood_waits_for_a_shaped_link() {
     assert_eq!(link.received(), frames + probes);
     assert_eq!(total(&reply, "send_errors"), 0);
     assert!(total(&reply, "blocked") > 0);
+    assert!(total(&reply, "waited_ns") > 0);
     // What the link carries in the time, and what its burst, its queue and the socket hold beside.
     let carried = 0.5 * 100e6 / 8.0;
     let offered = frames as f64 * 1514.0;
@@ -137,6 +139,92 @@ fn a_flood_waits_for_a_shaped_link() {
         "{offered} of {carried}"
     );
     assert!((50..=100).contains(&probes), "{probes}");
+}
+
+/// A queue that lets go of next to nothing: the burst, and then a byte a second.
+const STUCK: &str = "qdisc add dev src0 root tbf rate 8bit burst 2k limit 300k";
+
+/// What the sending thread did in the last phase, and how long that was.
+fn thread_ns(reply: &Value) -> (u64, u64, u64) {
+    let time = |field: &str| reply["thread"][field].as_u64().unwrap();
+    let phase = reply["streams"][0]["phases"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap();
+    let window_ns = phase["end_ns"].as_u64().unwrap() - phase["start_ns"].as_u64().unwrap();
+    (time("run_ns"), time("run_delay_ns"), window_ns)
+}
+
+#[test]
+fn a_flood_that_is_held_back_reports_how_long_it_waited() {
+    let mut link = Link::with_streams(1);
+    link.source.tc(STUCK);
+    let reply = link.agent.call(
+        "source.run",
+        run("raw", None, 1.0, &[("warmup", 0.2), ("measure", 1.0)]),
+    );
+    let measured = &reply["streams"][0]["phases"][1];
+    let waited_ns = measured["waited_ns"].as_u64().unwrap();
+    let (run_ns, run_delay_ns, window_ns) = thread_ns(&reply);
+    // Its socket is full all the time, but for a frame now and then; others may keep it from finding that out.
+    assert!(waited_ns <= window_ns);
+    assert!(waited_ns + run_delay_ns > window_ns * 9 / 10, "{reply}");
+    // It sleeps meanwhile.
+    assert!(run_ns < window_ns / 2, "{reply}");
+}
+
+#[test]
+fn a_paced_load_that_is_held_back_reports_how_long_it_waited() {
+    let mut link = Link::with_streams(1);
+    link.source.tc(STUCK);
+    // More than the socket holds is due within the first tenth of the phase.
+    let params = run("raw", Some(20_000.0), 1.0, &[("measure", 1.0)]);
+    let reply = link.agent.call("source.run", params);
+    let (_, run_delay_ns, window_ns) = thread_ns(&reply);
+    let waited_ns = total(&reply, "waited_ns");
+    assert!(waited_ns <= window_ns);
+    assert!(waited_ns + run_delay_ns > window_ns / 2, "{reply}");
+    assert!(total(&reply, "frames_sent") < 20_000);
+}
+
+#[test]
+fn a_stream_that_finds_room_does_not_wait_for_another_s() {
+    let mut link = Link::make();
+    link.source
+        .join("src1", SOURCE_MAC, &link.sink, "snk1", SINK_MAC);
+    link.source.tc(STUCK);
+    let mut streams = open(2, "src0");
+    streams["streams"][1]["interface"] = "src1".into();
+    link.agent.call("source.open", streams);
+    let reply = link
+        .agent
+        .call("source.run", run("raw", None, 1.0, &[("measure", 0.5)]));
+    let (run_ns, run_delay_ns, window_ns) = thread_ns(&reply);
+    let waited_ns = |stream: usize| {
+        let phase = &reply["streams"][stream]["phases"][0];
+        phase["waited_ns"].as_u64().unwrap()
+    };
+    assert!(waited_ns(0) + run_delay_ns > window_ns / 2, "{reply}");
+    assert_eq!(waited_ns(1), 0);
+    // The thread has the other stream's frames to send all the time.
+    assert!(run_ns + run_delay_ns > window_ns / 2, "{reply}");
+}
+
+#[test]
+fn a_flood_whose_frames_are_dropped_uses_its_cpu_and_never_waits() {
+    let mut link = Link::with_streams(1);
+    let mut ingress = Agent::start(&["--netns", &link.sink.path()]);
+    ingress.call("ingress.drop", json!({"interfaces": ["snk0"]}));
+    let reply = link.agent.call(
+        "source.run",
+        run("raw", None, 1.0, &[("warmup", 0.1), ("measure", 0.5)]),
+    );
+    let (run_ns, run_delay_ns, window_ns) = thread_ns(&reply);
+    assert_eq!(total(&reply, "waited_ns"), 0);
+    assert!(run_ns + run_delay_ns > window_ns / 2, "{reply}");
+    // Of the last phase alone, which is read just outside of it.
+    assert!(run_ns < window_ns + 50_000_000, "{reply}");
 }
 
 #[test]

@@ -5,11 +5,12 @@ from typing import Any
 
 from vtax.campaign.forwarding.drops import Drops, lost_events
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, offered_fps
+from vtax.campaign.forwarding.source_time import thread_shares
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.verdict import Finding, Verdict, graded
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
-"""Share of the run that the source's thread was ready but had no CPU."""
+"""Share of the window that the source's thread was ready but had no CPU."""
 LATE = "departures were late"
 LATE_P99_NS = 1_000_000
 """Departures of a paced trial later than intended, 99th percentile."""
@@ -31,12 +32,11 @@ def sink_is_lost(measured: Measured) -> bool:
 
 
 def _source(measured: Measured, source: dict[str, Any], beside: float) -> Iterator[Finding]:
-    """Findings on one source, whose CPU had to serve others for a share of the run."""
+    """Findings on one source, whose CPU had to serve others for a share of the window."""
     if source.get("aborted"):
         yield Verdict.INVALID, f"the {source['host']} was aborted"
-    if (thread := source.get("thread")) is not None:
-        run_s = (source["end_ns"] - source["start_ns"]) / 1e9
-        share = thread["run_delay_ns"] / 1e9 / run_s - beside
+    if (thread := thread_shares(measured, source["host"])) is not None:
+        share = thread.kept_off - beside
         yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, f"{source['host']} kept waiting for its CPU")
     if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
         yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"

@@ -16,8 +16,8 @@ OWN_CONTEXT_NS_PER_FRAME = 50
 """Less CPU time than this a frame in the ingress thread, and the frames were handled elsewhere."""
 
 
-def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Judgement:
-    """Judge a trial against the source's ceiling (all streams together) and the links' rate."""
+def judge(measured: Measured, link_mbps: float | None) -> Judgement:
+    """Judge a trial whose links have this rate."""
     if measured.failure is not None:
         return Judgement(Verdict.INVALID, (f"instrument failed: {measured.failure}",), (), None)
     findings = sorted(
@@ -32,8 +32,7 @@ def judge(measured: Measured, ceiling_fps: float, link_mbps: float | None) -> Ju
         ],
         key=lambda finding: -list(Verdict).index(finding[0]),
     )
-    per_stream = ceiling_fps * (1 - measured.beside.source_share) / measured.cell.streams
-    limits = (limit(measured, stream, per_stream, link_mbps) for stream in measured.source["streams"])
+    limits = (limit(measured, stream, link_mbps) for stream in measured.source["streams"])
     marks = {mark for mark in limits if mark is not None}
     uplink = Uplink.of(measured)
     if uplink is not None and uplink.limited:

@@ -84,7 +84,7 @@ class Kind:
         ceiling, facts = self._ceiling(cell), path.facts
         assert facts is not None  # noqa: S101 - it is open
         measured = measure(path, cell, number, guests, mechanism=ceiling.mechanism, emulated=probe.emulated)
-        judgement = judge(measured, ceiling.ceiling_fps, cell.testbed.link_mbps)
+        judgement = judge(measured, cell.testbed.link_mbps)
         broken = is_broken(measured) or sink_is_lost(measured)
         instrument = {
             "ceiling_fps": ceiling.ceiling_fps,

@@ -1,25 +1,31 @@
 """What kept a trial's load below the intended one: the source, its link, or the unit under test.
 
-Told by what happened in the trial: how often the source's socket and queue had no room, and whether its link was full.
-The source's calibrated ceiling decides only where those say nothing.
+Decided by what happened in the trial: whether the link was full, how long the source waited for room, and how much of
+its CPU it used. The source's calibrated ceiling plays no part: trials exceed it, or stay below it, by tens of percent.
 """
 
 from typing import Any
 
+from vtax.campaign.forwarding.source_time import thread_shares, waited_share
 from vtax.campaign.forwarding.trial import Measured
 from vtax.units import fps
 
 OFFERED_TOLERANCE = 0.005
 """Offered load this much below intended counts as below."""
+WAITED_SHARE = 0.1
+"""A source that waited for room for this share of the window was held back: what takes its frames was so often full
+that the source can do over a tenth more. Shorter waits may come from moments in which the UUT was stopped."""
+BUSY_SHARE = 0.9
+"""A source that hardly waited and was on its CPU for this share of the window could not do more. The rest is what
+others may take of its CPU before the trial is invalid (WAIT_INVALID)."""
 HELD_BACK_FRAMES = 512
-"""A queue that found the far ring full at least once in so many frames was held back: a full ring of 256 takes 64 to
-256 frames from one such stop to the next."""
-BLOCKED_FRAMES = 10
-"""A paced source whose socket had no room more than once in so many frames waited for the UUT, or for a full link."""
-STALLED_SHARE = 0.8
-"""A stream below this share of the source's calibrated ceiling was held back, whatever the counters say."""
+"""A queue that found the far ring full at least once in so many frames was held back, and probes waited in it: a full
+ring of 256 takes 64 to 256 frames from one such stop to the next."""
 LINK_TOLERANCE = 0.98
 """A load above this share of the link's rate fills the link."""
+
+GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
+LIMIT_UNKNOWN = "limit-unknown"
 
 
 def offered_fps(measured: Measured) -> float:
@@ -27,28 +33,29 @@ def offered_fps(measured: Measured) -> float:
     return frames_sent(measured) / measured.window_s
 
 
-def limit(
-    measured: Measured, stream: dict[str, Any], ceiling_fps: float, link_mbps: float | None
-) -> str | None:
-    """What kept a stream's load below the intended one: a mark, or None where nothing did.
-
-    `ceiling_fps` is the source's ceiling a stream.
-    """
-    work, phase = measured.work, measured.phase(stream)
-    offered = phase["frames_sent"] / measured.window_s
-    if work.intended_fps is not None:
-        if offered >= (1 - OFFERED_TOLERANCE) * work.intended_fps:
-            return None
-        waited = phase["blocked"] * BLOCKED_FRAMES > phase["frames_sent"]
-    else:
-        waited = False
+def limit(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> str | None:
+    """Return the mark that names what kept a stream's load below the intended one; None where nothing did."""
+    intended = measured.work.intended_fps
+    offered = measured.phase(stream)["frames_sent"] / measured.window_s
+    if intended is not None and offered >= (1 - OFFERED_TOLERANCE) * intended:
+        return None
     if at_link_rate(measured, stream, link_mbps):
-        return "link-limited"
-    if measured.cell.testbed.is_shared:
-        return "generator-limited"  # the switch takes all that comes: the UUT holds nobody back
-    if waited or held_back(measured, stream) or offered < STALLED_SHARE * ceiling_fps:
-        return "backpressured"
-    return "generator-limited"
+        return LINK_LIMITED
+    waited, thread = waited_share(measured, stream), thread_shares(measured, stream["host"])
+    if waited is None or thread is None:
+        return LIMIT_UNKNOWN
+    # A source that finds room may still be kept off its CPU: that much of its waiting may be no waiting for room.
+    if waited - thread.kept_off >= WAITED_SHARE:
+        # The switch before a shared uplink takes all that comes: there the UUT holds nobody back.
+        return GENERATOR_LIMITED if measured.cell.testbed.is_shared else BACKPRESSURED
+    # Neighbours' frames are sent from the first source's CPU, and are the instrument's own work.
+    is_first = stream["host"] == measured.source["hosts"][0]["host"]
+    beside = measured.beside.source_share if is_first else 0.0
+    taken = max(0.0, thread.kept_off - beside)
+    if intended is not None and offered >= (1 - OFFERED_TOLERANCE - taken) * intended:
+        return LIMIT_UNKNOWN  # with the CPU time that others took it would have kept its rate
+    is_busy = thread.ran + beside >= BUSY_SHARE
+    return GENERATOR_LIMITED if is_busy and waited < WAITED_SHARE else LIMIT_UNKNOWN
 
 
 def at_link_rate(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:

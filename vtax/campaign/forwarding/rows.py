@@ -7,6 +7,7 @@ from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.delay import delay_columns, delay_histograms
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.limits import offered_fps
+from vtax.campaign.forwarding.source_time import thread_shares, waited_share
 from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.trial_rows import Role, traced_columns
@@ -26,6 +27,7 @@ def record(
     work = measured.work
     complete = measured.failure is None
     window_s = measured.window_s if complete else None
+    ceiling_fps = position.get("ceiling_fps")
     trial = {
         **position,
         **measured.cell.factors,
@@ -40,6 +42,7 @@ def record(
         "intended_mbps": work.intended_mbps,
         "uut_context": judgement.uut_context,
         "mechanism": measured.mechanism,
+        "ceiling_share": offered_fps(measured) / ceiling_fps if complete and ceiling_fps else None,
         "start_spread_ms": _start_spread_ms(measured) if complete else None,
         "warmup_s": work.warmup_s,
         "duration_s": window_s,
@@ -100,6 +103,7 @@ def flow_row(
     """A row of `flows`, by what source and sink say of one stream."""
     work = measured.work
     phase = measured.phase(source)
+    thread = thread_shares(measured, source["host"])
     sent, received = phase["frames_sent"], sink["received"]
     offered, arrived = sent / measured.window_s, received / measured.window_s
     sent_bytes = work.lengths.bytes_of(sent) / max(sent, 1)
@@ -125,6 +129,8 @@ def flow_row(
         "loss_ratio": (sent - received) / sent if sent else None,
         "send_errors": phase["send_errors"],
         "blocked": phase["blocked"],
+        "waited_share": waited_share(measured, source),
+        "source_cpu_share": None if thread is None else thread.ran,
         "burst_frames": phase["longest_burst"],
         **delay_columns(measured, source, sink),
         **{f"gap_{name}_ns": sink["times"]["gap"][f"{name}_ns"] for name in ("p50", "p99", "max")},
@@ -169,9 +175,8 @@ def _cpu(
         percent = sum(received_fps.get(stream, 0) for stream in own) * cost_ns / 1e7
         rows.append(cpu_row(measured.trial, host, "sink", "calibrated", percent))
     for source in measured.source["hosts"]:
-        if (thread := source["thread"]) is not None:
-            run_s = (source["end_ns"] - source["start_ns"]) / 1e9
-            percent, wait = (thread[key] / run_s / 1e7 for key in ("run_ns", "run_delay_ns"))
+        if (thread := thread_shares(measured, source["host"])) is not None:
+            percent, wait = 100 * thread.ran, 100 * thread.kept_off
             rows.append(cpu_row(measured.trial, source["host"], "source", "thread", percent, wait=wait))
     return rows
 

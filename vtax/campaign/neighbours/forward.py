@@ -7,6 +7,7 @@ from typing import Any
 
 from vtax.campaign.forwarding.passage import Asked, Passage
 from vtax.campaign.forwarding.rows import flow_row
+from vtax.campaign.forwarding.source_time import thread_shares
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_MS, Measured, as_run, probe_interval
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
 from vtax.campaign.neighbours.findings import missed
@@ -81,9 +82,8 @@ class Forward(Neighbours):
             flows.append({**row, "stream": 0})
         findings = [finding for row in flows for finding in missed(row)]
         (far,) = source["hosts"]
-        thread = far["thread"] or {"run_ns": 0}
-        share = thread["run_ns"] / (far["end_ns"] - far["start_ns"])
-        return Beside(flows, findings, self._maximum_mbps, share)
+        thread = thread_shares(measured, far["host"])
+        return Beside(flows, findings, self._maximum_mbps, thread.ran if thread else 0.0)
 
     def close(self) -> None:
         """Nothing is sent any more."""

@@ -62,6 +62,19 @@ FLOWS: Final = Table(
         Column(
             "blocked", INT64, "times", "the source's socket had no room: its link or the far ring was full"
         ),
+        Column(
+            "waited_share",
+            DOUBLE,
+            "ratio",
+            "share of the window in which the source waited for room; null where the mechanism cannot tell (pktgen)",
+        ),
+        Column(
+            "source_cpu_share",
+            DOUBLE,
+            "ratio",
+            "share of the window in which the source's thread used its CPU: one thread serves all streams of its host, "
+            "and polls at a paced load; null where its kernel does not account for it",
+        ),
         Column("burst_frames", INT64, "frames", "most frames that the source sent at once"),
         Column(
             "retransmissions",

@@ -105,7 +105,19 @@ TRIALS: Final = Table(
             "what each neighbour that forwards can in the mean, with the guest idle, layer 1; null for all else",
         ),
         Column("mechanism", STRING, "", "how frames enter the link: raw, gso or af_xdp"),
-        Column("ceiling_fps", DOUBLE, "frames/s", "calibrated limit of the mechanism, all streams together"),
+        Column(
+            "ceiling_fps",
+            DOUBLE,
+            "frames/s",
+            "what the mechanism reached in its calibration, all streams together: it chose the mechanism and limits "
+            "nothing",
+        ),
+        Column(
+            "ceiling_share",
+            DOUBLE,
+            "ratio",
+            "what all streams offered, as a share of ceiling_fps; above 1 the source did more than in its calibration",
+        ),
         Column(
             "start_spread_ms",
             DOUBLE,
@@ -132,7 +144,8 @@ TRIALS: Final = Table(
             "marks",
             STRINGS,
             "",
-            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured; of streams "
+            "on a valid trial: generator-limited, link-limited, uplink-limited, backpressured, or limit-unknown (less "
+            "was offered than intended although the source neither waited nor was busy: a lower bound); of streams "
             "far-end-busy; traced where packets were followed",
         ),
         Column("reasons", STRINGS, "", "why the trial is suspect or invalid, a sentence each"),
@@ -172,8 +185,8 @@ SEARCHES: Final = Table(
             "bounded_by",
             STRING,
             "",
-            "what bounded it in the platform's stead: the largest load, generator-limited, link-limited or "
-            "uplink-limited",
+            "what bounded it in the platform's stead: the largest load, generator-limited, link-limited, "
+            "uplink-limited or limit-unknown",
         ),
     ),
 )

@@ -159,7 +159,7 @@ def _note(before: Measured, after: Measured, metric: Metric, shift: Change | Non
         return _why_unknown(before, after, metric, shift)
     if metric.name in ("throughput", "goodput"):
         marks = sorted({*before.marks, *after.marks})
-        return ", ".join(mark for mark in marks if mark.endswith(("-limited", "-busy")))
+        return ", ".join(mark for mark in marks if mark.endswith(("-limited", "-busy", "-unknown")))
     return ""
 
 

@@ -22,6 +22,8 @@ pub(super) struct Feed<'a> {
     times_ns: Vec<u64>,
     phase: Phase,
     next: u64,
+    /// Since when there has been no room for the next frame.
+    full_since_ns: Option<u64>,
     tally: Tally,
 }
 
@@ -44,6 +46,7 @@ impl<'a> Feed<'a> {
             variety,
             phase: Phase::Probe,
             next: 0,
+            full_since_ns: None,
             tally: Tally::default(),
         }
     }
@@ -57,9 +60,11 @@ impl<'a> Feed<'a> {
     pub(super) fn begin(&mut self, phase: Phase) {
         self.phase = phase;
         self.next = 0;
+        self.full_since_ns = None;
         self.tally = Tally {
             send_errors: self.mechanism.sees_drops().then_some(0),
             blocked: Some(0),
+            waited_ns: Some(0),
             ..Tally::default()
         };
     }
@@ -88,8 +93,9 @@ impl<'a> Feed<'a> {
         self.times_ns[slot]
     }
 
-    /// Ends the phase: everything counted was given to the interface when this returns.
-    pub(super) fn end(&mut self) -> Tally {
+    /// Ends the phase, at `end_ns`: everything counted was given to the interface when this returns.
+    pub(super) fn end(&mut self, end_ns: u64) -> Tally {
+        self.found_room(end_ns);
         self.mechanism.flush();
         self.tally
     }
@@ -118,8 +124,10 @@ impl<'a> Feed<'a> {
         let done = sent.taken;
         if done == 0 {
             *self.tally.blocked.get_or_insert(0) += 1;
+            self.full_since_ns.get_or_insert(self.times_ns[0]);
             return Ok(0);
         }
+        self.found_room(self.times_ns[0]);
         if let Some(send_errors) = &mut self.tally.send_errors {
             *send_errors += sent.dropped as u64;
         }
@@ -130,5 +138,125 @@ impl<'a> Feed<'a> {
         self.tally.first_ns.get_or_insert(self.times_ns[0]);
         self.tally.last_ns = Some(self.times_ns[done - 1]);
         Ok(done)
+    }
+    /// Ends a wait for room, from the frame that found none to the one that did.
+    #[inline]
+    fn found_room(&mut self, now: u64) {
+        if let Some(since) = self.full_since_ns.take() {
+            *self.tally.waited_ns.get_or_insert(0) += now.saturating_sub(since);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use nix::errno::Errno;
+
+    use super::*;
+    use crate::traffic::mechanism::Sent;
+
+    /// Takes as many frames of each send as it was told to.
+    #[derive(Debug)]
+    struct Scripted {
+        takes: Vec<usize>,
+        fields: [u8; 64],
+        descriptor: File,
+    }
+
+    impl Scripted {
+        fn taking(takes: &[usize]) -> Self {
+            Self {
+                takes: takes.iter().rev().copied().collect(),
+                fields: [0; 64],
+                descriptor: File::open("/dev/null").unwrap(),
+            }
+        }
+    }
+
+    impl Mechanism for Scripted {
+        fn load(&mut self, _frame: &[u8], _header_bytes: usize) {}
+
+        fn greatest_frame_bytes(&self) -> usize {
+            64
+        }
+
+        fn slots(&self) -> usize {
+            4
+        }
+
+        fn headers(&mut self, _slot: usize, _frame_bytes: usize) -> Option<&mut [u8]> {
+            None
+        }
+
+        fn fields(&mut self, _slot: usize) -> &mut [u8] {
+            &mut self.fields
+        }
+
+        fn send(&mut self, _count: usize) -> Result<Sent, Errno> {
+            Ok(Sent {
+                taken: self.takes.pop().unwrap(),
+                dropped: 0,
+            })
+        }
+
+        fn descriptor(&self) -> BorrowedFd<'_> {
+            self.descriptor.as_fd()
+        }
+    }
+
+    /// What a feed reports that sent at such times, each time as many frames as the mechanism took, and ended.
+    fn tally(sends: &[(u64, usize)], end_ns: u64) -> Tally {
+        let takes: Vec<usize> = sends.iter().map(|(_, taken)| *taken).collect();
+        let mut mechanism = Scripted::taking(&takes);
+        let mut feed = Feed::new(&mut mechanism, "src0", &[0; 64], 0, None);
+        feed.begin(Phase::Measure);
+        for (now, taken) in sends {
+            feed.stamp(0, false, *now, *now);
+            assert_eq!(feed.send(1).unwrap(), *taken);
+        }
+        feed.end(end_ns)
+    }
+
+    #[test]
+    fn a_feed_that_always_finds_room_never_waits() {
+        let tally = tally(&[(100, 1), (200, 1)], 1000);
+        assert_eq!((tally.waited_ns, tally.blocked), (Some(0), Some(0)));
+    }
+
+    #[test]
+    fn a_wait_is_from_the_first_refusal_to_the_frame_that_found_room() {
+        let sends = [
+            (100, 1),
+            (200, 0),
+            (260, 0),
+            (300, 1),
+            (400, 1),
+            (500, 0),
+            (525, 1),
+        ];
+        let tally = tally(&sends, 1000);
+        assert_eq!((tally.waited_ns, tally.blocked), (Some(125), Some(3)));
+    }
+
+    #[test]
+    fn a_wait_that_no_frame_ended_lasts_to_the_end_of_the_phase() {
+        let tally = tally(&[(100, 1), (200, 0)], 1000);
+        assert_eq!((tally.waited_ns, tally.frames_sent), (Some(800), 1));
+    }
+
+    #[test]
+    fn a_phase_begins_without_the_wait_of_the_one_before() {
+        let mut mechanism = Scripted::taking(&[0, 1]);
+        let mut feed = Feed::new(&mut mechanism, "src0", &[0; 64], 0, None);
+        feed.begin(Phase::Warmup);
+        feed.stamp(0, false, 100, 100);
+        feed.send(1).unwrap();
+        feed.begin(Phase::Measure);
+        feed.stamp(0, false, 900, 900);
+        feed.send(1).unwrap();
+        assert_eq!(feed.end(1000).waited_ns, Some(0));
     }
 }

@@ -104,8 +104,9 @@ impl Torrent for Vec<Feed<'_>> {
         }
     }
 
-    fn end(&mut self, _window: &mut Window) -> Result<Vec<Tally>, Error> {
-        Ok(self.iter_mut().map(Feed::end).collect())
+    fn end(&mut self, window: &mut Window) -> Result<Vec<Tally>, Error> {
+        let end_ns = window.ended_ns();
+        Ok(self.iter_mut().map(|feed| feed.end(end_ns)).collect())
     }
 }
 

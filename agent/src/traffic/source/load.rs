@@ -39,6 +39,11 @@ impl Window {
         }
     }
 
+    /// When it ended, seen from now: at its end, or before it where the phase was cut short.
+    pub(super) fn ended_ns(&self) -> u64 {
+        self.end_ns.min(now_ns())
+    }
+
     /// Moves it, as long as it is, to begin then.
     pub(super) fn begin_at(&mut self, start_ns: u64) {
         self.end_ns = start_ns + (self.end_ns - self.start_ns);
@@ -63,6 +68,8 @@ pub(super) struct Tally {
     pub(super) send_errors: Option<u64>,
     /// How often there was no room for a frame; null where the mechanism cannot tell. The frame was sent later, unless the phase ended.
     pub(super) blocked: Option<u64>,
+    /// How long a frame waited for room, in all, its retries included; null where the mechanism cannot tell.
+    pub(super) waited_ns: Option<u64>,
     /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was. Of pktgen, when it began and ended.
     pub(super) first_ns: Option<u64>,
     pub(super) last_ns: Option<u64>,

@@ -68,15 +68,18 @@ impl Source {
 
         let latency = CpuLatency::hold();
         let sends = params.mechanism != Name::Pktgen;
-        let thread = ThreadTime::of_this_thread().ok().filter(|_| sends);
+        let thread_time = || ThreadTime::of_this_thread().ok().filter(|_| sends);
+        let mut thread = None;
         let start_ns = now_ns();
         for phase in &params.phases {
             if abort.load(Ordering::Relaxed) {
                 break;
             }
+            let before = thread_time();
             let mut window = Window::starting_now(phase.phase, phase.duration());
             let tallies = load.send_phase(&mut window, abort)?;
-            let end_ns = window.end_ns.min(now_ns());
+            let end_ns = window.ended_ns();
+            thread = before.and_then(|before| Some(thread_time()?.since(before)));
             for (stream, tally) in streams.iter_mut().zip(tallies) {
                 stream.phases.push(PhaseReply {
                     phase: window.phase,
@@ -93,7 +96,7 @@ impl Source {
             aborted: abort.load(Ordering::Relaxed),
             mechanism: params.mechanism,
             punctuality: load.punctuality(),
-            thread: thread.and_then(|then| Some(ThreadTime::of_this_thread().ok()?.since(then))),
+            thread,
             streams,
         })
     }

@@ -103,7 +103,8 @@ impl Load for Paced<'_> {
                 sleep_until(window.end_ns.min(now_ns() + REST_NS));
             }
         }
-        Ok(self.feeds.iter_mut().map(Feed::end).collect())
+        let end_ns = window.ended_ns();
+        Ok(self.feeds.iter_mut().map(|feed| feed.end(end_ns)).collect())
     }
 
     fn punctuality(&self) -> Option<Punctuality> {

@@ -46,7 +46,7 @@ impl<'a> ProbeLane<'a> {
             for (stream, feed) in self.feeds.iter_mut().enumerate() {
                 let now = now_ns();
                 if now >= window.end_ns || ended.load(Ordering::Relaxed) {
-                    return Ok(self.feeds.iter_mut().map(Feed::end).collect());
+                    return Ok(self.feeds.iter_mut().map(|feed| feed.end(now)).collect());
                 }
                 if schedule.due_ns(stream, feed.next()) <= now {
                     feed.stamp(0, true, now, now);

@@ -35,8 +35,8 @@ pub(crate) struct RunReply {
     /// Of the last phase; absent for a flood.
     #[serde(flatten)]
     pub(super) punctuality: Option<Punctuality>,
-    /// Of the sending thread, without the probe lane's. Null where the kernel does not account for it, or
-    /// sends by itself.
+    /// Of the sending thread in the last phase, without the probe lane's. Null where the kernel does not account
+    /// for it, or sends by itself.
     pub(super) thread: Option<ThreadTime>,
     pub(super) streams: Vec<StreamReply>,
 }
