@@ -141,8 +141,7 @@ def test_every_host_of_a_testbed_is_made_with_it(testbed: Callable[..., Any], en
     made.build("bridge")
     assert made.hosts
     for host in made.hosts:
-        # The switch before a shared link is no part of the unit under test: it has netfilter where the kernel does.
-        host.create.assert_called_once_with(True if host is hosts["switch"] else enabled)
+        host.create.assert_called_once_with(enabled)
 
 
 def probed(found: BridgeNetfilter | None, tmp_path: Path, values: str) -> tuple[list[Cell], PlatformSet]:

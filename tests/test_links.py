@@ -1,7 +1,13 @@
 """Namespaces, links, ports and ingress threads on the running kernel."""
 
+import fcntl
+import json
 import os
+import select
+import socket
 import subprocess
+import sys
+import termios
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +15,7 @@ from pathlib import Path
 import pytest
 from pyroute2.ethtool import Ethtool
 
+from tests.testbeds import wait_for
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
@@ -17,7 +24,7 @@ from vtax.machine.offloads import CHECKSUMS, SEGMENTATION
 from vtax.platforms.tap import open_tap
 from vtax.testbed.addressing import Station, StreamAddresses, as_source_takes_it
 from vtax.testbed.counters import interface_counters
-from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, share, switch_to
 from vtax.testbed.ports import BridgePort, Site
 
 pytestmark = pytest.mark.system
@@ -124,6 +131,51 @@ def test_a_bridge_port_neither_learns_nor_floods(link: tuple[LinkEnd, LinkEnd]) 
     port.close()
     assert "port-in0" not in told(far.namespace, "ip", "link")
     assert "tap0" not in told(far.namespace, "ip", "link")
+
+
+def test_what_waits_in_a_switch_is_in_no_senders_socket(spaces: tuple[Namespace, Namespace]) -> None:
+    """A switch loses what its queue has no room for, and no sender waits for it."""
+    hosts, switch = spaces
+    source, uut = (
+        LinkEnd(hosts, name, f"02:00:00:00:00:0{last}") for name, last in (("src0", 1), ("in0", 2))
+    )
+    member, trunk = (
+        LinkEnd(switch, name, f"02:00:00:00:00:0{last}") for name, last in (("to-src0", 3), ("trunk", 4))
+    )
+    make_link(source, member, mtu=1500)
+    make_link(trunk, uut, mtu=1500)
+    port = BridgePort(Site(trunk, "switch-in", [Station(uut.mac, "198.18.0.2")]))
+    port.attach(member.interface, source.mac)
+    share(trunk, 0.01, flow_control=True, macs=[source.mac], mtu=1500)
+    switch_to(member, trunk.interface, [uut.mac])
+
+    def socket_of_source() -> socket.socket:
+        sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        sender.bind((source.interface, 0))
+        sender.setblocking(False)
+        return sender
+
+    def mac(end: LinkEnd) -> bytes:
+        return bytes.fromhex(end.mac.replace(":", ""))
+
+    frame = mac(uut) + mac(source) + b"\x88\xb5" + bytes(1500)
+    with hosts.run(socket_of_source) as sender:
+        # More than its buffer and the switch's queue hold; it would be refused where the queue is its buffer.
+        for _ in range(300):
+            assert select.select([], [sender], [], 5)[1], "the sender waits for the switch"
+            sender.send(frame)
+        wait_for("the socket to be free", lambda: unsent_bytes(sender) == 0, patience_s=30)
+    queue = json.loads(told(switch, "tc", "-s", "-j", "qdisc", "show", "dev", "trunk"))
+    waiting, lost = (sum(at[key] for at in queue if at["kind"] == "bfifo") for key in ("backlog", "drops"))
+    assert waiting > 100_000
+    assert lost > 0
+    assert interface_counters(hosts)["in0"]["received"] > 0
+    port.close()
+
+
+def unsent_bytes(sender: socket.socket) -> int:
+    """What of a socket's frames is charged to it still."""
+    return int.from_bytes(fcntl.ioctl(sender, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namespace], tmp_path: Path) -> None:

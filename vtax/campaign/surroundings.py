@@ -6,7 +6,6 @@ from vtax.campaign.observed import Observed, shares_apart
 from vtax.campaign.verdict import Finding, Verdict, graded
 from vtax.machine import cpu
 from vtax.machine.bridge_netfilter import in_words, is_other
-from vtax.testbed.shared import SWITCH
 
 STOLEN = "CPU time stolen from the UUT by the machine below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
@@ -31,13 +30,9 @@ def surroundings_findings(measured: Observed) -> Iterator[Finding]:
 
 
 def hosts_with_other_netfilter(measured: Observed) -> list[str]:
-    """Return the hosts whose bridges did otherwise than the cell asks for at the trial's end.
-
-    The switch before a shared link is asked for nothing: it is no part of the unit under test.
-    """
+    """Return the hosts whose bridges did otherwise than the cell asks for at the trial's end."""
     wanted = measured.cell.testbed.bridge_netfilter
-    found = measured.bridge_netfilter.items()
-    return [host for host, tables in found if host != SWITCH and is_other(tables, wanted)]
+    return [host for host, found in measured.bridge_netfilter.items() if is_other(found, wanted)]
 
 
 def stepped_ns(before: int, after: int) -> int:

@@ -121,6 +121,22 @@ def share(end: LinkEnd, link_mbps: float | None, flow_control: bool, macs: Seque
     _run(end.namespace, "tc -batch -", "\n".join(lines))
 
 
+def switch_to(end: LinkEnd, interface: str, macs: Sequence[str]) -> None:
+    """Have what arrives at `end` for these MACs leave by another interface here, in its sender's socket no longer.
+
+    A frame keeps its sender's socket through veth pairs and bridges. One that waits in a switch's queue would count
+    against that socket's buffer, and the sender would wait where a switch loses frames. A copy has no socket.
+    """
+    device = f"dev {end.interface}"
+    lines = [f"qdisc add {device} clsact"]
+    lines += [
+        f"filter add {device} ingress protocol all u32 match ether dst {mac} "
+        f"action mirred egress mirror dev {interface} drop"
+        for mac in macs
+    ]
+    _run(end.namespace, "tc -batch -", "\n".join(lines))
+
+
 def cap(
     end: LinkEnd, cap_mbps: float, senders: Sequence[str], mtu: int, burst_frames: int | None = None
 ) -> None:
@@ -151,7 +167,8 @@ def cap(
 
 
 ACTS: dict[str, Callable[..., None]] = {
-    act.__name__: act for act in (set_address, complete_frames, tag_inside, shape, shape_host, share)
+    act.__name__: act
+    for act in (set_address, complete_frames, tag_inside, shape, shape_host, share, switch_to)
 }
 """What a host does at an end of its own when it is asked to (Host.set_end), by name."""
 

@@ -27,9 +27,6 @@ from vtax.testbed.machines import Agent, End, Machines
 from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
 
-SWITCH = "switch"
-"""The host of the switch before the shared link, which is no part of the unit under test."""
-
 
 class SharedTestbed:
     """Far ends, a switch, the UUT's host with `guests` guests, and sinks where the guests forward.
@@ -53,7 +50,7 @@ class SharedTestbed:
         version = settings.encapsulation.ip_version
         self.streams = [StreamAddresses(number, version) for number in range(guests)]
         self.source, self.switch, self.uut, self.sink = (
-            machines.host(name) for name in ("source", SWITCH, "uut", "sink")
+            machines.host(name) for name in ("source", "switch", "uut", "sink")
         )
         self._machines = machines
         self.watcher: Agent
@@ -78,15 +75,6 @@ class SharedTestbed:
         return [self.sink]
 
     @property
-    def _frees_senders(self) -> bool:
-        """Whether netfilter can be on in the switch's bridges.
-
-        A frame that it looks at leaves its sender's socket, as one that a switch has leaves the machine. Otherwise the
-        frames in the switch's queue fill the sockets, and sources wait where a switch would lose frames.
-        """
-        return self._machines.machine(SWITCH).environment()["bridge_netfilter"] is not None
-
-    @property
     def entry(self) -> Host:
         """The host that the source's links lead into."""
         return self.switch
@@ -101,7 +89,7 @@ class SharedTestbed:
         self._wire = port_kind == "wire"
         self._one_mac = PORTS[port_kind].answers_for_guests
         for host in self.hosts:
-            host.create(self._frees_senders if host is self.switch else self.settings.bridge_netfilter)
+            host.create(self.settings.bridge_netfilter)
         first = self.streams[0]
         self._lay_side("in", port_kind, first.uut_in_mac, "src", self.source)
         if self.forwards:
@@ -138,6 +126,7 @@ class SharedTestbed:
             self._machines.join(end, member, mtu)
             end.set("complete_frames")
             self.switch.attach(switch, member.interface, station.mac)
+            member.set("switch_to", interface=trunk.interface, macs=[guest.mac for guest in behind])
             for sender in (end, member):
                 sender.set("shape", **rate)
         for sender in (trunk, uut):
