@@ -69,8 +69,8 @@ def options(
 
 
 @app.command("list")
-def list_(what: Annotated[Listed | None, typer.Argument(help="Both where it is left out.")] = None) -> None:
-    """Scenarios and platforms that come with vtax."""
+def list_(what: Annotated[Listed | None, typer.Argument(help="Both by default.")] = None) -> None:
+    """List the scenarios and platforms that come with vtax."""
     from vtax.platforms import presets
     from vtax.scenario import list_scenarios
 
@@ -82,7 +82,7 @@ def list_(what: Annotated[Listed | None, typer.Argument(help="Both where it is l
 
 @app.command()
 def doctor(json: Json = False) -> None:
-    """What this machine can measure, what it cannot, and why."""
+    """Check what this machine can measure; name what it cannot, with the reason and the fix."""
     from vtax.doctor import examine
 
     checks = examine()
@@ -101,20 +101,21 @@ def trace(
         list[str],
         typer.Argument(
             metavar="INTERFACE...",
-            help="One: its own stages. Several in a row: the way between them, as in tap0 br0 eth0.",
+            help="One: its own stages. Several, in order: the path between them, as in tap0 br0 eth0.",
         ),
     ],
     netns: Annotated[
         str | None,
         typer.Option(metavar="NAME|PID", help="Namespace of the interfaces; by default vtax's own."),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, max=65536, help="Follow one packet in so many.")] = 64,
+    sample: Annotated[int, typer.Option(min=1, max=65536, help="Follow one packet in this many.")] = 64,
     duration: Annotated[
-        float | None, typer.Option(min=0.1, metavar="S", help="End after so many seconds; else at Ctrl-C.")
+        float | None,
+        typer.Option(min=0.1, metavar="S", help="Stop after this many seconds; by default at Ctrl-C."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Where packets spend their time on a path that exists, live; changes nothing, leaves nothing attached."""
+    """Show live where packets spend their time on an existing path; nothing is changed or stays attached."""
     from vtax.terminal import table_console
     from vtax.trace import Request
     from vtax.trace import trace as follow
@@ -131,7 +132,7 @@ def trace(
 
 @app.command()
 def clean() -> None:
-    """Remove what a killed run left on this machine, by its ownership record, and name it."""
+    """Remove what a killed run left on this machine, by its ownership record, and list it."""
     from vtax.campaign import clean_host
 
     cleaned = clean_host()
@@ -149,7 +150,7 @@ def clean() -> None:
 @app.command()
 @reading
 def show(result: ResultPath, json: Json = False) -> None:
-    """The tables of a result again, also while its campaign runs."""
+    """Print the tables of a result, also while its campaign runs."""
     from vtax import views
     from vtax.results import Result
     from vtax.terminal import table_console
@@ -164,7 +165,7 @@ def show(result: ResultPath, json: Json = False) -> None:
 @app.command()
 @reading
 def diagnose(result: ResultPath, json: Json = False) -> None:
-    """Why cells lost throughput or gained delay: who had the CPU, which hop dropped what, who was held back."""
+    """Explain lost throughput and added delay of cells: CPU use, drops at each hop, back-pressure."""
     from vtax import views
     from vtax.results import Result
     from vtax.terminal import table_console
@@ -185,7 +186,7 @@ def sql(
     ],
     row_format: Annotated[RowFormat, typer.Option("--format")] = RowFormat.TABLE,
 ) -> None:
-    """Ask a result in SQL: read only, nothing but the result within reach."""
+    """Query a result in SQL, read only and without access to any other file."""
     from vtax.results import Result
 
     opened = Result.open(result)

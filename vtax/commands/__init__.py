@@ -12,7 +12,7 @@ import typer
 from vtax.inputs import InputError
 
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result, results/...")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 BROKE = 1
 """Exit status where vtax itself, or the machine below, failed."""

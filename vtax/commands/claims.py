@@ -18,7 +18,7 @@ def claims(
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
     json: Json = False,
 ) -> None:
-    """Which findings of the papers hold for results, each with its effect and interval; docs/claims.md lists them."""
+    """Report which findings of the papers hold for results, with effect and interval; docs/claims.md lists them."""
     from vtax.results import Result
     from vtax.terminal import table_console
     from vtax.views.claims import judge_results

@@ -24,14 +24,14 @@ def export(
     export_format: Annotated[
         ExportFormat,
         typer.Option(
-            "--format", help="csv: a file a table; json: all of it; openmetrics: each cell's means."
+            "--format", help="csv: one file per table; json: everything; openmetrics: the means of each cell."
         ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="csv: a new or empty directory; else a file, by default stdout.")
     ] = None,
 ) -> None:
-    """Write a result for other programs; what of it could not be read is named on stderr."""
+    """Write a result for other programs; list on stderr what could not be read."""
     from vtax.results import Result
     from vtax.views.export import OPENMETRICS, openmetrics, tables_document, write_csv_files
 

@@ -12,16 +12,18 @@ from vtax.listing import print_json
 
 
 def history(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Results lie somewhere below it.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory with the results anywhere below it.")
+    ],
     within: Annotated[
-        float, typer.Option(metavar="PERCENT", help="Changes of level within this are not shown.")
+        float, typer.Option(metavar="PERCENT", help="Ignore changes of level within this.")
     ] = 5.0,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page; by default DIR/history.html.")
+        Path | None, typer.Option(metavar="FILE", help="File of the page; by default DIR/history.html.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Where the level of any metric changed over the campaigns below a directory; writes a page too."""
+    """Find changes of level in the metrics of all campaigns below a directory, and write a page of them."""
     from vtax.terminal import table_console
     from vtax.views.history import history_document, read_history
     from vtax.views.history.page import history_page

@@ -18,9 +18,11 @@ PATIENCE_S = 20.0
 
 
 def host(
-    stdio: Annotated[bool, typer.Option("--stdio", help="Be asked on stdin, answer on stdout.")] = False,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Read requests from stdin and write answers to stdout.")
+    ] = False,
 ) -> None:
-    """Serve this machine to a vtax elsewhere, which starts this over SSH; ends, and cleans up, with its stream."""
+    """Serve this machine to a vtax elsewhere, which starts this over SSH; cleans up when its stream ends."""
     from vtax.machine.hold import hold_host
     from vtax.testbed.remote.server import Server
 

@@ -12,11 +12,11 @@ from vtax.inputs import InputError
 def merge(
     results: Annotated[
         list[str],
-        typer.Argument(metavar="NAME=RESULT...", help="The testbeds' names, and what each has measured."),
+        typer.Argument(metavar="NAME=RESULT...", help="The name of each testbed and its result."),
     ],
     out: Annotated[Path, typer.Option(help="A new or empty directory.")],
 ) -> None:
-    """Make one result of blocks that several testbeds have measured of one campaign; no mean mixes two testbeds."""
+    """Merge the blocks of a campaign that several testbeds measured; no mean mixes two testbeds."""
     from vtax.results import Delivered, DiskError
     from vtax.results import merge as merge_results
     from vtax.results.files import disk_error

@@ -30,7 +30,7 @@ class ReportFormat(StrEnum):
 def report(
     result: ResultPath,
     directory: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Where to; by default into the result.")
+        Path | None, typer.Argument(metavar="DIR", help="Output directory; by default the result's.")
     ] = None,
     form: Annotated[
         ReportFormat, typer.Option("--format", help="The page, or each figure as a file for a paper.")

@@ -51,21 +51,24 @@ def run(
         typer.Option(metavar="0-3,7", help="Only these repetitions of every cell; see vtax merge."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory of the result; results/<name>-<time>.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory of the result; by default results/<name>-<time>.")
+    ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="RESULT", help="Go on with a campaign that did not end, as it was begun."),
+        typer.Option(metavar="RESULT", help="Continue a campaign that did not end, as it was begun."),
     ] = None,
     as_stored: Annotated[
         bool, typer.Option("--as-stored", help="Resume with what RESULT stores where that was not typed.")
     ] = False,
     testbed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Machines and links to measure on; else this machine.")
+        Path | None, typer.Option(metavar="FILE", help="File of machines and links; by default this machine.")
     ] = None,
     testbeds: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Hand the repetitions to the testbeds of this file; docs/scale.md."
+            metavar="FILE",
+            help="Distribute the repetitions over the testbeds of this file; see docs/scale.md.",
         ),
     ] = None,
     libvirt_uri: Annotated[

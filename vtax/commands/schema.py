@@ -18,8 +18,8 @@ class Described(StrEnum):
     TESTBED_FILE = "testbed-file"
 
 
-def schema(what: Annotated[Described, typer.Argument(help="Which file, or part of one.")]) -> None:
-    """The JSON Schema of a scenario, its `testbed`, a platform's preset, or a file of machines, for editors."""
+def schema(what: Annotated[Described, typer.Argument(help="The kind of file, or a part of one.")]) -> None:
+    """Print the JSON Schema of a scenario, its `testbed`, a platform preset or a testbed file, for editors."""
     from vtax.inputs.json_schema import json_schema
     from vtax.platforms.preset import preset_model
     from vtax.scenario.links import TestbedSettings

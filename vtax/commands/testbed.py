@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from vtax.testbed.remote import TestbedFile
 
 UNUSABLE = 3
-testbed = typer.Typer(help="Testbeds of several machines, as files describe them.")
+testbed = typer.Typer(help="Check testbeds of several machines.")
 
 
 @testbed.callback()
 def _testbed() -> None:
-    """Testbeds of several machines, as files describe them."""
+    """Check testbeds of several machines."""
 
 
 @testbed.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A testbed file.")], json: Json = False
 ) -> int:
-    """Whether its machines answer, and frames pass each of its links; changes nothing that it does not put back."""
+    """Check that the machines answer and that frames pass each link; restores every change."""
     from vtax.doctor.testbed import examine_testbed
     from vtax.testbed.remote import read_testbed
 

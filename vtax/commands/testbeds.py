@@ -42,7 +42,7 @@ def run_on_testbeds(
 def certificates(
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="A new or empty directory.")],
 ) -> None:
-    """Make the certificates of a campaign whose scheduler you start yourself; only their owner can read them."""
+    """Create the certificates of a campaign whose scheduler you start yourself; only their owner can read them."""
     try:
         from vtax.cluster.certificates import ROLES, make_certificates
     except ModuleNotFoundError as error:

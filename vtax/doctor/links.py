@@ -62,14 +62,14 @@ def _rate(bench: Bench) -> str:
 
 def _shared_uplink(bench: Bench) -> str:
     share(bench.near, 1000, flow_control=True, macs=[bench.near.mac, bench.far.mac], mtu=1500)
-    return "senders take turns by a queue each"
+    return "one queue per sender, served in turn"
 
 
 def _ingress(bench: Bench) -> str:
     (pid,) = thread_ingress(bench.far.namespace, bench.far.interface, [bench.cpu])
     if os.sched_getaffinity(pid) != {bench.cpu}:
         raise OSError("the NAPI thread cannot be pinned to a CPU")
-    return "a pinned NAPI thread of its own polls it"
+    return "polled by a pinned NAPI thread of its own"
 
 
 def _bridge(bench: Bench) -> str:
@@ -125,14 +125,14 @@ def _drop_reasons(bench: Bench) -> str:
         asked(bench, "drops.open", {"namespaces": [namespace], "places": 1})
     except AgentError as error:
         raise OSError(f"not available: {str(error).splitlines()[0]}") from error
-    return "the kernel says why it drops frames"
+    return "the kernel reports why it drops frames"
 
 
 def _delay_stages(bench: Bench) -> str:
     try:
         told = asked(bench, "stages.probe", {})
     except AgentError as error:
-        raise OSError(f"not to be traced: {str(error).splitlines()[0]}") from error
+        raise OSError(f"cannot be traced: {str(error).splitlines()[0]}") from error
     missing = [f"{hook['hook']}: {hook['missing']}" for hook in told["hooks"] if hook["missing"]]
     return "; ".join([f"packets are followed by {told['attach']}", *missing])
 

@@ -44,5 +44,5 @@ def kvm() -> Check:
         return Check("platforms", "KVM", True, "not probed yet: the first run finds out")
     if shown == ["kvm"]:
         return Check("platforms", "KVM", True, "kvm")
-    detail = "emulated CPU (KVM did not boot a guest); without this file the next run tries again"
+    detail = "emulated CPU (KVM did not boot a guest); delete this file to test KVM again"
     return Check("platforms", "KVM", False, detail, f"rm {shlex.quote(str(memory_file()))}")
