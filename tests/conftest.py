@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.disturb import Act
 from tests.footprint import differences, footprint, settles
@@ -20,9 +20,9 @@ from vtax.platforms import GuestNic, GuestPlan, container
 from vtax.testbed.host import Host
 
 # A busy machine is no fault of an example; hangs are ended by the test's own time limit.
-settings.register_profile("default", deadline=None)
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # What `make fuzz` runs the tests marked `fuzz` with.
-settings.register_profile("fuzz", max_examples=2000, deadline=None)
+settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile("default")
 
 
@@ -77,6 +77,18 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.mkdir()
     monkeypatch.setenv("PATH", f"{path}:{os.environ['PATH']}")
     return path
+
+
+@pytest.fixture
+def able(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Has vtax take itself for root's, with an agent that was built, so that a platform's probe goes on to what
+    the test is about. Returns that agent, which is a few bytes.
+    """
+    agent = tmp_path / "agent-that-was-built"
+    agent.write_bytes(b"the agent of a test")
+    monkeypatch.setenv("VTAX_AGENT", str(agent))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return agent
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from vtax.platforms.kernel import Kernel
 
 
 @pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
+def kernel(able: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
     """One whose boot image is no image of anything; the cache is empty."""
     monkeypatch.setenv("VTAX_CACHE", str(tmp_path / "cache"))
     (tmp_path / "boot").mkdir()

@@ -125,6 +125,7 @@ def test_lists(what: list[str], capsys: Captured) -> None:
     assert ("qemu-virtio" in listed) == (what != ["scenarios"])
 
 
+@pytest.mark.system
 def test_the_doctor(capsys: Captured) -> None:
     assert main(["doctor", "--json"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]

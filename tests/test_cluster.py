@@ -29,7 +29,7 @@ from tests.testbeds import Ground, ground_of, wait_for
 from vtax.machine.processes import children
 from vtax.results import Result
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from tests.testbeds import CONTROL, PORT, Ground, ground_of
 from vtax.cluster.block import _hand_over
 from vtax.cluster.certificates import Certificates
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 NOBODY = 65534
 READING = "dac_read_search"

@@ -13,7 +13,7 @@ from tests.testbeds import CONTROL, PORT, Ground, Node, ground_of, wait_for
 from vtax.cluster.certificates import Certificates, make_certificates
 from vtax.results import Result
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 TLS_ALERT = b"\x15"
 """The first byte of a record that refuses (RFC 8446, section 5.1)."""

@@ -15,7 +15,7 @@ from tests.test_campaign import wait_for_line
 from tests.testbeds import CONTROL, PORT, Ground, ground_of, wait_for
 from vtax.results import Result
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.system, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 DASHBOARD = 8787
 NODE = 'while :; do read -r script < "$0"; setsid sh "$script" & echo $! > "$0.job"; done'

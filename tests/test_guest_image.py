@@ -49,6 +49,7 @@ def test_an_image_without_a_kernel_is_refused(image: bytes) -> None:
         extract_vmlinux(image)
 
 
+@pytest.mark.usefixtures("able")
 def test_the_agent_finds_modules_uncompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VTAX_CACHE", str(tmp_path))
     (tmp_path / "needed.ko").write_bytes(b"plain")

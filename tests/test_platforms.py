@@ -128,6 +128,7 @@ def test_a_command_without_a_version_is_unusable(commands: Path, script: str, sa
         told_version(str(commands / "runc"), "runc")
 
 
+@pytest.mark.usefixtures("able")
 def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> Path:
         raise FileNotFoundError("the agent is not built")
@@ -139,6 +140,7 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
         assert unusable.value.remedy == build_agent()
 
 
+@pytest.mark.usefixtures("able")
 @pytest.mark.parametrize(
     "error",
     [
@@ -204,10 +206,10 @@ def test_cgroup2_is_hidden_only_from_who_refuses_it(mixture: Path, commands: Pat
     assert runtime_command("crun", Path("/state")) == plain, "all is version 2"
 
 
+@pytest.mark.usefixtures("able")
 def test_a_limit_that_would_be_passed_over_is_refused(
     mixture: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(container, "require_root", lambda: None)
     command(commands, "crun", "echo crun 1")
     command(commands, "runc", "echo runc 1")
     limited, unlimited = {"memory_bytes": 64 << 20}, {}
@@ -219,10 +221,10 @@ def test_a_limit_that_would_be_passed_over_is_refused(
     assert "runc" in unusable.value.remedy
 
 
+@pytest.mark.usefixtures("able")
 def test_a_runtime_is_missed_by_who_asks_for_it(
     tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(container, "require_root", lambda: None)
     monkeypatch.setenv("PATH", str(commands))
     command(commands, "crun", "exit 0")
     container.Kind().check(container.Config(runtime="crun"))

@@ -23,6 +23,7 @@ from vtax.results import Result
 USER = {"backend": "vhost-user", "version": "backports", "offloads": "none"}
 
 
+@pytest.mark.usefixtures("able")
 @pytest.mark.parametrize(
     ("keys", "reason", "remedy"),
     [
@@ -56,6 +57,7 @@ def test_rings_are_powers_of_two_within_bounds(size: int) -> None:
     assert preset.problems({"rx_queue_size": 512}) == []
 
 
+@pytest.mark.usefixtures("able")
 def test_a_vhost_guest_needs_the_hosts_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(qemu, "VHOST", tmp_path / "vhost-net")
     with pytest.raises(PlatformUnusable, match=f"no {tmp_path}/vhost-net") as unusable:
@@ -63,6 +65,7 @@ def test_a_vhost_guest_needs_the_hosts_device(monkeypatch: pytest.MonkeyPatch, t
     assert unusable.value.remedy.endswith("modprobe vhost_net")
 
 
+@pytest.mark.system
 def test_nics_in_qemus_words(plan: GuestPlan) -> None:
     def device(**keys: Any) -> list[str]:
         words = nic_words(Config(**keys), 0, nic, [3] * keys.get("queues", 1))
@@ -142,6 +145,7 @@ def test_keys_are_factors_and_impossible_cells_alone_are_refused(scenario: Path,
     assert flows and all(flow["loss_ratio"] == 0 for flow in flows), done.stderr
 
 
+@pytest.mark.usefixtures("able")
 @pytest.mark.parametrize(
     ("device", "shown", "reason"), [(False, None, "no /dev/kvm"), (True, "emulated", "did not boot a guest")]
 )

@@ -211,6 +211,7 @@ def test_memory_must_fit_where_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
         uml.Kind().prepare(config)
 
 
+@pytest.mark.usefixtures("able")
 def test_a_cache_that_is_closed_to_the_guest_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,7 +183,7 @@ def test_no_link_leads_out_of_a_tree(tree: list[tuple[list[str], str, str | None
             assert os.path.lexists(root / name)
 
 
-@pytest.mark.usefixtures("archive")
+@pytest.mark.usefixtures("archive", "able")
 def test_no_package_replaces_the_agent() -> None:
     """The kernel unpacks archives in their order, and what comes later stays."""
     made = fetch_userland(["tool"])

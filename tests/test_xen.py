@@ -132,6 +132,7 @@ def test_a_domain_in_xls_words(plan: GuestPlan) -> None:
     assert 'cpus = ["2", "1"]\n' in pinned
 
 
+@pytest.mark.system
 def test_another_weight_than_was_asked_for_is_refused(dom0: Answers, plan: GuestPlan) -> None:
     """Xen tells of 8192 whatever it is asked."""
     dom0()
