@@ -1,3 +1,5 @@
+# make check: linters, types and the fast tests, without root; what has not changed since it passed is not checked again.
+# make t K=NAME: the Python tests that match NAME, of any kind; those marked `system` need root and the agent.
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make test-platforms: frames through a guest of each platform, or why there is none here.
 # make test-hosts: hypervisors that run for real on machines that vtax emulates, or whose hosts are simulated; it needs Go.
@@ -11,6 +13,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
+XSTATE := agent/target/vtax-xstate.so
 
 # What each command or file comes from; only packages whose probe fails are installed.
 BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
@@ -20,16 +23,33 @@ TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench lint build install install-dev agent runsc
-.PHONY: esxi vcsim
+.PHONY: check check-python check-rust fast-python fast-rust t demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench
+.PHONY: lint lint-python lint-rust build install install-dev agent runsc esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
+
+check: check-python check-rust
+check-python: $(VENV)/dev
+	@scripts/checked .checked/python . :!agent -- $(MAKE) --no-print-directory lint-python fast-python
+check-rust:
+	@scripts/checked .checked/rust agent -- $(MAKE) --no-print-directory lint-rust fast-rust
+
+# Without an agent and without root.
+fast-python: $(VENV)/dev
+	$(BIN)/python -m pytest -q -m "not system and not slow" --numprocesses auto --dist loadfile
+fast-rust:
+	cd agent && cargo test --locked --quiet
+
+# Only modules that have the name somewhere are imported, which saves seconds; all are where none has, as with "a or b".
+t: $(VENV)/dev
+	$(BIN)/python -m pytest -m "" -k "$(K)" $(shell grep -rlF --include='test_*.py' -e '$(K)' tests; \
+		find tests -name 'test_*$(K)*.py')
 
 demo: install packages-run
 	$(BIN)/vtax run quick
 
 test: install-dev packages-run packages-test lint
-	cd agent && cargo test --release --locked --quiet
-	$(BIN)/python -m pytest -m "not system and not soak and not cluster and not hosts" --numprocesses auto --dist loadfile
+	cd agent && cargo test --locked --quiet -- --include-ignored
+	$(BIN)/python -m pytest -m "not system" --numprocesses auto --dist loadfile
 	$(BIN)/python -m pytest -m "system and not soak and not dist and not cluster and not hosts"
 
 test-platforms: install-dev runsc packages-run packages-test
@@ -51,7 +71,7 @@ dist: install-dev packages-run
 
 fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
 fuzz: install-dev packages-run packages-test
-	cd agent && cargo test --release --locked --test agent fuzz
+	cd agent && cargo test --locked --test agent fuzz -- --include-ignored
 	$(BIN)/python -m pytest -m fuzz --hypothesis-profile fuzz --timeout 1800
 
 soak: install-dev packages-run packages-test
@@ -63,8 +83,10 @@ validate: install-dev packages-run packages-test packages-validate
 bench: install-dev packages-run packages-test packages-bench
 	$(BIN)/python -m bench $(PARTS)
 
-lint: install-dev
-	cd agent && cargo fmt --check && cargo clippy --release --locked --all-targets --quiet -- -D warnings
+lint: lint-rust lint-python
+lint-rust:
+	cd agent && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings
+lint-python: $(VENV)/dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
@@ -72,8 +94,9 @@ lint: install-dev
 build: agent
 agent: packages-build
 	cd agent && cargo build --release --locked
-	mkdir -p vtax/bin && cp $(AGENT) vtax/bin/vtax-agent
-	$(CC) -O2 -Wall -Wextra -Werror -shared -fPIC -o vtax/bin/vtax-xstate.so agent/uml/xstate.c
+	$(CC) -O2 -Wall -Wextra -Werror -shared -fPIC -o $(XSTATE) agent/uml/xstate.c
+	scripts/replace $(AGENT) vtax/bin/vtax-agent
+	scripts/replace $(XSTATE) vtax/bin/vtax-xstate.so
 
 # gVisor's runtime, which Debian has not: of the version and the hashes that scripts/runsc names. It needs Go.
 runsc: $(BIN)/runsc

@@ -5,19 +5,16 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.disturb import Act
-from tests.footprint import differences, footprint, settles
-from vtax.campaign import clean_host
-from vtax.inputs import InputError
-from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import GuestNic, GuestPlan, container
-from vtax.testbed.host import Host
+# What imports the controller does so when a test asks for it, so that a test of a small module starts at once.
+if TYPE_CHECKING:
+    from tests.disturb import Act
+    from vtax.machine.namespace import Namespace
+    from vtax.platforms import GuestPlan
 
 # A busy machine is no fault of an example; hangs are ended by the test's own time limit.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,9 +30,12 @@ def _a_terminal_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _nothing_left_by_the_dead() -> None:
-    """Removes what runs that were killed have left, so that no test finds it and no test's footprint has it."""
-    if os.geteuid() == 0:
+def _nothing_left_by_the_dead(request: pytest.FixtureRequest) -> None:
+    """Before system tests, remove what killed runs have left, so that no test finds it in its footprint."""
+    if any(item.get_closest_marker("system") for item in request.session.items):
+        from vtax.campaign import clean_host
+        from vtax.inputs import InputError
+
         with contextlib.suppress(InputError):  # a campaign is running: tests that mind say so
             clean_host()
 
@@ -43,6 +43,8 @@ def _nothing_left_by_the_dead() -> None:
 @pytest.fixture
 def leaves_nothing() -> Iterator[None]:
     """Fails the test that uses it when the machine differs afterwards."""
+    from tests.footprint import differences, footprint, settles
+
     before = footprint()
     yield
     if not settles(before):
@@ -92,8 +94,11 @@ def able(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Iterator[GuestPlan]:
+def plan(tmp_path: Path) -> Iterator["GuestPlan"]:
     """A plan for a guest with one NIC at no port; `replace` gives it another kind's configuration."""
+    from vtax.machine.namespace import Namespace
+    from vtax.machine.ownership import OwnershipRecord
+    from vtax.platforms import GuestNic, GuestPlan, container
 
     class NoPort:
         lower = None
@@ -115,14 +120,16 @@ def plan(tmp_path: Path) -> Iterator[GuestPlan]:
         assert not record.failed
 
 
-def interfaces(namespace: Namespace) -> set[str]:
+def interfaces(namespace: "Namespace") -> set[str]:
     """The names of a namespace's interfaces."""
     return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})
 
 
 @pytest.fixture
-def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Act], None]]:
+def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[["Act"], None]]:
     """Has something done once, amid the first measurement."""
+    from vtax.testbed.host import Host
+
     counters = Host.counters
     acts: list[Act] = []
 

@@ -13,15 +13,17 @@ FREED_LATER = {"programs", "maps"}
 
 def footprint() -> dict[str, set[str]]:
     """Everything on this machine that a run makes: namespaces, links, processes, scratch files, latency requests."""
+    processes = [process.path for process in os.scandir("/proc") if process.name.isdecimal()]
+    commands = {_command(process) for process in processes}
     return {
         "namespaces": _names("/run/netns"),
         "links": _names("/sys/class/net"),
         "scratch": _names("/run/vtax") - {"lock"},
         "LXC's locks": {str(path) for path in lxc.LOCKS.glob("**/vtax*")},
         "processes": {
-            _command(process)
-            for process in Path("/proc").glob("[0-9]*")
-            if any(ours in _command(process) for ours in ("vtax-agent", "/run/vtax/", "guest=vtax-"))
+            command
+            for command in commands
+            if any(ours in command for ours in ("vtax-agent", "/run/vtax/", "guest=vtax-"))
         },
         "cgroups": {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()},
         "mounts": {
@@ -29,11 +31,7 @@ def footprint() -> dict[str, set[str]]:
         },
         "programs": _bpf("prog"),
         "maps": _bpf("map"),
-        "latency": {
-            str(process)
-            for process in Path("/proc").glob("[0-9]*")
-            if any(_target(handle) == "/dev/cpu_dma_latency" for handle in _handles(process))
-        },
+        "latency": {process for process in processes if _holds(process, "/dev/cpu_dma_latency")},
     }
 
 
@@ -65,27 +63,32 @@ def _bpf(kind: str) -> set[str]:
     return {f"{item['id']} {item.get('name')}" for item in json.loads(listed.stdout or "[]") if "id" in item}
 
 
-def _handles(process: Path) -> list[Path]:
+def _holds(process: str, target: str) -> bool:
+    """Whether a process has that file open."""
+    handles = f"{process}/fd"
+    # Strings, not paths: a machine has thousands of handles, and a footprint is taken before and after each test.
+    for handle in _listed(handles):
+        try:
+            if os.readlink(f"{handles}/{handle}") == target:  # noqa: PTH115
+                return True
+        except OSError:  # closed meanwhile
+            continue
+    return False
+
+
+def _names(directory: str) -> set[str]:
+    return set(_listed(directory))
+
+
+def _listed(directory: str) -> list[str]:
     try:
-        return list((process / "fd").iterdir())
+        return os.listdir(directory)  # noqa: PTH208 - names are all that is wanted
     except (FileNotFoundError, ProcessLookupError):
         return []
 
 
-def _target(handle: Path) -> str:
+def _command(process: str) -> str:
     try:
-        return os.readlink(handle)  # noqa: PTH115 - a target as the kernel words it
-    except OSError:
-        return ""
-
-
-def _names(directory: str) -> set[str]:
-    path = Path(directory)
-    return set(os.listdir(path)) if path.exists() else set()  # noqa: PTH208 - names are all that is wanted
-
-
-def _command(process: Path) -> str:
-    try:
-        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return Path(process, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return ""

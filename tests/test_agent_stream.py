@@ -122,6 +122,7 @@ def test_an_end_within_a_line_is_named() -> None:
     close(agent)
 
 
+@pytest.mark.slow
 def test_a_line_without_end_is_not_kept() -> None:
     """100 MB, of which the reader takes the longest line there may be; the rest stays where it is."""
     agent = played(["exec head -c 100000000 /dev/zero"])
@@ -177,6 +178,7 @@ LINES = st.one_of(
 STREAMS = st.lists(LINES, max_size=3).map(b"".join)
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.just(HELLO) | STREAMS, STREAMS)

@@ -28,6 +28,7 @@ def xorriso(disc: Path, *words: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_it_starts_a_kernel_with_the_agent_on_a_serial_line(kernel: Kernel, tmp_path: Path) -> None:
     disc = build_disc(kernel, ())
     assert "El Torito boot img :   1  BIOS  y   none" in xorriso(disc, "-report_el_torito", "plain")
@@ -40,6 +41,7 @@ def test_it_starts_a_kernel_with_the_agent_on_a_serial_line(kernel: Kernel, tmp_
     assert "console=ttyS0" not in menu
 
 
+@pytest.mark.slow
 def test_it_is_made_once_and_old_ones_go(kernel: Kernel, tmp_path: Path) -> None:
     disc = build_disc(kernel, ())
     made = disc.stat().st_mtime_ns, disc.stat().st_ino
@@ -61,6 +63,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         check_disc()
 
 
+@pytest.mark.slow
 def test_a_disc_that_cannot_be_mastered_leaves_none(kernel: Kernel, commands: Path, tmp_path: Path) -> None:
     (commands / "xorriso").write_text("#!/bin/sh\necho 'xorriso : FAILURE : no room' >&2\nexit 5\n")
     (commands / "xorriso").chmod(0o755)

@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.test_results_writer import CAMPAIGN, record
 from vtax.results import CapturedFrame, Result, ResultWriter
 from vtax.results.captures import capture_path, pcap
@@ -13,6 +15,7 @@ FRAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_tshark_reads_what_was_captured(tmp_path: Path) -> None:
     path = tmp_path / "two.pcap"
     path.write_bytes(pcap(FRAMES))

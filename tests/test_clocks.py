@@ -126,6 +126,7 @@ class TestChrony:
     def test_who_follows_nobody_has_none(self, text: str) -> None:
         assert read_tracking(text) is None
 
+    @pytest.mark.slow
     @pytest.mark.fuzz
     @given(st.text() | st.lists(st.text(max_size=12), min_size=14, max_size=14).map(",".join))
     def test_whatever_it_says_is_no_error(self, text: str) -> None:

@@ -60,6 +60,7 @@ def test_only_their_owner_reads_certificates(tmp_path: Path) -> None:
         make_certificates(made.directory)
 
 
+@pytest.mark.slow
 def test_each_certificate_is_of_its_campaign(tmp_path: Path) -> None:
     made, other = make_certificates(tmp_path / "own"), make_certificates(tmp_path / "other")
     for role in ROLES:

@@ -166,6 +166,7 @@ def check_scenario(path: Path) -> None:
         assert_one_line_each(error, path)
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(contents(SCENARIO_FILES))
@@ -175,6 +176,7 @@ def test_any_scenario_file(tmp_path: Path, content: bytes) -> None:
     check_scenario(path)
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(contents(sorted(DIRECTORY.glob("*.yaml"))), st.dictionaries(KEYS, VALUES, max_size=2))
@@ -272,6 +274,7 @@ PAIRS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(PAIRS)
@@ -282,6 +285,7 @@ def test_any_set(command_line: Callable[[list[str]], str], pair: str) -> None:
     assert said.startswith(("good to start", "--set ", f"{SCENARIOS / 'quick.yaml'}:"))
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(

@@ -74,6 +74,7 @@ def test_archives_hold_every_file_at_aligned_offsets(files: dict[str, tuple[int,
     assert entries == {name: data for name, (_, data) in files.items()}
 
 
+@pytest.mark.slow
 def test_the_kernels_own_unpacker_agrees(tmp_path: Path) -> None:
     """Python's tarfile has no cpio; the cpio command reads what Linux reads."""
     cpio = shutil.which("cpio")

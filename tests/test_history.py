@@ -109,6 +109,7 @@ def test_names_are_escaped_on_the_page(history: History) -> None:
     assert "https:" not in page.split("<script>")[0]
 
 
+@pytest.mark.slow
 def test_the_command_shows_writes_and_tells(directory: Path, tmp_path: Path, capsys: Captured) -> None:
     page = tmp_path / "page.html"
     assert main(["history", str(directory), "--out", str(page)]) == 0

@@ -200,6 +200,7 @@ def test_what_is_no_domain_is_named(content: bytes, problem: str) -> None:
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: f"<domain>{text}</domain>".encode()))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
@@ -225,6 +226,7 @@ def elements(draw: st.DrawFn) -> Element:
     return element
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @given(
     st.lists(elements().filter(lambda element: element.tag not in ("os", "devices")), max_size=6),

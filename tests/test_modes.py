@@ -89,7 +89,11 @@ def carry_out(chosen: Scenario, before: list[Trial], how: Measure = measure) -> 
                     yield trial
 
 
-@pytest.mark.parametrize("text", [PRECISION, MAXIMUM, SEARCH], ids=["precision", "maximum", "search"])
+@pytest.mark.parametrize(
+    "text",
+    [PRECISION, MAXIMUM, pytest.param(SEARCH, marks=pytest.mark.slow)],
+    ids=["precision", "maximum", "search"],
+)
 @settings(max_examples=15)
 @given(data=st.data())
 def test_a_campaign_goes_on_from_any_trial_as_it_would_have(text: str, data: st.DataObject) -> None:

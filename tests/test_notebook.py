@@ -12,6 +12,7 @@ from tests.handmade import Made, make
 NOTEBOOK = Path(__file__).parent.parent / "docs/result.ipynb"
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_tells_what_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,7 @@ def test_the_document_holds_word_by_word(tree: Path) -> None:
     )
     run(tree, "-m", "ruff", "format", "--check", "vtax/platforms", "tests/test_unshared.py")
     run(tree, "-m", "mypy", "vtax/platforms/unshared.py")
-    assert "4 passed" in run(tree, "-m", "pytest", "-m", "system", "tests/test_unshared.py")
+    assert "4 passed" in run(tree, "-m", "pytest", "tests/test_unshared.py")
     assert "a namespace without a container runtime" in run(
         tree, "-c", "from vtax.cli import main; main(['list'])"
     )

@@ -58,7 +58,10 @@ def test_rings_are_powers_of_two_within_bounds(size: int) -> None:
 
 
 @pytest.mark.usefixtures("able")
-def test_a_vhost_guest_needs_the_hosts_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_vhost_guest_needs_the_hosts_device(
+    monkeypatch: pytest.MonkeyPatch, commands: Path, tmp_path: Path
+) -> None:
+    command(commands, "qemu-system-x86_64", "echo QEMU emulator version 7.2.0")
     monkeypatch.setattr(qemu, "VHOST", tmp_path / "vhost-net")
     with pytest.raises(PlatformUnusable, match=f"no {tmp_path}/vhost-net") as unusable:
         qemu.Kind().check(Config(backend="vhost"))
@@ -150,8 +153,9 @@ def test_keys_are_factors_and_impossible_cells_alone_are_refused(scenario: Path,
     ("device", "shown", "reason"), [(False, None, "no /dev/kvm"), (True, "emulated", "did not boot a guest")]
 )
 def test_kvm_presets_take_kvm_and_nothing_less(
-    monkeypatch: pytest.MonkeyPatch, device: bool, shown: str | None, reason: str
+    monkeypatch: pytest.MonkeyPatch, commands: Path, device: bool, shown: str | None, reason: str
 ) -> None:
+    command(commands, "qemu-system-x86_64", "echo QEMU emulator version 7.2.0")
     monkeypatch.setattr(qemu, "has_device", lambda: device)
     monkeypatch.setattr(qemu, "known_accelerator", lambda *_: shown)
     preset = presets()["kvm-virtio"]

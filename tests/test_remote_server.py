@@ -66,6 +66,7 @@ def test_a_line_that_is_cut_short_ends_it() -> None:
     assert answers(line("machine.ping")[:-1]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @given(
     st.lists(

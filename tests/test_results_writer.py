@@ -202,6 +202,7 @@ def test_a_trial_in_its_parts_is_committed(tmp_path: Path, monkeypatch: pytest.M
         assert [entry.trial_id for entry in read_journal(tmp_path)] == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_campaign_killed_at_any_instant_keeps_what_it_committed(tmp_path: Path) -> None:
     """A process commits, says so, and is killed; its result holds all it said, and is resumed."""
     program = (

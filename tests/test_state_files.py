@@ -42,6 +42,7 @@ CONTENTS = st.one_of(
 LINES = st.one_of(ENTRIES.map(as_bytes), CONTENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(st.lists(LINES, max_size=5).map(b"\n".join))
@@ -65,6 +66,7 @@ def test_no_record_stops_the_clean_up(
     record.path.unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(CONTENTS)
@@ -77,6 +79,7 @@ def test_no_lock_file_hides_that_the_host_is_in_use(tmp_path: Path, content: byt
     holder.release()
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @any_input
 @given(CONTENTS | st.dictionaries(st.just("one"), JSON).map(as_bytes))

@@ -28,6 +28,7 @@ def search(carry: Callable[[Step], Outcome], goals: Search = SEARCH) -> tuple[li
     return step, outcomes
 
 
+@pytest.mark.slow
 @given(st.floats(2, 950))
 def test_the_bounds_hold_the_capacity_and_are_as_close_as_asked_for(capacity: float) -> None:
     (ndr, pdr), outcomes = search(forwards(capacity))
@@ -63,6 +64,7 @@ def test_frames_that_were_to_be_sent_and_were_not_count_as_lost() -> None:
     assert ndr.lower_mbps <= 300.0 <= ndr.upper_mbps
 
 
+@pytest.mark.slow
 @given(st.floats(2, 950), st.data())
 def test_the_same_trials_lead_to_the_same_step(capacity: float, data: st.DataObject) -> None:
     _, outcomes = search(forwards(capacity))

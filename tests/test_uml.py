@@ -211,10 +211,10 @@ def test_memory_must_fit_where_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
         uml.Kind().prepare(config)
 
 
-@pytest.mark.usefixtures("able")
 def test_a_cache_that_is_closed_to_the_guest_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    able: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(uml, "REGISTERS", able)
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     monkeypatch.setenv("VTAX_CACHE", str(closed / "cache"))

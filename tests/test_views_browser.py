@@ -16,6 +16,8 @@ from tests.synthetic import make_result
 from vtax import views
 from vtax.results import Result
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = "/usr/bin/chromium"
 DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
 RIGHTS = "all => all.map((one) => one.getBoundingClientRect().right)"

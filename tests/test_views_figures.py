@@ -73,6 +73,7 @@ def test_names_in_a_sheet_are_escaped(tmp_path: Path) -> None:
             assert not [note for note in drawn["layout"]["annotations"] if "<img" in note["text"]]
 
 
+@pytest.mark.slow
 def test_every_figure_becomes_a_file(
     result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,7 @@ def test_what_no_kept_module_calls_is_left_out() -> None:
     assert "var d=" not in found
 
 
+@pytest.mark.slow
 def test_a_browser_draws_each_kind_with_its_part(tmp_path: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

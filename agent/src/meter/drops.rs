@@ -218,6 +218,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn a_dropped_test_frame_is_counted_with_its_reason() {
         in_namespace(|| {
             let (sender, drops, _ingress) = (Sender::new(), meter(64, Frames::Test), drop_all());
@@ -230,6 +231,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn other_peoples_frames_count_where_any_do() {
         in_namespace(|| {
             let (sender, drops, _ingress) = (Sender::new(), meter(64, Frames::Any), drop_all());
@@ -241,6 +243,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn what_the_map_has_no_room_for_is_told() {
         in_namespace(|| {
             let (sender, drops, ingress) = (Sender::new(), meter(1, Frames::Test), drop_all());

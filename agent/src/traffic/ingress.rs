@@ -141,6 +141,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn everything_is_dropped_and_test_frames_are_counted() {
         in_namespace(|| {
             let sender = Sender::new();
@@ -161,6 +162,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn nothing_arrived_gives_no_times() {
         in_namespace(|| {
             let dropped = dropping().release().unwrap().interfaces.remove(0);
@@ -172,6 +174,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn a_foreign_clsact_stays() {
         in_namespace(|| {
             tc(&["qdisc", "add", "dev", SINK, "clsact"]);
@@ -183,6 +186,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn an_absent_interface_is_named_and_nothing_is_dropped() {
         in_namespace(|| {
             let params = DropParams {
@@ -198,6 +202,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn each_segment_of_a_super_packet_counts() {
         let mut storage = MaybeUninit::uninit();
         let program = skeleton::IngressSkelBuilder::default()

@@ -36,6 +36,7 @@ fn icmp(name: &'static str) -> u64 {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_request_gets_its_answer_from_the_kernel() {
     let mut ends = Ends::make();
     for payload_bytes in [16, 57, 1472, 9000, 65_507] {
@@ -58,6 +59,7 @@ fn every_request_gets_its_answer_from_the_kernel() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn requests_at_an_interval_do_not_wait_for_answers() {
     let mut ends = Ends::make();
     let changes = json!({"interval_ms": 5.0, "timeout_ms": 100});
@@ -86,6 +88,7 @@ fn requests_at_an_interval_do_not_wait_for_answers() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn late_answers_and_those_of_another_trial_are_strays() {
     let mut ends = Ends::make();
     // Every packet waits for tokens, longer and longer.
@@ -111,6 +114,7 @@ fn late_answers_and_those_of_another_trial_are_strays() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_answer_is_none_the_later_for_an_agent_that_has_no_cpu() {
     let mut ends = Ends::make();
     // An answer of 1000 bytes takes 50 ms.
@@ -129,6 +133,7 @@ fn an_answer_is_none_the_later_for_an_agent_that_has_no_cpu() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_request_that_the_kernel_refuses_is_lost_and_says_why() {
     let mut ends = Ends::make();
     ends.requester
@@ -143,6 +148,7 @@ fn a_request_that_the_kernel_refuses_is_lost_and_says_why() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_abort_and_a_lost_peer_end_an_echo_at_once() {
     let mut ends = Ends::make();
     ends.far
@@ -168,6 +174,7 @@ fn an_abort_and_a_lost_peer_end_an_echo_at_once() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn ways_that_cannot_work_are_refused_by_name() {
     let mut ends = Ends::make();
     for (changes, expected) in [

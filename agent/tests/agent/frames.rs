@@ -186,6 +186,7 @@ fn ones_complement(bytes: &[u8]) -> u16 {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_mechanism_s_frames_arrive_byte_for_byte_in_every_encapsulation() {
     for encapsulation in Encapsulation::ALL {
         let mut watched = Watched::make(encapsulation);
@@ -199,6 +200,7 @@ fn every_mechanism_s_frames_arrive_byte_for_byte_in_every_encapsulation() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn mixes_and_flows_arrive_byte_for_byte_in_their_order() {
     for encapsulation in Encapsulation::ALL {
         let mut watched = Watched::make(encapsulation);
@@ -213,6 +215,7 @@ fn mixes_and_flows_arrive_byte_for_byte_in_their_order() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_train_is_refused_a_mix_and_many_flows() {
     let mut watched = Watched::make(IPV4);
     for (field, value, reason) in [
@@ -235,6 +238,7 @@ fn a_train_is_refused_a_mix_and_many_flows() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_has_no_room_for_the_test_fields_is_refused_with_the_least_frame() {
     for encapsulation in Encapsulation::ALL {
         let mut watched = Watched::make(encapsulation);
@@ -248,6 +252,7 @@ fn what_has_no_room_for_the_test_fields_is_refused_with_the_least_frame() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn addresses_are_of_one_version_and_tags_of_12_bits() {
     let mut link = Link::make();
     let mut refusal = |changes: Encapsulation| {

@@ -24,6 +24,7 @@ fn read(namespace: &Namespace, key: &'static str) -> String {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_nic_is_found_by_its_address_and_configured() {
     let (guest, peer) = (Namespace::make(), Namespace::make());
     guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
@@ -60,6 +61,7 @@ fn a_nic_is_found_by_its_address_and_configured() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_ipv6_nic_does_nothing_by_itself() {
     let (guest, peer) = (Namespace::make(), Namespace::make());
     guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
@@ -94,6 +96,7 @@ fn routed(network: &str, gateway: &str) -> Value {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_network_behind_a_neighbour_is_routed_there() {
     let (guest, peer) = (Namespace::make(), Namespace::make());
     guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
@@ -108,6 +111,7 @@ fn a_network_behind_a_neighbour_is_routed_there() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_route_that_cannot_be_is_named() {
     let (guest, peer) = (Namespace::make(), Namespace::make());
     guest.join("uut0", MAC, &peer, "port0", PEER_MAC);
@@ -125,6 +129,7 @@ fn a_route_that_cannot_be_is_named() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_nic_that_never_comes_does_not_block_the_agent() {
     let guest = Namespace::make();
     let mut agent = Agent::start(&["--netns", &guest.path()]);
@@ -137,6 +142,7 @@ fn a_nic_that_never_comes_does_not_block_the_agent() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_missing_carrier_is_named_when_time_runs_out() {
     let (guest, peer) = (Namespace::make(), Namespace::make());
     guest.join("uut0", MAC, &peer, "port0", PEER_MAC);

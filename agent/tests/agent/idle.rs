@@ -15,6 +15,7 @@ use crate::requests::responder;
 const WATCHED: Duration = Duration::from_secs(1);
 
 #[test]
+#[ignore = "needs root"]
 fn an_agent_that_waits_is_never_woken() {
     for protocol in ["tcp", "udp"] {
         let mut ends = Ends::make();

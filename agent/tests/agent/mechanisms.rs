@@ -20,6 +20,7 @@ fn refusal(link: &mut Link, mechanism: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_mechanism_sends_what_it_says() {
     let mut link = Link::without_offloads(1);
     for mechanism in MECHANISMS {
@@ -42,6 +43,7 @@ fn every_mechanism_sends_what_it_says() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn bursts_are_short_and_counted() {
     let mut link = Link::without_offloads(1);
     for (mechanism, most) in [("raw", 32), ("gso", 64), ("af_xdp", 32)] {
@@ -61,6 +63,7 @@ fn bursts_are_short_and_counted() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_would_be_no_frame_is_refused_in_words() {
     let mut link = Link::make();
     let reason = |reply: &Value, mechanism: &str| {
@@ -97,6 +100,7 @@ fn what_would_be_no_frame_is_refused_in_words() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn only_what_was_asked_for_is_open() {
     let mut link = Link::without_checksums();
     let mut params = open(1, "src0");
@@ -116,6 +120,7 @@ fn only_what_was_asked_for_is_open() {
 
 /// Where the kernel has pktgen, tests/test_pktgen.py shows what it sends.
 #[test]
+#[ignore = "needs root"]
 fn a_kernel_without_pktgen_says_what_brings_it() {
     let mut link = Link::make();
     let mut params = open(1, "src0");
@@ -135,6 +140,7 @@ fn a_kernel_without_pktgen_says_what_brings_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn calibration_ranks_what_the_interface_takes() {
     let mut link = Link::make();
     link.source.switch_checksums_off("src0");
@@ -176,6 +182,7 @@ fn calibration_ranks_what_the_interface_takes() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_abort_ends_a_calibration() {
     let mut link = Link::with_streams(1);
     let params = json!({"frame_bytes": 64, "load": "flood"});
@@ -189,6 +196,7 @@ fn an_abort_ends_a_calibration() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_source_that_is_opened_again_at_once_gets_its_queue_back() {
     let mut link = Link::with_streams(1);
     for _ in 0..3 {

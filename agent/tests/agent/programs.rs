@@ -70,6 +70,7 @@ fn await_none(text: &str) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn samples_are_taken_and_garbage_is_counted() {
     let (_network, mut agent) = alone();
     let told = run(
@@ -102,6 +103,7 @@ fn samples_are_taken_and_garbage_is_counted() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn programs_have_no_rights_and_leave_nothing() {
     let (_network, mut agent) = alone();
     let content = STANDARD.encode("#!/bin/sh\necho $0 made this > left; cat left >&2\n");
@@ -134,6 +136,7 @@ fn programs_have_no_rights_and_leave_nothing() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_server_is_waited_for_and_why_one_is_not_ready_is_told() {
     let (_network, mut agent) = alone();
     agent.call(
@@ -179,6 +182,7 @@ fn a_server_is_waited_for_and_why_one_is_not_ready_is_told() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn nothing_of_a_program_outlives_it_whatever_it_does() {
     let (_network, mut agent) = alone();
     // It heeds no signal, and what it has started parts from it.
@@ -204,6 +208,7 @@ fn nothing_of_a_program_outlives_it_whatever_it_does() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_client_that_takes_too_long_or_writes_too_much_is_ended() {
     let (_network, mut agent) = alone();
     agent.call("client.run", client("echo 1; sleep 600", 300));
@@ -232,6 +237,7 @@ fn a_client_that_takes_too_long_or_writes_too_much_is_ended() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_server_that_dies_is_told_of_with_its_last_words() {
     let (_network, mut agent) = alone();
     agent.call(

@@ -78,6 +78,7 @@ fn processes(agent: &Agent) -> Vec<i32> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn messages_go_round_whatever_carries_them() {
     let (_network, mut agent) = alone();
     for protocol in ["tcp", "udp"] {
@@ -110,6 +111,7 @@ fn messages_go_round_whatever_carries_them() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn fresh_connections_outlast_the_ports() {
     let (network, mut agent) = alone();
     network.within(|| fs::write("/proc/sys/net/ipv4/ip_local_port_range", "40000 40099").unwrap());
@@ -122,6 +124,7 @@ fn fresh_connections_outlast_the_ports() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_ring_goes_from_host_to_host() {
     let mut ends = Ends::make();
     let across = |mode: &str, own: (&str, &str), next: &str| {
@@ -146,6 +149,7 @@ fn a_ring_goes_from_host_to_host() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn without_a_network_there_are_the_loops_of_the_null_tests() {
     let (_network, mut agent) = alone();
     for (load, output_bytes) in [
@@ -162,6 +166,7 @@ fn without_a_network_there_are_the_loops_of_the_null_tests() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn runs_begin_iterations_at_their_times() {
     let (_network, mut agent) = alone();
     agent.call("relay.open", ring("tcp", "fresh", 1, 4));
@@ -173,6 +178,7 @@ fn runs_begin_iterations_at_their_times() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_is_no_message_fails_the_iteration_and_the_ring_goes_on() {
     let (network, mut agent) = alone();
     // The test itself is the other relay.
@@ -236,6 +242,7 @@ fn say(said: &[u8]) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn forwarders_refuse_what_is_no_message_and_pass_the_ring_s_on() {
     let (network, mut agent) = alone();
     agent.call("relay.open", ring("tcp", "fresh", 2, 64));
@@ -255,6 +262,7 @@ fn forwarders_refuse_what_is_no_message_and_pass_the_ring_s_on() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn nobody_is_asked_for_ever_once_nothing_goes_round() {
     let (_network, mut agent) = alone();
     let load = way("tcp", "fresh", PORT, PORT + 1);
@@ -269,6 +277,7 @@ fn nobody_is_asked_for_ever_once_nothing_goes_round() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_port_in_use_is_named() {
     let (network, mut agent) = alone();
     let _held = network.within(|| TcpListener::bind((HERE, PORT + 1)).unwrap());
@@ -282,6 +291,7 @@ fn a_port_in_use_is_named() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_relay_that_dies_ends_the_run_and_is_told_of() {
     let (_network, mut agent) = alone();
     agent.call("relay.open", ring("tcp", "persistent", 3, 4));
@@ -303,6 +313,7 @@ fn a_relay_that_dies_ends_the_run_and_is_told_of() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_aborted_run_ends_and_so_do_relays_whose_agent_is_gone() {
     let (_network, mut agent) = alone();
     agent.call("relay.open", ring("tcp", "fresh", 2, 4));
@@ -337,6 +348,7 @@ fn an_aborted_run_ends_and_so_do_relays_whose_agent_is_gone() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_relay_whose_master_is_elsewhere_is_watched() {
     let (_network, mut agent) = alone();
     let load = way("tcp", "fresh", PORT, PORT + 1);

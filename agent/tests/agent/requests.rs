@@ -75,6 +75,7 @@ fn response(mut request: Vec<u8>, response_bytes: usize) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_request_gets_its_answer_whatever_their_lengths() {
     let mut ends = Ends::make();
     let with_sctp = has_sctp().then_some("sctp");
@@ -116,6 +117,7 @@ fn every_request_gets_its_answer_whatever_their_lengths() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_paced_requester_keeps_its_rate_and_counts_from_when_each_request_was_due() {
     let mut ends = Ends::make();
     ends.open(
@@ -131,6 +133,7 @@ fn a_paced_requester_keeps_its_rate_and_counts_from_when_each_request_was_due() 
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_lost_datagram_is_a_failed_transaction_and_a_late_answer_nobodys() {
     let mut ends = Ends::make();
     let mut way = requester("udp", 64, &json!(1));
@@ -179,6 +182,7 @@ fn a_lost_datagram_is_a_failed_transaction_and_a_late_answer_nobodys() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_broken_connection_is_a_failed_transaction_and_another_is_made() {
     let mut ends = Ends::make();
     let mut way = requester("tcp", 64, &json!(64));
@@ -206,6 +210,7 @@ fn a_broken_connection_is_a_failed_transaction_and_another_is_made() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_request_in_pieces_is_answered_once_it_is_whole() {
     let mut ends = Ends::make();
     ends.responder
@@ -221,6 +226,7 @@ fn a_request_in_pieces_is_answered_once_it_is_whole() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_responder_outlives_whatever_is_sent_to_it() {
     let mut ends = Ends::make();
     let mut runner = TestRunner::deterministic();
@@ -256,6 +262,7 @@ fn a_responder_outlives_whatever_is_sent_to_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn nothing_is_answered_after_the_end() {
     let mut ends = Ends::make();
     for protocol in ["udp", "tcp"] {
@@ -280,6 +287,7 @@ fn nothing_is_answered_after_the_end() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_tcp_sends_again_is_told() {
     let mut ends = Ends::make();
     ends.near
@@ -291,6 +299,7 @@ fn what_tcp_sends_again_is_told() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_abort_and_a_lost_peer_end_a_run_at_once() {
     let mut ends = Ends::make();
     let silent = ends.far.within(|| UdpSocket::bind(AT)).unwrap();
@@ -318,6 +327,7 @@ fn an_abort_and_a_lost_peer_end_a_run_at_once() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn only_a_measured_address_is_listened_on() {
     let mut ends = Ends::make();
     for (field, value, expected) in [

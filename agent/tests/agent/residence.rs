@@ -100,6 +100,7 @@ impl Row {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_of_every_encapsulation_are_told_apart() {
     for encapsulation in Encapsulation::ALL {
         let mut row = match Row::make(encapsulation) {
@@ -121,6 +122,7 @@ fn frames_of_every_encapsulation_are_told_apart() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_bucket_holds_frames_as_long_as_its_rate_makes_it() {
     let mut row = Row::make(IPV4).unwrap();
     // A frame leaves every 2 ms, so that the last waits for half of all; for less where a busy source was late.
@@ -138,6 +140,7 @@ fn a_bucket_holds_frames_as_long_as_its_rate_makes_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn without_frames_there_is_no_residence() {
     let guest = Namespace::make();
     let mut agent = Agent::start(&["--netns", &guest.path()]);

@@ -8,6 +8,7 @@ use crate::link::{Link, SINK_MAC, SOURCE_MAC, longest_burst, open, receive, rece
 use crate::process::Agent;
 
 #[test]
+#[ignore = "needs root"]
 fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
     let mut link = Link::with_streams(2);
     let phases = [("warmup", 0.2), ("measure", 0.5)];
@@ -44,6 +45,7 @@ fn a_paced_run_sends_what_it_says_at_the_rate_it_was_asked_for() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_load_that_shares_its_cpu_leaves_it_to_others_between_frames() {
     let mut link = Link::with_streams(2);
     let mut params = run("raw", Some(5_000.0), 1000.0, &[("measure", 0.5)]);
@@ -61,6 +63,7 @@ fn a_load_that_shares_its_cpu_leaves_it_to_others_between_frames() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_frame_carries_its_trial_phase_sequence_and_time() {
     let mut link = Link::with_streams(1);
     let receiver = link.sink.within(receiver);
@@ -99,6 +102,7 @@ fn every_frame_carries_its_trial_phase_sequence_and_time() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_flood_sends_what_it_says() {
     let mut link = Link::with_streams(2);
     // One probe only, so that probes cannot hide a miscount.
@@ -118,6 +122,7 @@ fn a_flood_sends_what_it_says() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_flood_waits_for_a_shaped_link() {
     let mut link = Link::with_streams(1);
     link.source
@@ -228,6 +233,7 @@ fn a_flood_whose_frames_are_dropped_uses_its_cpu_and_never_waits() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_abort_ends_a_run_at_once() {
     let mut link = Link::with_streams(1);
     for intended_fps in [Some(1000.0), None] {
@@ -268,6 +274,7 @@ fn an_abort_ends_a_run_at_once() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_lost_peer_ends_the_traffic() {
     let mut link = Link::with_streams(1);
     link.agent.request(
@@ -280,6 +287,7 @@ fn a_lost_peer_ends_the_traffic() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_cannot_be_sent_is_refused() {
     let mut link = Link::make();
     let (code, message) = link.agent.refusal("source.open", open(1, "absent0"));

@@ -18,6 +18,7 @@ fn point(hook: &str, namespace: &Namespace, interface: &str) -> Value {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_are_followed_through_a_host_that_forwards_them() {
     for encapsulation in Encapsulation::ALL {
         // Not every kernel can; `residence` has it say so.
@@ -77,6 +78,7 @@ fn programs(agent: &Agent) -> HashSet<u32> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_killed_agent_leaves_nothing_attached() {
     let link = Link::make();
     let mut tracer = Agent::start(&[]);

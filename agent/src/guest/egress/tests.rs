@@ -105,6 +105,7 @@ fn set_on_source(qdisc: Value) -> Result<(), Error> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tc_shows_the_bucket_that_was_set() {
     in_namespace(|| {
         set_on_source(tbf()).unwrap();
@@ -124,6 +125,7 @@ fn tc_shows_the_bucket_that_was_set() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_kernel_without_the_discipline_is_told_in_words() {
     in_namespace(|| match set_on_source(netem()) {
         Ok(()) => {
@@ -142,6 +144,7 @@ fn a_kernel_without_the_discipline_is_told_in_words() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_interface_that_is_not_there_is_named() {
     in_namespace(|| {
         let params = json!({"macs": ["02:00:00:00:00:77"], "qdisc": tbf()});

@@ -70,6 +70,7 @@ fn sampled(meter: &Cpu, mut act: impl FnMut()) -> (ReadReply, f64) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_thread_has_the_time_that_the_scheduler_gave_it() {
     pin_this_thread(*online().unwrap().last().unwrap()).unwrap();
     let meter = opened();
@@ -86,6 +87,7 @@ fn a_thread_has_the_time_that_the_scheduler_gave_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_threads_rest_is_not_its_time() {
     pin_this_thread(*online().unwrap().last().unwrap()).unwrap();
     let meter = opened();
@@ -100,6 +102,7 @@ fn a_threads_rest_is_not_its_time() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_soft_interrupt_on_top_of_a_thread_is_told_from_it() {
     in_namespace(|| {
         let (meter, sender, frame) = (opened(), Sender::new(), test_frame(0));
@@ -113,6 +116,7 @@ fn a_soft_interrupt_on_top_of_a_thread_is_told_from_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_sample_is_in_one_entry_or_unfiled() {
     for entries in [MOST_ENTRIES, 1] {
         let meter = Cpu::load(online().unwrap(), entries, PERIOD_NS).unwrap();
@@ -130,6 +134,7 @@ fn every_sample_is_in_one_entry_or_unfiled() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn nothing_is_filed_outside_the_window() {
     let meter = opened();
     let (first, _) = sampled(&meter, thread::yield_now);
@@ -147,6 +152,7 @@ fn nothing_is_filed_outside_the_window() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_window_is_read_after_its_end() {
     let meter = opened();
     arm(&meter);
@@ -159,6 +165,7 @@ fn a_window_is_read_after_its_end() {
 
 /// The program's own time, as the kernel takes it; the interrupt that it runs in comes on top.
 #[test]
+#[ignore = "needs root"]
 fn the_program_takes_little_of_a_cpu() {
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     assert!(statistics >= 0, "{statistics}");
@@ -178,6 +185,7 @@ fn the_program_takes_little_of_a_cpu() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn parameters_are_bounded() {
     let open = |cpus, hz| Cpu::open(&OpenParams { cpus, hz }).map(|_| ());
     let meter = opened();

@@ -80,6 +80,7 @@ mod tests {
     use crate::traffic::testing::{SINK, SOURCE, in_namespace, ip};
 
     #[test]
+    #[ignore = "needs root"]
     fn only_native_xdp_on_one_queue_is_serialised() {
         in_namespace(|| {
             assert_eq!(Delivery::to(SINK, Mode::XdpNative), Delivery::Serialised);
@@ -100,6 +101,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn an_unknown_number_of_queues_is_taken_for_several() {
         in_namespace(|| assert_eq!(Delivery::to("lo", Mode::XdpNative), Delivery::Concurrent));
     }

@@ -171,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn a_delay_is_found_again_at_every_magnitude() {
         with_bpf_buckets(|bucket_of| {
             proptest!(|(bits in 0..DELAY_BITS, noise in any::<u64>())| {
@@ -183,6 +184,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn buckets_follow_each_other_without_gap_or_overlap() {
         with_bpf_buckets(|bucket_of| {
             for bucket in 0..DELAY_BUCKETS {
@@ -199,6 +201,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root"]
     fn delays_beyond_the_last_bucket_stay_in_it() {
         with_bpf_buckets(|bucket_of| {
             for delay_ns in [(1 << DELAY_BITS) - 1, 1 << DELAY_BITS, 1 << 40, u64::MAX] {

@@ -60,11 +60,13 @@ fn counts_what_was_sent(protocol: &str) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_byte_of_a_tcp_flow_is_counted_by_its_phase_and_in_its_step() {
     counts_what_was_sent("tcp");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn sctp_counts_alike_or_the_kernel_is_said_to_lack_it() {
     if has_sctp() {
         counts_what_was_sent("sctp");
@@ -84,6 +86,7 @@ fn sctp_counts_alike_or_the_kernel_is_said_to_lack_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_connection_behaves_as_its_options_say_and_tells_of_itself() {
     let mut ends = Ends::make();
     let options = json!({"congestion": "reno", "mss_bytes": 600, "send_buffer_bytes": 100_000});
@@ -113,6 +116,7 @@ fn a_connection_behaves_as_its_options_say_and_tells_of_itself() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_paced_sender_keeps_its_rate() {
     let mut ends = Ends::make();
     for protocol in ["udp", "tcp"] {
@@ -156,6 +160,7 @@ fn threads(agent: &Agent) -> usize {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn one_thread_serves_many_flows() {
     let mut ends = Ends::make();
     ends.responder

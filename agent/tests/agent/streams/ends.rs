@@ -9,6 +9,7 @@ use crate::ends::{Ends, listening};
 use crate::process::Agent;
 
 #[test]
+#[ignore = "needs root"]
 fn a_killed_sender_is_told_by_its_flows() {
     for (protocol, ended) in [("tcp", "complete"), ("udp", "quiet")] {
         let mut ends = Ends::make();
@@ -38,6 +39,7 @@ fn a_killed_sender_is_told_by_its_flows() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_killed_receiver_ends_a_sender_on_connections_and_is_counted_by_datagrams() {
     for (protocol, duration_s) in [("tcp", 30.0), ("udp", 1.0)] {
         let mut ends = Ends::make();
@@ -81,6 +83,7 @@ fn a_killed_receiver_ends_a_sender_on_connections_and_is_counted_by_datagrams() 
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_abort_and_a_lost_peer_end_a_run_at_once() {
     let mut ends = Ends::make();
     for (protocol, paced) in [
@@ -147,6 +150,7 @@ fn aborted(agent: &mut Agent, id: u64) -> Value {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn connecting_ends_by_itself_when_nobody_listens_or_answers() {
     let mut ends = Ends::make();
     let (_, message) = ends

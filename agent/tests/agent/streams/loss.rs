@@ -22,6 +22,7 @@ fn queue_drops(namespace: &Namespace, interface: &str) -> u64 {
 const TBF: &str = "root tbf rate 20mbit burst 5k limit 20k";
 
 #[test]
+#[ignore = "needs root"]
 fn what_the_own_queue_drops_is_a_send_error_and_no_loss() {
     let mut ends = Ends::make();
     ends.near
@@ -40,6 +41,7 @@ fn what_the_own_queue_drops_is_a_send_error_and_no_loss() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_a_router_drops_is_lost() {
     let (near, router, far) = (Namespace::make(), Namespace::make(), Namespace::make());
     let (in_mac, out_mac) = ("02:76:74:00:00:03", "02:76:74:00:00:04");
@@ -79,6 +81,7 @@ fn what_a_router_drops_is_lost() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_a_stopped_receiver_has_no_room_for_is_told_apart_from_other_loss() {
     let mut ends = Ends::make();
     let small = json!({"options": {"receive_buffer_bytes": 20_000}});
@@ -101,6 +104,7 @@ fn what_a_stopped_receiver_has_no_room_for_is_told_apart_from_other_loss() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn datagrams_count_by_their_sequence_and_others_are_refused_by_what_they_are() {
     let mut ends = Ends::make();
     ends.responder

@@ -6,6 +6,7 @@ use super::{changed, drain, go, receiver, sender};
 use crate::ends::{Ends, FAR, NEAR, listening};
 
 #[test]
+#[ignore = "needs root"]
 fn params_that_cannot_work_are_refused_by_name_and_leave_nothing() {
     let mut ends = Ends::make();
     for (changes, expected) in [

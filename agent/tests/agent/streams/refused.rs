@@ -22,6 +22,7 @@ fn is_broken_off(stream: &mut TcpStream) -> bool {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_connection_that_is_no_flow_of_the_trial_is_broken_off() {
     let mut ends = Ends::make();
     ends.responder
@@ -64,6 +65,7 @@ fn a_connection_that_is_no_flow_of_the_trial_is_broken_off() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_receiver_outlives_whatever_is_sent_to_it() {
     let mut ends = Ends::make();
     let mut runner = TestRunner::deterministic();

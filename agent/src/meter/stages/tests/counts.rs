@@ -20,6 +20,7 @@ fn nowhere() -> Value {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn one_in_so_many_is_followed_at_all_points() {
     in_namespace(|| {
         let mut params = params(&[there()], "stamp");
@@ -48,6 +49,7 @@ fn one_in_so_many_is_followed_at_all_points() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn other_traffic_has_no_stamp() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
@@ -62,6 +64,7 @@ fn other_traffic_has_no_stamp() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_that_go_another_way_are_unattributed() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[nowhere()], "stamp"));
@@ -73,6 +76,7 @@ fn frames_that_go_another_way_are_unattributed() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_whose_place_is_taken_are_counted_as_lost() {
     in_namespace(|| {
         let params = params(&[nowhere()], "stamp");
@@ -87,6 +91,7 @@ fn frames_whose_place_is_taken_are_counted_as_lost() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn two_frames_at_once_that_look_the_same_are_told_of_neither() {
     in_namespace(|| {
         let mut tap = tap();
@@ -111,6 +116,7 @@ fn two_frames_at_once_that_look_the_same_are_told_of_neither() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn only_a_windows_frames_are_followed() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
@@ -138,6 +144,7 @@ fn only_a_windows_frames_are_followed() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_interface_that_is_gone_is_named() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
@@ -155,6 +162,7 @@ fn an_interface_that_is_gone_is_named() {
 
 /// What a socket has taken has no interface when the kernel is done with it.
 #[test]
+#[ignore = "needs root"]
 fn a_packet_of_no_interface_is_at_no_point() {
     in_namespace(|| {
         let ends = trail(
@@ -183,6 +191,7 @@ fn a_packet_of_no_interface_is_at_no_point() {
 
 /// Two places for each frame: with one, a handful of these would take another's.
 #[test]
+#[ignore = "needs root"]
 fn many_frames_under_way_keep_their_places() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[nowhere()], "stamp"));

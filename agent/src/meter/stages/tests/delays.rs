@@ -3,6 +3,7 @@
 use super::*;
 
 #[test]
+#[ignore = "needs root"]
 fn stages_add_up() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
@@ -27,6 +28,7 @@ fn stages_add_up() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_delay_is_found_in_its_stage() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
@@ -52,6 +54,7 @@ fn a_delay_is_found_in_its_stage() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_long_trail_is_collected_in_parts() {
     in_namespace(|| {
         let mut points = Vec::new();
@@ -73,6 +76,7 @@ fn a_long_trail_is_collected_in_parts() {
 
 /// One frame may go several trails, and trails may begin at one point.
 #[test]
+#[ignore = "needs root"]
 fn trails_share_points() {
     in_namespace(|| {
         let beginning = trail(

@@ -88,6 +88,7 @@ const TRANSPORTS: [(u8, &[usize], &[usize]); 3] = [
 ];
 
 #[test]
+#[ignore = "needs root"]
 fn a_frame_is_the_same_behind_a_hop_and_another_is_another() {
     in_namespace(|| {
         for v6 in [false, true] {
@@ -120,6 +121,7 @@ fn a_frame_is_the_same_behind_a_hop_and_another_is_another() {
 
 /// An acknowledgement alone has the sequence number of the data that follow it.
 #[test]
+#[ignore = "needs root"]
 fn data_are_told_from_the_acknowledgement_before_them() {
     in_namespace(|| {
         let data = Frame::of(true, TCP);
@@ -133,6 +135,7 @@ fn data_are_told_from_the_acknowledgement_before_them() {
 
 /// A train's frames are told by its first segment, however long the train is.
 #[test]
+#[ignore = "needs root"]
 fn a_train_is_its_first_segment() {
     in_namespace(|| {
         let train = Frame::of(false, TCP);
@@ -145,6 +148,7 @@ fn a_train_is_its_first_segment() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_tag_changes_nobody() {
     in_namespace(|| {
         let plain = Frame::of(false, UDP);
@@ -156,6 +160,7 @@ fn a_tag_changes_nobody() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_is_not_told_apart_is_not_followed() {
     in_namespace(|| {
         let stages = opened(&[there()], "headers");

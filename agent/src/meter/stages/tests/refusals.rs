@@ -12,6 +12,7 @@ fn begins(message: &str, with: &str) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn trails_are_bounded() {
     in_namespace(|| {
         let lo = |hook: &str| point(hook, "lo");
@@ -33,6 +34,7 @@ fn trails_are_bounded() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn points_and_stages_are_bounded() {
     in_namespace(|| {
         let lo = |hook: &str| point(hook, "lo");
@@ -64,6 +66,7 @@ fn points_and_stages_are_bounded() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn points_are_where_there_is_something() {
     in_namespace(|| {
         let one = |first: Value| refusal(vec![trail("a", &[first, point("free", "lo")], &["a"])]);
@@ -85,6 +88,7 @@ fn points_are_where_there_is_something() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn numbers_are_bounded() {
     in_namespace(|| {
         let with = |change: fn(&mut OpenParams)| {
@@ -125,6 +129,7 @@ fn numbers_are_bounded() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_kernel_that_traces_has_every_hook() {
     let found = probe().unwrap();
     assert_eq!(found.attach, "tp_btf");

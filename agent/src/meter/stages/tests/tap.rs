@@ -41,6 +41,7 @@ pub(super) fn read(tap: &mut File, sequences: impl IntoIterator<Item = u32>) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_is_written_to_a_tap_is_followed_from_the_write() {
     in_namespace(|| {
         let mut tap = tap();
@@ -55,6 +56,7 @@ fn what_is_written_to_a_tap_is_followed_from_the_write() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_waits_in_a_tap_waits_for_its_reader() {
     in_namespace(|| {
         let mut tap = tap();

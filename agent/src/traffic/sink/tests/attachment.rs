@@ -17,6 +17,7 @@ use crate::traffic::sink::wire::{AttachRequest, Mode};
 use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc, wait_until};
 
 #[test]
+#[ignore = "needs root"]
 fn auto_takes_generic_xdp_where_frames_are_too_long_for_native() {
     in_namespace(|| {
         for interface in [SOURCE, SINK] {
@@ -53,6 +54,7 @@ fn spoil(program: &mut OpenSinkSkel<'_>) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_refused_program_is_told_with_the_verifier_s_last_lines() {
     const VERIFIER: &str = "\nprocessed ";
     in_namespace(|| {
@@ -97,6 +99,7 @@ fn a_refused_program_is_told_with_the_verifier_s_last_lines() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_dropped_sink_leaves_nothing_attached() {
     for attach in ["native", "generic", "tc"] {
         in_namespace(|| {
@@ -108,6 +111,7 @@ fn a_dropped_sink_leaves_nothing_attached() {
 
 /// The test runs itself once more as the process to be killed.
 #[test]
+#[ignore = "needs root"]
 fn a_killed_agent_leaves_no_xdp_attached() {
     const HOLDS: &str = "VTAX_TEST_HOLDS_A_SINK";
     if let Ok(attach) = std::env::var(HOLDS) {
@@ -136,6 +140,7 @@ fn a_killed_agent_leaves_no_xdp_attached() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_foreign_clsact_stays() {
     in_namespace(|| {
         tc(&["qdisc", "add", "dev", SINK, "clsact"]);
@@ -146,6 +151,7 @@ fn a_foreign_clsact_stays() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_sink_whose_program_was_taken_away_says_so() {
     for attach in ["native", "generic", "tc"] {
         in_namespace(|| {
@@ -164,6 +170,7 @@ fn a_sink_whose_program_was_taken_away_says_so() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_interface_takes_one_sink() {
     in_namespace(|| {
         let (_sink, _) = open("native").unwrap();
@@ -176,6 +183,7 @@ fn an_interface_takes_one_sink() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_failed_open_detaches_what_it_attached() {
     in_namespace(|| {
         let streams =

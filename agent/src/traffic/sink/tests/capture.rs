@@ -32,6 +32,7 @@ fn bytes(frame: &CapturedFrame) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn the_first_frames_are_kept_as_they_came() {
     let capture = Capture {
         frames: 4,
@@ -74,6 +75,7 @@ fn the_first_frames_are_kept_as_they_came() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_does_not_fit_into_one_reply_comes_in_several() {
     for (count, frame_bytes, expected) in [(20, 3000, 2), (1024, 64, 3)] {
         let capture = Capture {
@@ -92,6 +94,7 @@ fn what_does_not_fit_into_one_reply_comes_in_several() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_super_packet_is_kept_whole() {
     let capture = Capture {
         frames: 1,

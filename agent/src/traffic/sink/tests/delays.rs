@@ -8,6 +8,7 @@ use crate::traffic::sink::program::{Armed, PHASE_PROBE};
 use crate::traffic::sink::wire::AnalysedPhase;
 
 #[test]
+#[ignore = "needs root"]
 fn delays_are_taken_from_flagged_frames() {
     on_all_programs(|sink| {
         let flagged = PHASE_MEASURE as u8 | FLAG_PROBE;
@@ -39,6 +40,7 @@ fn delays_are_taken_from_flagged_frames() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_frame_of_the_probe_phase_gives_a_delay() {
     on_all_programs(|sink| {
         sink.memory
@@ -58,6 +60,7 @@ fn every_frame_of_the_probe_phase_gives_a_delay() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_send_time_in_the_future_is_no_delay() {
     on_all_programs(|sink| {
         let phase = PHASE_MEASURE as u8 | FLAG_PROBE;
@@ -72,6 +75,7 @@ fn a_send_time_in_the_future_is_no_delay() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_source_with_a_clock_of_its_own_is_reckoned_by_it() {
     const HOUR_NS: i64 = 3_600_000_000_000;
     const DELAY_NS: u64 = 2_000_000_000;

@@ -28,6 +28,7 @@ fn measured(endpoints: &Endpoints, sequence: u32, frame_bytes: usize) -> Vec<u8>
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_of_every_encapsulation_are_counted_from_the_least_on() {
     on_all_programs(|sink| {
         for (vlan, address) in ENCAPSULATIONS {
@@ -53,6 +54,7 @@ fn frames_of_every_encapsulation_are_counted_from_the_least_on() {
 
 /// The kernel hands a tag to each of the three in another place.
 #[test]
+#[ignore = "needs root"]
 fn frames_of_every_encapsulation_are_counted_on_a_wire_in_every_mode() {
     for attach in ["native", "generic", "tc"] {
         in_namespace(|| {
@@ -79,6 +81,7 @@ fn frames_of_every_encapsulation_are_counted_on_a_wire_in_every_mode() {
 
 /// tc gets a tag beside the frame.
 #[test]
+#[ignore = "needs root"]
 fn captured_frames_have_their_tag_inside_in_every_mode() {
     for attach in ["native", "generic", "tc"] {
         in_namespace(|| {
@@ -112,6 +115,7 @@ fn captured_frames_have_their_tag_inside_in_every_mode() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_only_looks_like_one_passes() {
     on_all_programs(|sink| {
         let (plain, six) = (

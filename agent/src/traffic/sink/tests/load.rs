@@ -19,6 +19,7 @@ use crate::traffic::sink::wire::Mode;
 use crate::traffic::testing::wait_until;
 
 #[test]
+#[ignore = "needs root"]
 fn two_cpus_at_once_lose_no_count() {
     const FRAMES: u32 = 200_000;
     let mut storage = MaybeUninit::uninit();
@@ -83,6 +84,7 @@ fn run_repeatedly(program: BorrowedFd<'_>, frame: &[u8], times: u32) -> bool {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn the_cost_is_measured_and_leaves_nothing_behind() {
     on_all_programs(|sink| {
         sink.memory.disarm().unwrap();

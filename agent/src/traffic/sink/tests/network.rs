@@ -156,26 +156,31 @@ pub(super) fn assert_nothing_attached() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn native_xdp_counts_a_mixed_load() {
     counts_a_mixed_load("native", "xdp-native");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn generic_xdp_counts_a_mixed_load() {
     counts_a_mixed_load("generic", "xdp-generic");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn tc_counts_a_mixed_load() {
     counts_a_mixed_load("tc", "tc");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn auto_prefers_native_xdp() {
     counts_a_mixed_load("auto", "xdp-native");
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_drain_ends_at_its_limit_while_frames_still_come() {
     in_namespace(|| {
         let (mut sink, _) = open("native").unwrap();
@@ -207,6 +212,7 @@ fn a_drain_ends_at_its_limit_while_frames_still_come() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_abort_ends_the_drain() {
     in_namespace(|| {
         let (mut sink, _) = open("native").unwrap();
@@ -220,6 +226,7 @@ fn an_abort_ends_the_drain() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn bad_params_name_their_field() {
     let opening = |streams: Value| {
         Sink::open(&params(json!({"streams": streams, "attach": "auto"})))

@@ -49,6 +49,7 @@ fn small_trial() -> Armed {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn loss_duplicates_and_reordering_are_found_as_in_ours() {
     let sequences = [0, 1, 2, 4, 3, 5, 5, 9, 8, 70_000, 65_536];
     on_all_programs(|sink| {
@@ -69,6 +70,7 @@ fn loss_duplicates_and_reordering_are_found_as_in_ours() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn they_have_no_delay_and_stand_beside_probes_of_ours() {
     on_all_armed_programs(|sink| {
         let probe = |sequence| TestFrame {
@@ -85,6 +87,7 @@ fn they_have_no_delay_and_stand_beside_probes_of_ours() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn every_trial_and_stream_is_told_from_its_neighbours() {
     let trials = [0, 1, 0x3f, 0x40, 0x41, SMALL_TRIAL, PORT_TRIALS - 1];
     on_all_programs(|sink| {
@@ -113,6 +116,7 @@ fn every_trial_and_stream_is_told_from_its_neighbours() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn other_phases_lengths_and_an_unarmed_sink_count_them_as_ours() {
     on_all_armed_programs(|sink| {
         let warmup = telling_ports(SMALL_TRIAL, Phase::Warmup, STREAM);
@@ -129,6 +133,7 @@ fn other_phases_lengths_and_an_unarmed_sink_count_them_as_ours() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn what_someone_else_s_pktgen_sends_passes() {
     let (source, destination) = telling_ports(SMALL_TRIAL, Phase::Measure, STREAM);
     let mut other_magic = measured(0);

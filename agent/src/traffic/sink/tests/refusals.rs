@@ -9,6 +9,7 @@ use crate::traffic::sink::program::{Armed, PHASE_PROBE, PHASE_WARMUP};
 use crate::traffic::sink::wire::Mode;
 
 #[test]
+#[ignore = "needs root"]
 fn frames_of_another_length_are_refused() {
     on_all_programs(|sink| {
         for length in [64, FRAME_BYTES - 1, FRAME_BYTES + 1, 1514] {
@@ -23,6 +24,7 @@ fn frames_of_another_length_are_refused() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn each_length_of_a_mix_is_counted_with_its_bytes() {
     on_all_programs(|sink| {
         sink.memory.disarm().unwrap();
@@ -43,6 +45,7 @@ fn each_length_of_a_mix_is_counted_with_its_bytes() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_of_another_trial_are_refused() {
     on_all_programs(|sink| {
         sink.receive(TestFrame {
@@ -62,6 +65,7 @@ fn frames_of_another_trial_are_refused() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn frames_of_another_stream_are_refused() {
     on_all_programs(|sink| {
         sink.receive(TestFrame {
@@ -81,6 +85,7 @@ fn frames_of_another_stream_are_refused() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn an_unarmed_sink_refuses_even_trial_zero() {
     on_all_programs(|sink| {
         sink.memory.disarm().unwrap();
@@ -95,6 +100,7 @@ fn an_unarmed_sink_refuses_even_trial_zero() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn other_traffic_passes() {
     let changed = |offset: usize, value: u8| {
         let mut bytes = frame(0).to_bytes(FRAME_BYTES);
@@ -133,6 +139,7 @@ fn other_traffic_passes() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn super_packets_are_refused_by_their_length() {
     on_all_programs(|sink| {
         if sink.mode != Mode::Tc {
@@ -165,6 +172,7 @@ fn super_packets_are_refused_by_their_length() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn other_phases_of_the_trial_are_only_counted() {
     on_all_programs(|sink| {
         for phase in [PHASE_PROBE, PHASE_WARMUP, PHASE_WARMUP] {

@@ -10,6 +10,7 @@ use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::LANE_EXTRA;
 
 #[test]
+#[ignore = "needs root"]
 fn frames_in_order_are_received() {
     on_all_programs(|sink| {
         let before = monotonic_ns();
@@ -40,6 +41,7 @@ fn frames_in_order_are_received() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn repeated_sequences_are_duplicates() {
     on_all_programs(|sink| {
         let main = sink.receive_all([0, 1, 1, 2, 0, 2, 3]);
@@ -50,6 +52,7 @@ fn repeated_sequences_are_duplicates() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn late_sequences_are_reordered() {
     on_all_programs(|sink| {
         // RFC 4737, 4.2.4: 4 is late by one; the frames after it are in order again.
@@ -59,6 +62,7 @@ fn late_sequences_are_reordered() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn one_early_frame_reorders_all_that_it_overtook() {
     on_all_programs(|sink| {
         let main = sink.receive_all([0, 5, 1, 2, 3, 4, 6]);
@@ -67,6 +71,7 @@ fn one_early_frame_reorders_all_that_it_overtook() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn loss_is_no_reordering_and_breaks_the_run() {
     on_all_programs(|sink| {
         let main = sink.receive_all((0..5).chain(6..9).chain(20..21));
@@ -83,6 +88,7 @@ fn loss_is_no_reordering_and_breaks_the_run() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_duplicate_is_known_while_the_window_holds_it() {
     const WINDOW: u32 = 65536;
     on_all_programs(|sink| {
@@ -95,6 +101,7 @@ fn a_duplicate_is_known_while_the_window_holds_it() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn extra_probes_have_a_sequence_of_their_own() {
     on_all_programs(|sink| {
         sink.receive_all([0, 1, 2]);
@@ -126,6 +133,7 @@ fn extra_probes_have_a_sequence_of_their_own() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn arming_forgets_everything() {
     on_all_programs(|sink| {
         sink.receive(TestFrame {
@@ -153,6 +161,7 @@ proptest! {
 
     /// Any order of arrival with loss and duplicates, against definitions written the long way.
     #[test]
+    #[ignore = "needs root"]
     fn any_arrival_order_is_judged_by_the_definitions(
         sequences in prop::collection::vec(0..60u32, 1..80)
     ) {

@@ -51,6 +51,7 @@ fn armed_for_probes_at(interval: u32, sink: &Bench<'_>) {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_slower_probe_has_a_positive_ipdv() {
     on_all_programs(|sink| {
         for (sequence, seconds) in [(0, 5), (1, 9), (2, 2)] {
@@ -61,6 +62,7 @@ fn a_slower_probe_has_a_positive_ipdv() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn a_lost_probe_leaves_no_pair_and_a_late_one_makes_both_of_its() {
     on_all_programs(|sink| {
         armed_for_probes_at(3, sink);
@@ -76,6 +78,7 @@ fn a_lost_probe_leaves_no_pair_and_a_late_one_makes_both_of_its() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn extra_probes_are_paired_among_themselves() {
     on_all_programs(|sink| {
         armed_for_probes_at(3, sink);
@@ -91,6 +94,7 @@ fn extra_probes_are_paired_among_themselves() {
 }
 
 #[test]
+#[ignore = "needs root"]
 fn gaps_are_the_times_between_arrivals() {
     on_all_programs(|sink| {
         let arrived_ns: Vec<u64> = [0, 1, 1, 3, 2]
@@ -120,6 +124,7 @@ proptest! {
 
     /// Probes in any order with loss and duplicates; frames between them give no delay.
     #[test]
+    #[ignore = "needs root"]
     fn ipdv_is_the_difference_of_neighbours(
         interval in 1..5u32,
         arrivals in prop::collection::vec((0..60u32, 0..60u64), 1..60),
