@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, settings
 
 # What imports the controller does so when a test asks for it, so that a test of a small module starts at once.
 if TYPE_CHECKING:
-    from tests.disturb import Act
-    from vtax.machine.namespace import Namespace
+    from tests.helpers.disturb import Act
     from vtax.platforms import GuestPlan
 
 # A busy machine is no fault of an example; hangs are ended by the test's own time limit.
@@ -43,7 +42,7 @@ def _nothing_left_by_the_dead(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def leaves_nothing() -> Iterator[None]:
     """Fails the test that uses it when the machine differs afterwards."""
-    from tests.footprint import differences, footprint, settles
+    from tests.helpers.footprint import differences, footprint, settles
 
     before = footprint()
     yield
@@ -118,11 +117,6 @@ def plan(tmp_path: Path) -> Iterator["GuestPlan"]:
     finally:
         record.clean()
         assert not record.failed
-
-
-def interfaces(namespace: "Namespace") -> set[str]:
-    """The names of a namespace's interfaces."""
-    return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})
 
 
 @pytest.fixture

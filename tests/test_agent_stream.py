@@ -1,8 +1,6 @@
 """The controller's end of an agent's stream, when the agent at the other end is broken or hostile."""
 
 import json
-import subprocess
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -11,11 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.agents import HELLO, PLAYED, VALUES, close, played
 from vtax.machine.agent import LINE_LIMIT_BYTES, Agent, AgentError, AgentGone
 
-HELLO = b'{"jsonrpc":"2.0","method":"hello","params":{"protocol":1}}\n'
-PLAYED = 'cat "$0"; read -r _request; cat "$1"; exec cat >/dev/null'
-"""A program that says what one file holds, waits for a request, says what another holds, and reads on."""
 SILENCE_S = 0.02
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
@@ -26,20 +22,6 @@ def start(directory: Path, first: bytes, then: bytes) -> Agent:
     for path, content in zip(texts, (first, then), strict=True):
         path.write_bytes(content)
     return played([PLAYED, *map(str, texts)])
-
-
-def played(script: list[str]) -> Agent:
-    command = ["sh", "-c", *script]
-    return Agent("played", subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-
-
-def close(agent: Agent) -> None:
-    """Close it and wait for its reader, so that a failure of that one fails the test."""
-    agent.close()
-    for thread in threading.enumerate():
-        if thread.name == f"agent {agent.name}":
-            thread.join(5.0)
-            assert not thread.is_alive()
 
 
 def said(directory: Path, first: bytes, then: bytes) -> str:
@@ -134,21 +116,6 @@ def test_a_line_without_end_is_not_kept() -> None:
     close(agent)
 
 
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=8)
-    | st.sampled_from([1, "2.0"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["id", "message", "protocol"]) | st.text(max_size=4), inner, max_size=3
-        )
-    ),
-    max_leaves=6,
-)
 MESSAGES = st.fixed_dictionaries(
     {},
     optional={

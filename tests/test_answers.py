@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.synthetic import make_result
+from tests.helpers.paths import ROOT
+from tests.helpers.results.synthetic import make_result
 
-ROOT = Path(__file__).parent.parent
 FULL = Path("/dev/full")
 
 ENTRY = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["vtax"]

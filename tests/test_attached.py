@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import interfaces
-from tests.test_campaign import assert_measured, vtax
-from tests.test_libvirt_definition import DOMAINS
+from tests.helpers.campaigns import assert_measured, vtax
+from tests.helpers.libvirt_domains import DOMAINS
+from tests.helpers.namespaces import interfaces
 from vtax.cli import main
 from vtax.machine.agent import AgentGone
 from vtax.machine.bridge_netfilter import read_bridge_netfilter

@@ -16,9 +16,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from tests.disturb import Act
-from tests.scenarios import CPUS, refusal_of, write_scenario
-from tests.trials import make_cell, make_measured
+from tests.helpers.disturb import Act
+from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
+from tests.helpers.trials import make_cell, make_measured
 from vtax.campaign.environment import environment_rows
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import settings_of

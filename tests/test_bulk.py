@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios import CPUS, refusal_of, write_scenario
+from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
+from tests.helpers.trials import make_flows
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.rows import headline, record
 from vtax.campaign.bulk.trial import Streamed
 from vtax.campaign.kind import kind_of
 from vtax.campaign.standing import Trial
-from vtax.campaign.streams import Flows
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
 from vtax.scenario import Bulk, Cell, Scenario, TestbedSettings, load_scenario
@@ -197,42 +197,6 @@ def streamed(guests: int = 2, **work: Any) -> Streamed:
     measured.flows = [make_flows(guest * 1_000_000) for guest in range(guests)]
     measured.wall_s = 2.5
     return measured
-
-
-def make_flows(start_ns: int) -> Flows:
-    """One connection that carried 100 Mbit/s for a second."""
-    tcp = {"retransmissions": 3, "rtt_us": 1500}
-    sent = {
-        "flow": 0,
-        "messages": 191,
-        "bytes": 12_500_000,
-        "send_errors": {},
-        "problem": None,
-        "tcp": tcp,
-        "sctp": None,
-        "send_buffer_bytes": 87_040,
-    }
-    came = {
-        "flow": 0,
-        "goodput_mbps": 100.0,
-        "messages": 190,
-        "lost": None,
-        "problem": None,
-        "receive_buffer_bytes": 131_072,
-    }
-    return Flows(
-        {"start_ns": start_ns, "end_ns": start_ns + SECOND_NS, "aborted": False},
-        [sent],
-        {
-            "start_ns": start_ns,
-            "first_arrival_ns": start_ns,
-            "ended": "complete",
-            "refused": {"trial": 0, "surplus": 0},
-            "buffer_drops": None,
-            "flows": [came],
-        },
-        [[1_250_000] * 10],
-    )
 
 
 def test_rows_are_what_the_endpoints_told() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.disturb import Act
-from tests.guest_fault import with_fault
-from tests.test_campaign import DISTURBED
+from tests.helpers.campaigns import DISTURBED
+from tests.helpers.disturb import Act
+from tests.helpers.guest_fault import with_fault
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import qemu

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trials import make_cell
+from tests.helpers.trials import make_cell
 from vtax.campaign.forwarding.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic, together
 from vtax.scenario import Cell
 from vtax.testbed.settings import LocalSettings

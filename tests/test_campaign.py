@@ -7,14 +7,14 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.footprint import footprint
+from tests.helpers.campaigns import assert_measured, start, vtax, wait_for_line
+from tests.helpers.footprint import footprint
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.remedy import AS_ROOT, install
@@ -24,26 +24,11 @@ from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
-VTAX = Path(sys.executable).parent / "vtax"
 RAW_WAY = ("link", "UUT ingress", "UUT forwarding", "UUT egress", "sink")
 GUEST_WAY = (
     *("link", "UUT ingress", "bridge port in", "tap queue", "guest ring", "guest forwarding", "guest egress"),
     *("bridge port out", "UUT egress", "sink"),
 )
-DISTURBED = ("kept waiting for its CPU", "stolen", "taken from the UUT")
-"""What vtax says of a machine that others kept busy."""
-
-
-def vtax(
-    *arguments: str | Path, timeout: float = 240, **options: object
-) -> "subprocess.CompletedProcess[str]":
-    command = [str(VTAX), *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload,no-any-return]
-
-
-def start(*arguments: str | Path) -> "subprocess.Popen[str]":
-    command = [str(VTAX), *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture
@@ -58,22 +43,6 @@ def running(scenario: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
-
-
-def assert_measured(done: "subprocess.CompletedProcess[str]") -> None:
-    """Every cell was measured, or the machine below was too busy to say, which vtax then has to have noticed."""
-    reasons = re.findall(r"^no usable trial: (.*)$", done.stderr, re.MULTILINE)
-    disturbed = all(any(words in reason for words in DISTURBED) for reason in reasons)
-    assert done.returncode == (3 if reasons else 0), done.stderr
-    assert disturbed, done.stderr
-
-
-def wait_for_line(process: "subprocess.Popen[str]", pattern: str) -> str:
-    assert process.stderr is not None
-    for line in process.stderr:
-        if re.search(pattern, line):
-            return line
-    raise AssertionError(f"the campaign ended without a line like {pattern}")
 
 
 @pytest.mark.platform

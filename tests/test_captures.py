@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_results_writer import CAMPAIGN, record
+from tests.helpers.results.stored import CAMPAIGN, record
 from vtax.results import CapturedFrame, Result, ResultWriter
 from vtax.results.captures import capture_path, pcap
 

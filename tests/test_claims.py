@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.handmade import Made, blocks, make
-from tests.handmade_bulk import MadeBulk, bulk_blocks, make_bulk
-from tests.test_views_echoes import MadeEcho, echoes
-from tests.test_views_responses import MadeResponses, responses
-from tests.test_views_rounds import MadeRun, rounds
-from tests.test_views_stages import MadeTrace, traces
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks, make_bulk
+from tests.helpers.results.echo import MadeEcho, echoes
+from tests.helpers.results.forwarding import Made, blocks
+from tests.helpers.results.papers import HARMED, LOST, STEADY, beside, forwarded, of
+from tests.helpers.results.relay import MadeRun, rounds
+from tests.helpers.results.requests import MadeResponses, responses
+from tests.helpers.results.traced import MadeTrace, traces
 from vtax.results import Result
 from vtax.views.claims import Judgement, Verdict, counts, judge_results
 from vtax.views.claims.checks import Bound, Ratio, Trend
@@ -22,13 +22,6 @@ from vtax.views.claims.judge import judge, verdict_of
 from vtax.views.claims.sample import Sample
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
-LOST = ("backpressured",)
-"""So that a maximum is the platform's own."""
-
-
-def of(paper: str, scenario: str) -> dict[str, Any]:
-    """The keys of a campaign's scenario that repeats a paper's."""
-    return {"name": f"{paper}/{scenario}", "source": {"paper": paper, "section": "1"}}
 
 
 def judged(result: Result, name: str) -> dict[str, Judgement]:
@@ -37,22 +30,6 @@ def judged(result: Result, name: str) -> dict[str, Judgement]:
     return {each.platform: each for each in found.judgements}
 
 
-def beside(behaviour: str, rates: Sequence[float], platform: str = "container", **fixed: Any) -> list[Made]:
-    """A guest that forwards so much beside a neighbour that does this."""
-    further = (("neighbours", behaviour), ("load_share", "0.5"))
-    fixed = {"intended_mbps": None, "offered_mbps": 1000.0, "marks": LOST, **fixed}
-    return blocks(rates, platform=platform, further=further, **fixed)
-
-
-def forwarded(
-    directory: Path, *cells: list[Made], scenario: str = "neighbour-traffic", **more: Any
-) -> Result:
-    keys = {**of("schlosser2011", scenario), **more.pop("scenario_keys", {})}
-    return make(directory, [made for cell in cells for made in cell], scenario=keys, **more)
-
-
-STEADY = [400.0, 404.0, 398.0, 402.0, 401.0]
-HARMED = [200.0, 203.0, 199.0, 201.0, 200.0]
 NOISY = [100.0, 700.0, 250.0, 600.0, 300.0]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.test_claims import HARMED, STEADY, beside, forwarded, of
+from tests.helpers.paths import ROOT
+from tests.helpers.results.papers import HARMED, STEADY, beside, forwarded, of
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result
@@ -18,7 +19,7 @@ from vtax.views.claims.checks import Difference, Ratio
 from vtax.views.claims.describe import describe_all
 from vtax.views.claims.load import load_claims, papers, read_claims
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "claims.md"
+DOCUMENT = ROOT / "docs" / "claims.md"
 BEGIN, END = (
     "<!-- claims: what `python -m vtax.views.claims.describe` prints -->\n",
     "<!-- end of claims -->\n",

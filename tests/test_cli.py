@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import vtax.campaign
-from tests.synthetic import make_result
+from tests.helpers.results.synthetic import make_result
 from vtax.campaign import Outcome, Progress
 from vtax.cli import main
 from vtax.doctor import Check

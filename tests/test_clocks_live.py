@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.footprint import footprint, settles
-from tests.rack import CONTROL, VTAX, Rack, rack
-from tests.test_testbed_live import SCENARIO, assert_gone_on
+from tests.helpers.footprint import footprint, settles
+from tests.helpers.paths import VTAX
+from tests.helpers.rack import CONTROL, Rack, rack
+from tests.helpers.rack_campaigns import SCENARIO, assert_gone_on
 from vtax.machine.chrony import read_tracking
 from vtax.platforms.userland import fetch_userland
 from vtax.results import Result

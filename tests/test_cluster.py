@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import vtax
-from tests.cluster_campaigns import (
+from tests.helpers.campaigns import wait_for_line
+from tests.helpers.cluster_campaigns import (
     ARRIVED,
     amid_a_block,
     assert_whole,
@@ -24,8 +25,7 @@ from tests.cluster_campaigns import (
     start,
     stop_a_block,
 )
-from tests.test_campaign import wait_for_line
-from tests.testbeds import Ground, ground_of, wait_for
+from tests.helpers.testbeds import Ground, ground_of, wait_for
 from vtax.machine.processes import children
 from vtax.results import Result
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.paths import ROOT
 from vtax.campaign import Resumed
 from vtax.cli import main
 from vtax.cluster import clusters, testbeds
@@ -186,12 +187,12 @@ def rows() -> list[str]:
 
 
 def test_docs_have_every_key() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "scale.md").read_text().splitlines()
+    page = (ROOT / "docs" / "scale.md").read_text().splitlines()
     assert [line for line in page if line.startswith("| `")] == rows()
 
 
 def test_the_examples_of_the_docs_are_files(tmp_path: Path) -> None:
-    page = (Path(__file__).parent.parent / "docs" / "scale.md").read_text()
+    page = (ROOT / "docs" / "scale.md").read_text()
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     ways = [read(example, tmp_path).model_dump(exclude_none=True).keys() for example in examples]
     assert [way & {"scheduler", "machines", "jobs"} for way in ways] == [

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster_campaigns import ARRIVED, assert_whole, finish, scenario_of, stop_a_block
-from tests.test_campaign import wait_for_line
-from tests.testbeds import CONTROL, PORT, Ground, ground_of
+from tests.helpers.campaigns import wait_for_line
+from tests.helpers.cluster_campaigns import ARRIVED, assert_whole, finish, scenario_of, stop_a_block
+from tests.helpers.testbeds import CONTROL, PORT, Ground, ground_of
 from vtax.cluster.block import _hand_over
 from vtax.cluster.certificates import Certificates
 

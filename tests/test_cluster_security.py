@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster_campaigns import assert_whole, finish, scenario_of, start
-from tests.testbeds import CONTROL, PORT, Ground, Node, ground_of, wait_for
+from tests.helpers.cluster_campaigns import assert_whole, finish, scenario_of, start
+from tests.helpers.testbeds import CONTROL, PORT, Ground, Node, ground_of, wait_for
 from vtax.cluster.certificates import Certificates, make_certificates
 from vtax.results import Result
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster_campaigns import ARRIVED, assert_whole, finish, scenario_of
-from tests.rack import rack
-from tests.test_campaign import wait_for_line
-from tests.testbeds import CONTROL, PORT, Ground, ground_of, wait_for
+from tests.helpers.campaigns import wait_for_line
+from tests.helpers.cluster_campaigns import ARRIVED, assert_whole, finish, scenario_of
+from tests.helpers.rack import rack
+from tests.helpers.testbeds import CONTROL, PORT, Ground, ground_of, wait_for
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.cluster, pytest.mark.timeout(600)]

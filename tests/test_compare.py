@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.handmade import Made, blocks, make
-from tests.synthetic import make_result
+from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result, TrialRecord

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_campaign import DISTURBED
+from tests.helpers.campaigns import DISTURBED
 from vtax.campaign import platform_set
 from vtax.cli import main
 from vtax.platforms import presets

@@ -3,33 +3,20 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.footprint import footprint, settles
-from tests.kill_at import FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant
-from tests.test_campaign import assert_measured, start, vtax, wait_for_line
+from tests.helpers.campaigns import assert_measured, start, trials, vtax, wait_for_line
+from tests.helpers.footprint import footprint, settles
+from tests.helpers.kill_at import CHOSEN, FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant, run_with_a_kill
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
-CHOSEN = ("--platform", "container")
 CELLS = 2
 BLOCKS = 2
-
-
-def trials(directory: Path) -> dict[int, dict[str, Any]]:
-    rows = (
-        Result.open(directory)
-        .query("SELECT trials.*, flows.* FROM trials JOIN flows USING (trial_id)")
-        .to_pylist()
-    )
-    return {row["trial_id"]: row for row in rows}
 
 
 def everything(directory: Path) -> dict[Path, tuple[int, bytes]]:
@@ -57,13 +44,6 @@ def assert_every_cell_was_measured(out: Path) -> None:
     )
     assert cells.num_rows == CELLS * BLOCKS
     assert all(row["usable"] == 1 or row["n"] == 3 for row in cells.to_pylist())
-
-
-def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
-    arguments = ["run", str(path), *CHOSEN, "--out", str(out)]
-    command = [sys.executable, "-m", "tests.kill_at", str(instant), *arguments]
-    root = Path(__file__).parent.parent
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=root)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.helpers.paths import ROOT
+
 FOLDER = ROOT / "docs" / "decisions"
 INDEX = FOLDER / "README.md"
 RECORDS = sorted(path for path in FOLDER.iterdir() if path != INDEX)

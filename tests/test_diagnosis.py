@@ -6,44 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.handmade import make
-from tests.handmade_bulk import bulk_blocks, make_bulk
-from tests.handmade_causes import MadeCause, make_causes, repeated
+from tests.helpers.results.bulk import bulk_blocks, make_bulk
+from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, MadeCause, make_causes, repeated
+from tests.helpers.results.forwarding import make
 from vtax.views import diagnosis_of
 from vtax.views.diagnosis import Diagnosis, Finding
 from vtax.views.diagnosis.candidate import Kind
 from vtax.views.diagnosis.ranking import Cause
-
-BUSY_RAW = MadeCause(
-    host_percent=100.0,
-    threads=(("host", "ingress in0", 99.0, 1.0),),
-    ledger=(("host", "ingress in0", 99.0), ("host", "softirq", 1.0), ("idle", "idle", 100.0)),
-    intended_mbps=None,
-    marks=("generator-limited",),
-)
-"""Raw under a flood: its thread is all that runs."""
-CALM_RAW = MadeCause(ledger=(("host", "ingress in0", 20.0), ("idle", "idle", 180.0)))
-"""Raw at a load that it carries in full, with time to spare."""
-HOGGED = replace(
-    BUSY_RAW,
-    platform="container",
-    received_mbps=50.0,
-    offered_mbps=50.0,
-    threads=(("host", "ingress in0", 49.5, 50.0),),
-    ledger=(
-        ("host", "ingress in0", 49.5),
-        ("host", "softirq", 0.5),
-        ("host", "foreign", 50.0),
-        ("idle", "idle", 100.0),
-    ),
-    marks=("backpressured",),
-)
-CAPPED = replace(
-    CALM_RAW,
-    platform="container",
-    received_mbps=40.0,
-    drops=(("UUT egress", 0.6, "queue full (dropped_queue of out0)"),),
-)
 
 
 def only(diagnosis: Diagnosis) -> Finding:

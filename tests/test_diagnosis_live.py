@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.disturb import within
+from tests.helpers.disturb import within
 from vtax.campaign import surroundings
 from vtax.campaign.forwarding import instrument
 from vtax.cli import main

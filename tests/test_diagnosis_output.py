@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handmade_causes import make_causes
-from tests.test_diagnosis import BUSY_RAW, CALM_RAW, CAPPED, HOGGED
+from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, make_causes
 from vtax.cli import main
 from vtax.results import Result
 from vtax.views import as_json, write_report

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_campaign import assert_measured, start, vtax, wait_for_line
+from tests.helpers.campaigns import assert_measured, start, vtax, wait_for_line
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]

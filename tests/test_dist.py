@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.paths import ROOT
 from vtax.results import Result
-
-ROOT = Path(__file__).resolve().parent.parent
 
 pytestmark = [
     pytest.mark.dist,

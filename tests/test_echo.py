@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.scenarios import refusal_of, write_scenario
-from tests.synthetic import encode
-from tests.test_bulk import make_flows
+from tests.helpers.results.synthetic import encode
+from tests.helpers.scenarios import refusal_of, write_scenario
+from tests.helpers.trials import make_flows
 from vtax.campaign.echo.judge import judge
 from vtax.campaign.echo.rows import headline, record
 from vtax.campaign.echo.trial import Echoed

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_campaign import DISTURBED
+from tests.helpers.campaigns import DISTURBED
 from vtax.cli import main
 from vtax.results import Result
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_campaign import assert_measured, vtax
+from tests.helpers.campaigns import assert_measured, vtax
 from vtax.campaign.platform_set import resolve
 from vtax.inputs import InputError
 from vtax.platforms import presets

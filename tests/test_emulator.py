@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_campaign import assert_measured, vtax
-from tests.test_platforms import command
+from tests.helpers.campaigns import assert_measured, vtax
+from tests.helpers.commands import KNOWN, command
 from vtax.campaign.platform_set import probe, resolve
 from vtax.platforms import PlatformUnusable
 from vtax.platforms.emulator import PACKAGE, PACKAGES, find_emulator
@@ -15,7 +15,6 @@ from vtax.results import Result
 from vtax.scenario import load_scenario
 from vtax.testbed.machines import OneMachine
 
-KNOWN = 'case "$*" in indextargets*) echo "Debian $(. /etc/os-release; echo $VERSION_CODENAME) /nowhere";;'
 OLD, NEW = f"{PACKAGE}=1:9.2.0-1~bpo12+1", f"{PACKAGE}=1:10.0.2-1~bpo12+1"
 
 

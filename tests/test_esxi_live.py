@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulated_esxi import (
+from tests.helpers.simulated_esxi import (
     DATASTORE,
     OTHERS,
     PASSWORD,

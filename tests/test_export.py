@@ -12,7 +12,8 @@ import polars
 import pytest
 
 import vtax
-from tests.handmade import Made, blocks, make
+from tests.helpers.paths import VTAX
+from tests.helpers.results.forwarding import Made, blocks, make
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.platforms import presets
@@ -159,6 +160,5 @@ def test_a_shell_completes_commands_and_scenarios(words: str, wanted: str) -> No
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    program = Path(sys.executable).parent / "vtax"
-    done = subprocess.run([program], env=environment, check=False, capture_output=True, text=True)
+    done = subprocess.run([VTAX], env=environment, check=False, capture_output=True, text=True)
     assert wanted in done.stdout.split()

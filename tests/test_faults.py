@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.disturb import Act, bpf_program, within
-from tests.guest_fault import with_fault
+from tests.helpers.disturb import Act, bpf_program, within
+from tests.helpers.guest_fault import with_fault
 from vtax.cli import main
 from vtax.machine.namespace import Namespace
 from vtax.platforms import qemu

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.footprint import differences, footprint, settles
+from tests.helpers.footprint import differences, footprint, settles
 
 BEFORE = {"links": {"lo", "eth0"}, "programs": {"7 sink"}, "maps": {"8 counts"}}
 

@@ -5,7 +5,6 @@ import lzma
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.helpers.cpio import archived
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.cpio import newc_archive
 from vtax.platforms.image import pack_image
@@ -85,17 +85,3 @@ def test_the_kernels_own_unpacker_agrees(tmp_path: Path) -> None:
     assert (tmp_path / "init").read_bytes() == b"#!x"
     assert (tmp_path / "init").stat().st_mode & 0o111
     assert (tmp_path / "modules/a.ko").read_bytes() == b"\x00\x01"
-
-
-def archived(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    """The names in an archive, and what is behind each."""
-    at = 0
-    while True:
-        fields = [int(archive[at + 6 + 8 * index : at + 14 + 8 * index], 16) for index in range(13)]
-        size, name_size = fields[6], fields[11]
-        name = archive[at + 110 : at + 110 + name_size - 1].decode()
-        data_at = (at + 110 + name_size + 3) & ~3
-        if name == "TRAILER!!!":
-            return
-        yield name, archive[data_at : data_at + size]
-        at = (data_at + size + 3) & ~3

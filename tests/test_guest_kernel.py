@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_campaign import assert_measured, vtax
-from tests.test_emulator import KNOWN
-from tests.test_platforms import command
+from tests.helpers.campaigns import assert_measured, vtax
+from tests.helpers.commands import KNOWN, command
 from vtax.campaign.platform_set import probe, resolve
 from vtax.platforms import PlatformUnusable, qemu
 from vtax.platforms.kernel import BACKPORTED, KERNELS, fetch_kernel

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.test_agent_stream import HELLO, PLAYED, VALUES, close, played
-from tests.trials import make_cell, make_measured
+from tests.helpers.agents import HELLO, PLAYED, VALUES, close, played
+from tests.helpers.trials import make_cell, make_measured
 from vtax.campaign.ends import guest_end
 from vtax.campaign.guest import guest_findings, is_broken
 from vtax.campaign.observe import observe

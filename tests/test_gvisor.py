@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from tests.conftest import interfaces
-from tests.guests import forward_streams, have_ended, orphans
+from tests.helpers.guests import forward_streams, have_ended, orphans
+from tests.helpers.namespaces import interfaces
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord

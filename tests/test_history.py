@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.handmade import blocks, make
+from tests.helpers.results.forwarding import blocks, make
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.statistics import change_points, proportion_interval

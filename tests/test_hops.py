@@ -1,30 +1,22 @@
 """Every lost frame is charged to the hop that lost it, whatever the platform's way."""
 
 import itertools
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trials import change_guest, make_cell, make_measured, make_nic
-from vtax.campaign.forwarding.counts import Hop
+from tests.helpers.hops import SENT, drops, interface
+from tests.helpers.trials import change_guest, make_cell, make_measured, make_nic
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import GUEST
 
-SENT = 10_000
 TAP_WAY = (
     *("link", "UUT ingress", "bridge port in", "tap queue", "guest ring", "guest forwarding", "guest egress"),
     *("bridge port out", "UUT egress", "sink"),
 )
-
-
-def interface(name: str, received: int = 0, sent: int = 0, **counted: Any) -> dict[str, Any]:
-    """An interface's counters; those that are not named are 0."""
-    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "dropped_port": 0, "held_back": 0}
-    return {"name": name, "kind": "tun", "received": received, "sent": sent, **dropped, **counted}
 
 
 def lossy(lost: dict[str, int]) -> Measured:
@@ -68,10 +60,6 @@ def lossy(lost: dict[str, int]) -> Measured:
         stood.model_copy(update={"interfaces": [make_nic(*nic, **counted[nic[0]]) for nic in macs.items()]}),
     )
     return measured
-
-
-def drops(found: list[Hop]) -> dict[str, int]:
-    return {hop.name: hop.dropped for hop in found if hop.dropped}
 
 
 @given(st.dictionaries(st.sampled_from(TAP_WAY), st.integers(1, SENT // len(TAP_WAY))))
@@ -149,9 +137,9 @@ def test_the_kernels_reason_stands_where_no_counter_saw_it(
 
 def test_a_queue_that_was_being_replaced_is_not_the_far_rings_fault() -> None:
     measured = lossy({})
-    for interface in ("source/src0", "uut/out0"):
-        measured.interfaces[1][interface] |= {"dropped_out": 150, "sent": SENT - 150}  # type: ignore[index]
-        told(measured, (interface, False), "QDISC_DROP", 150)
+    for name in ("source/src0", "uut/out0"):
+        measured.interfaces[1][name] |= {"dropped_out": 150, "sent": SENT - 150}  # type: ignore[index]
+        told(measured, (name, False), "QDISC_DROP", 150)
     measured.interfaces[1]["uut/in0"]["received"] = SENT - 150  # type: ignore[index]
     measured.interfaces[1]["sink/snk0"]["received"] = SENT - 150  # type: ignore[index]
     found = {hop.name: hop for hop in hops(measured)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.disturb import Act, bpf_program, within
+from tests.helpers.disturb import Act, bpf_program, within
 from vtax.campaign import platform_set
 from vtax.campaign.forwarding import path as campaign_path
 from vtax.cli import main

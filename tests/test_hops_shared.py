@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_hops import SENT, drops, interface
-from tests.trials import SECOND_NS, change_guest, make_cell, make_measured, make_nic
+from tests.helpers.hops import SENT, drops, interface
+from tests.helpers.trials import SECOND_NS, change_guest, make_cell, make_measured, make_nic
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.footprint import footprint, settles
-from tests.guests import vtax
+from tests.helpers.campaigns import vtax
+from tests.helpers.footprint import footprint, settles
 from vtax.results import Result
 from vtax.views.tax import RAW
 

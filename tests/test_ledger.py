@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trials import make_cell, make_measured
+from tests.helpers.trials import make_cell, make_measured
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.rows import record
 from vtax.campaign.forwarding.trial import Measured

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import interfaces
-from tests.test_campaign import assert_measured, vtax
-from tests.test_libvirt_definition import DOMAINS, UNWANTED
+from tests.helpers.campaigns import assert_measured, vtax
+from tests.helpers.libvirt_domains import DOMAINS, UNWANTED
+from tests.helpers.namespaces import interfaces
 from vtax.cli import main
 from vtax.machine.agent import Agent, AgentGone
 from vtax.platforms import GuestPlan, PlatformUnusable, libvirt

@@ -1,7 +1,6 @@
 """Domains of libvirt's: what is read, what is refused, what is kept and what replaced."""
 
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -10,6 +9,7 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.libvirt_domains import DOMAINS, NICS, UNWANTED, wanted
 from vtax.platforms import PlatformUnusable
 from vtax.platforms.libvirt.definition import (
     DRIVERS,
@@ -22,32 +22,7 @@ from vtax.platforms.libvirt.definition import (
     read_definition,
     survey,
 )
-from vtax.platforms.libvirt.transform import Wanted, WantedNic, transform
-
-DOMAINS = Path(__file__).parent / "data/domains"
-UNWANTED = {
-    "openstack": (),
-    "virt-manager": (),
-    "proxmox": (),
-    "nfv": ("vhostuser", "hostdev"),
-    "kubevirt": ("commandline", "filesystem", "vsock"),
-    "appliance": ("channel",),
-}
-"""What each domain has to go without."""
-NICS = [WantedNic(f"02:76:74:61:00:{number:02x}", f"guestp{number}", 1500) for number in range(4)]
-
-
-def wanted(*, emulated: bool) -> Wanted:
-    return Wanted(
-        name="vtax-1-guest",
-        nics=NICS,
-        cpus=[0, 1],
-        kernel=Path("/cache/vmlinux"),
-        image=Path("/cache/image.cpio"),
-        parameters="console=ttyS0",
-        console=Path("/run/console"),
-        emulated=emulated,
-    )
+from vtax.platforms.libvirt.transform import transform
 
 
 def run_as(name: str, *, emulated: bool = True) -> Element:

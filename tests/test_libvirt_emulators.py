@@ -9,7 +9,7 @@ from shutil import rmtree, which
 
 import pytest
 
-from tests.test_libvirt_definition import wanted
+from tests.helpers.libvirt_domains import wanted
 from vtax.campaign.platform_set import resolve
 from vtax.cli import main
 from vtax.platforms import PlatformUnusable, libvirt

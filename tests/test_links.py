@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from pyroute2.ethtool import Ethtool
 
-from tests.testbeds import wait_for
+from tests.helpers.namespaces import told
+from tests.helpers.testbeds import wait_for
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
@@ -51,13 +52,6 @@ def link(spaces: tuple[Namespace, Namespace]) -> tuple[LinkEnd, LinkEnd]:
     ends = LinkEnd(near, "src0", "02:00:00:00:00:01"), LinkEnd(far, "in0", "02:00:00:00:00:02")
     make_link(*ends, mtu=1500)
     return ends
-
-
-def told(namespace: Namespace, *command: str) -> str:
-    done = subprocess.run(
-        ["nsenter", f"--net={namespace.path}", "--", *command], check=True, capture_output=True, text=True
-    )
-    return done.stdout
 
 
 def test_a_namespace_is_silent_and_leaves_nothing() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import interfaces
-from tests.guests import have_ended, orphans
+from tests.helpers.guests import have_ended, orphans
+from tests.helpers.namespaces import interfaces
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace

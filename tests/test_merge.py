@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.handmade import Made, make
-from tests.test_results_writer import record
+from tests.helpers.results.forwarding import Made, make
+from tests.helpers.results.stored import record
 from vtax.campaign.blocks import read_blocks
 from vtax.cli import main
 from vtax.inputs import InputError

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios import refusal_of, write_scenario
-from tests.trials import SECOND_NS, make_cell, make_measured
+from tests.helpers.scenarios import refusal_of, write_scenario
+from tests.helpers.trials import SECOND_NS, make_cell, make_measured
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.neighbours.findings import missed

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.disturb import Act
-from tests.scenarios import write_scenario
+from tests.helpers.disturb import Act
+from tests.helpers.scenarios import write_scenario
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result

@@ -7,9 +7,10 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from tests.handmade import Made, make
+from tests.helpers.paths import ROOT
+from tests.helpers.results.forwarding import Made, make
 
-NOTEBOOK = Path(__file__).parent.parent / "docs/result.ipynb"
+NOTEBOOK = ROOT / "docs/result.ipynb"
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_campaign import assert_measured, vtax
+from tests.helpers.campaigns import assert_measured, vtax
 from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestPlan, PlatformConfig, container, lxc, qemu, raw, uml

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trials import make_cell
+from tests.helpers.trials import make_cell
 from vtax.campaign.plan import plan_block
 
 CELLS = [

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.paths import ROOT
 from vtax.platforms import presets
 
-ROOT = Path(__file__).parent.parent
 TABLE = ROOT / "docs/platforms.md"
 DOCUMENT = ROOT / "docs/adding-a-platform.md"
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import interfaces
+from tests.helpers.commands import command
+from tests.helpers.namespaces import interfaces
 from vtax.campaign import platform_set
 from vtax.machine.agent import AgentGone
 from vtax.machine.cgroups import find_mixture
@@ -46,12 +47,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     fetch_kernel.cache_clear()
     yield path
     fetch_kernel.cache_clear()
-
-
-def command(directory: Path, name: str, script: str) -> None:
-    path = directory / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
 
 
 def archive_that_names(commands: Path, package: str) -> None:

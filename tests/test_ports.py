@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios import refusal_of, write_scenario
-from tests.test_links import told
+from tests.helpers.namespaces import told
+from tests.helpers.scenarios import refusal_of, write_scenario
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable

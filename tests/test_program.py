@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios import CPUS, refusal_of, write_scenario
+from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax import campaign
 from vtax.campaign import Resumed
 from vtax.campaign.ends import End

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.disturb import Act
-from tests.test_campaign import DISTURBED
+from tests.helpers.campaigns import DISTURBED
+from tests.helpers.disturb import Act
+from tests.helpers.paths import DATA
 from vtax.cli import main
 from vtax.results import Result
 from vtax.views.summary import summarise
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
-PROGRAMS = Path(__file__).parent / "data" / "programs"
+PROGRAMS = DATA / "programs"
 SCENARIO = """
 name: own/programs
 title: Programs

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.disturb import Act, bpf_program, hold_source, within
+from tests.helpers.disturb import Act, bpf_program, hold_source, within
 from vtax.cli import main
 from vtax.results import Result
 from vtax.testbed.addressing import StreamAddresses

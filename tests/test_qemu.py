@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import interfaces
-from tests.test_campaign import vtax
-from tests.test_platforms import command
+from tests.helpers.campaigns import vtax
+from tests.helpers.commands import command
+from tests.helpers.namespaces import interfaces
 from vtax.machine.agent import AgentGone
 from vtax.machine.tsc import tsc_khz
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable, presets, qemu

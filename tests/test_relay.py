@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios import CPUS, refusal_of, write_scenario
+from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax.campaign.ends import End
 from vtax.campaign.kind import kind_of
 from vtax.campaign.mode import Fixed

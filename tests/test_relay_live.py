@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.disturb import Act
-from tests.test_campaign import DISTURBED
+from tests.helpers.campaigns import DISTURBED
+from tests.helpers.disturb import Act
 from vtax.cli import main
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.helpers.paths import ROOT
 
 # A mount namespace of its own; / is seen through an overlay, /run is fresh: no state of this machine is shared.
 ENTER = """

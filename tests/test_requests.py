@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.scenarios import CPUS, refusal_of, write_scenario
-from tests.synthetic import encode
+from tests.helpers.results.synthetic import encode
+from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax.campaign.kind import kind_of
 from vtax.campaign.requests.judge import judge
 from vtax.campaign.requests.rows import headline, record

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.disturb import Act
-from tests.test_campaign import DISTURBED
+from tests.helpers.campaigns import DISTURBED
+from tests.helpers.disturb import Act
 from vtax.cli import main
 from vtax.machine.cpu_latency import CPU_LATENCY
 from vtax.results import Result

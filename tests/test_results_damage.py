@@ -12,8 +12,8 @@ from shutil import copytree
 import pyarrow.parquet as pq
 import pytest
 
-from tests.synthetic import make_result
-from tests.test_results_writer import CAMPAIGN, ids, record
+from tests.helpers.results.stored import CAMPAIGN, ids, record
+from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result, ResultWriter

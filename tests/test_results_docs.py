@@ -1,15 +1,15 @@
 """docs/results.md and the schemas that files are written with say the same."""
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from tests.helpers.paths import ROOT
 from vtax.results.describe import describe_all
 from vtax.results.schema import TABLES, Table, schemas
 
-DOCS = Path(__file__).parent.parent / "docs" / "results.md"
+DOCS = ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- tables: what `python -m vtax.results.describe` prints -->\n", "<!-- end of tables -->\n"
 
 

@@ -13,8 +13,8 @@ from shutil import copy, copytree
 import pytest
 
 import vtax
-from tests.synthetic import make_result
-from tests.test_results_writer import CAMPAIGN, ids, record
+from tests.helpers.results.stored import CAMPAIGN, ids, record
+from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.results import Result, ResultWriter
 from vtax.results.journal import NAME, SIDE_FILES, UnsettledJournalError, read_journal, read_numbers

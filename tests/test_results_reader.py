@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tests.synthetic import make_result
-from tests.test_results_writer import CAMPAIGN, ids, record
+from tests.helpers.results.stored import CAMPAIGN, ids, record
+from tests.helpers.results.synthetic import make_result
 from vtax.inputs import InputError
 from vtax.results import Result, ResultWriter
 from vtax.results.schema import TABLES

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.test_results_writer import CAMPAIGN, ids, record
+from tests.helpers.results.stored import CAMPAIGN, ids, record
 from vtax.results import Result, ResultWriter
 
 

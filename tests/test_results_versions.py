@@ -8,14 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.test_results_writer import CAMPAIGN, ids, record
+from tests.helpers.paths import DATA
+from tests.helpers.results.stored import CAMPAIGN, ids, record
 from vtax.inputs import InputError
 from vtax.results import Result, ResultWriter, TrialRecord
 from vtax.results.parts import write_part
 from vtax.results.schema import TABLES
 from vtax.views import summarise, write_report
-
-DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture

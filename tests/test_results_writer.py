@@ -13,36 +13,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tests.helpers.paths import ROOT
+from tests.helpers.results.stored import CAMPAIGN, ids, record
 from vtax.inputs import InputError
-from vtax.results import Result, ResultWriter, TrialRecord
+from vtax.results import Result, ResultWriter
 from vtax.results.files import DiskError, disk_errors
 from vtax.results.journal import read_journal
 from vtax.results.parts import write_part
 from vtax.results.schema import TABLES
 
 WRITE_PART = "vtax.results.writer.write_part"
-ROOT = Path(__file__).parent.parent
-CAMPAIGN: dict[str, Any] = {"name": "test", "scenario": {"factors": {"platform": ["raw"], "vcpus": [1, 2]}}}
-
-
-def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
-    return TrialRecord(
-        {"trial_id": trial_id, "block": block, "platform": "raw", "verdict": "valid", **trial},
-        flows=[{"stream": 0, "received_mbps": 100.0 + trial_id}, {"stream": 1, "received_mbps": 50.0}],
-        series=[{"stream": 0, "step": 0, "goodput_mbps": 100.0}],
-        cpu=[{"host": "local", "domain": "host", "component": "total", "percent": 12.5}],
-        hops=[{"hop": "uut0", "received": 7}],
-        latency=[{"stream": 0, "kind": "one-way", "corrected": False, "histogram": "HISTFAAA"}],
-        stages=[{"host": "uut", "stage": "switch", "count": 7}],
-        packets=[{"packet": 0, "function": "queue", "at_ns": 1}],
-        environment=[{"host": "local", "kernel": "6.1"}],
-        searches=[{"goal": "NDR", "lower_mbps": 1.0}],
-        samples=[{"run": 0, "iteration": 0, "ns": 54_400, "status": "done"}],
-    )
-
-
-def ids(result: Result, table: str = "trials") -> list[int]:
-    return list(result.tables[table]["trial_id"].to_pylist())
 
 
 def test_what_is_committed_is_read_back(tmp_path: Path) -> None:
@@ -208,7 +188,7 @@ def test_a_campaign_killed_at_any_instant_keeps_what_it_committed(tmp_path: Path
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from tests.test_results_writer import CAMPAIGN, record\n"
+        "from tests.helpers.results.stored import CAMPAIGN, record\n"
         "from vtax.results import ResultWriter\n"
         "writer = ResultWriter.create(Path(sys.argv[1]), CAMPAIGN)\n"
         "for number in range(100_000):\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.trials import SECOND_NS, make_cell, make_measured
+from tests.helpers.trials import SECOND_NS, make_cell, make_measured
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.rows import headline, record

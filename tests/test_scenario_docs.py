@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from tests.helpers.paths import ROOT
 from vtax.inputs import allowed
 from vtax.scenario import (
     KINDS,
@@ -32,7 +33,7 @@ from vtax.scenario.workloads.forwarding import (
 )
 from vtax.views import figure_names
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
+DOCUMENT = ROOT / "docs" / "scenario.md"
 PAGE = DOCUMENT.read_text()
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.footprint import footprint, settles
-from tests.kill_at import SOON, Instant
-from tests.test_campaign import assert_measured, vtax
-from tests.test_crash import CHOSEN, run_with_a_kill, trials
+from tests.helpers.campaigns import assert_measured, trials, vtax
+from tests.helpers.footprint import footprint, settles
+from tests.helpers.kill_at import CHOSEN, SOON, Instant, run_with_a_kill
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]

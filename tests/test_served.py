@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kinds import RESULTS, TRACED
+from tests.helpers.results.kinds import RESULTS, TRACED
 from vtax.cli import app, main
 from vtax.inputs import InputError
 from vtax.scenario.workloads import KINDS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handmade_bulk import MadeBulk, bulk_blocks, make_bulk
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks, make_bulk
 from vtax.views.bulk_cells import BulkSetting
 from vtax.views.estimate import Estimate
 from vtax.views.link_share import link_goodput_mbps

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.handmade import blocks, make
-from tests.handmade_bulk import MadeBulk, bulk_blocks, bulk_campaign, make_bulk
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks, bulk_campaign, make_bulk
+from tests.helpers.results.forwarding import blocks, make
 from vtax import views
 from vtax.results import Result
 from vtax.scenario import load_scenario

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_campaign import assert_measured, vtax
+from tests.helpers.campaigns import assert_measured, vtax
 from vtax.results import Result
 from vtax.results.captures import capture_path
 from vtax.statistics import decode

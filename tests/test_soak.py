@@ -11,7 +11,7 @@ from time import monotonic
 
 import pytest
 
-from tests.test_campaign import start
+from tests.helpers.campaigns import start
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.synthetic import encode
+from tests.helpers.results.synthetic import encode
+from tests.helpers.trials import times
 from vtax.campaign.observed import Observed
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.tracing import Traced
@@ -24,7 +25,6 @@ from vtax.stages import (
     Place,
     Reading,
     StageMeter,
-    StageTimes,
     TrailReading,
     trail,
 )
@@ -151,11 +151,6 @@ def test_the_meter_asks_until_it_has_every_stage_and_every_packet() -> None:
     meter.close()
     meter.close()
     assert [method for method, _ in agent.asked].count("stages.close") == 1
-
-
-def times(count: int, mean_ns: float) -> StageTimes:
-    values = dict.fromkeys(("min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"), mean_ns)
-    return StageTimes(count=count, sum_ns=round(count * mean_ns), histogram="", **values)
 
 
 def traced(count: int = 50) -> Observed:

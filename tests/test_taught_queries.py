@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.synthetic import make_result
+from tests.helpers.paths import ROOT
+from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.results import Result
 
-ROOT = Path(__file__).parent.parent
 TAUGHT = re.compile(r"(?:vtax sql (?:RESULT|results/\S+) '|As in: )(SELECT [^'[]*received_mbps[^'[]*)")
 Captured = pytest.CaptureFixture[str]
 

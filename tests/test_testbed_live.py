@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,29 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster_campaigns import committed
-from tests.footprint import footprint, settles
-from tests.rack import VTAX, Rack, rack
-from tests.test_campaign import DISTURBED, wait_for_line
-from vtax.machine.processes import children
+from tests.helpers.campaigns import wait_for_line
+from tests.helpers.cluster_campaigns import committed
+from tests.helpers.footprint import footprint, settles
+from tests.helpers.paths import VTAX
+from tests.helpers.rack import Rack, rack
+from tests.helpers.rack_campaigns import SCENARIO, assert_gone_on, ended, ssh_of
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.cluster]
-
-WAITED = (*DISTURBED, "kept waiting", "departures were late")
-"""Three machines on two CPUs disturb each other, and the numbers here are nobody's."""
-SCENARIO = """
-name: test/rack
-title: A test
-question: Do frames cross three machines?
-workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, streams: 1, frame_bytes: 64}
-testbed: {link_mbps: 1000, flow_control: true}
-factors:
-  platform: [raw, container]
-  intended_mbps: [1, 5]
-repetitions: 3
-figures: [throughput-by-load]
-"""
 
 
 SLOW = """
@@ -70,13 +55,6 @@ def running(machines: Rack, scenario: Path, tmp_path: Path) -> Iterator["subproc
     process.communicate()
 
 
-def assert_gone_on(done: "subprocess.CompletedProcess[str]") -> None:
-    """Every place was measured, as far as the machine below had the time."""
-    reasons = re.findall(r"^no usable trial: (.*)$", done.stderr, re.MULTILINE)
-    assert done.returncode == (3 if reasons else 0), done.stderr
-    assert all(any(words in reason for words in WAITED) for reason in reasons), done.stderr
-
-
 def assert_once(out: Path, before: dict[int, tuple[object, ...]] | None = None) -> int:
     """No usable trial is there twice, and what was committed `before` is as it was; how many there are in all."""
     assert (before or {}).items() <= committed(out).items()
@@ -87,20 +65,6 @@ def assert_once(out: Path, before: dict[int, tuple[object, ...]] | None = None) 
     (row,) = rows.to_pylist()
     assert row["most"] <= 1
     return int(row["n"])
-
-
-def ssh_of(machine: str, controller: int) -> int:
-    """The ssh that a controller reaches a machine by."""
-    commands = {
-        child: Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0") for child in children(controller)
-    }
-    (pid,) = (pid for pid, words in commands.items() if machine.encode() in words)
-    return pid
-
-
-def ended(process: "subprocess.Popen[str]") -> "subprocess.CompletedProcess[str]":
-    out, error = process.communicate(timeout=240)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, error)
 
 
 class TestMeasuring:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.footprint import footprint, settles
-from tests.rack import Rack, rack
-from tests.test_campaign import wait_for_line
-from tests.test_testbed_live import assert_gone_on, ended, ssh_of
+from tests.helpers.campaigns import wait_for_line
+from tests.helpers.footprint import footprint, settles
+from tests.helpers.rack import Rack, rack
+from tests.helpers.rack_campaigns import assert_gone_on, ended, ssh_of
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.cluster]

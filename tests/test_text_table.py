@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from tests.kinds import RESULTS
-from tests.synthetic import make_result
+from tests.helpers.results.kinds import RESULTS
+from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.text_table import LONG_WORD, TextTable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.test_stages import times
+from tests.helpers.trials import times
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.stages import Found, Place, Reading, TrailReading

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_campaign import assert_measured, vtax
+from tests.helpers.campaigns import assert_measured, vtax
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]

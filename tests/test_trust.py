@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.disturb import Act, bpf_program, hold_source, within
+from tests.helpers.disturb import Act, bpf_program, hold_source, within
 from vtax.campaign.forwarding.limits import BUSY_SHARE, WAITED_SHARE
 from vtax.cli import main
 from vtax.machine.namespace import Namespace

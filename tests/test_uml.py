@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guests import forward_streams, have_ended, orphans
+from tests.helpers.guests import forward_streams, have_ended, orphans
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, process_start

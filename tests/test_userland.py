@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_guest_image import archived
-from tests.test_platforms import command
+from tests.helpers.commands import command
+from tests.helpers.cpio import archived
 from vtax.platforms import PlatformUnusable, userland
 from vtax.platforms.cpio import tree_archive
 from vtax.platforms.image import pack_image

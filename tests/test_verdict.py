@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.trials import SECOND_NS, change_guest, make_cell, make_measured
+from tests.helpers.paths import ROOT
+from tests.helpers.trials import SECOND_NS, change_guest, make_cell, make_measured
 from vtax.campaign import crosscheck, stream_findings, surroundings
 from vtax.campaign.bulk import judge as bulk
 from vtax.campaign.forwarding import foreign, instrument, limits, uplink
@@ -286,7 +286,7 @@ def test_context_is_told_by_where_cpu_time_went() -> None:
 
 
 def test_the_document_states_the_thresholds() -> None:
-    text = (Path(__file__).parent.parent / "docs/verdicts.md").read_text()
+    text = (ROOT / "docs/verdicts.md").read_text()
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     modules = (
         *(limits, uplink, instrument, foreign, judging),

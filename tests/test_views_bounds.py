@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.handmade import Made, blocks, make
-from tests.handmade_bulk import bulk_blocks, make_bulk
+from tests.helpers.results.bulk import bulk_blocks, make_bulk
+from tests.helpers.results.forwarding import Made, blocks, make
 from vtax import views
 from vtax.cli import main
 from vtax.results import Result

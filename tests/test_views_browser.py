@@ -11,8 +11,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.handmade_bulk import bulk_campaign, make_bulk
-from tests.synthetic import make_result
+from tests.helpers.results.bulk import bulk_campaign, make_bulk
+from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.results import Result
 

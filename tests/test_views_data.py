@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.handmade import Made, blocks, make
+from tests.helpers.results.forwarding import Made, blocks, make
 from vtax.views.bound import Bound, Limit
 from vtax.views.estimate import Estimate
 from vtax.views.metrics import read_measured

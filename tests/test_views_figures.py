@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.handmade import blocks, make
-from tests.synthetic import make_result
+from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.synthetic import make_result
 from vtax.cli import BAD_INPUT, main
 from vtax.results import Result
 from vtax.views import summarise

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.handmade_bulk import MadeBulk, bulk_blocks, make_bulk
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks, make_bulk
 from vtax import views
 from vtax.results import Result
 from vtax.scenario import load_scenario

@@ -10,8 +10,8 @@ import plotly.graph_objects
 import pytest
 from rich.console import Console
 
-from tests.handmade import Made, blocks, make
-from tests.synthetic import make_result
+from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.inputs import InputError
 from vtax.results import Result

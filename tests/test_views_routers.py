@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.handmade import blocks, make
+from tests.helpers.results.forwarding import blocks, make
 from vtax.results import Result
 from vtax.units import fps
 from vtax.views.layout import text_of

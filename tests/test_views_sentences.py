@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.handmade import Made, blocks, make
+from tests.helpers.results.forwarding import Made, blocks, make
 from vtax.views.sentences import Sentence
 from vtax.views.summary import summarise
 

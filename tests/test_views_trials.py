@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.handmade import Made, blocks, make
+from tests.helpers.results.forwarding import Made, blocks, make
 from vtax import views
 from vtax.views import summarise, trials
 from vtax.views.trials import embedded

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import interfaces
+from tests.helpers.namespaces import interfaces
 from vtax.machine.agent import AgentGone
 from vtax.machine.lent import OWN
 from vtax.platforms import GuestPlan, PlatformUnusable, virtualbox

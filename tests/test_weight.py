@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.disturb import Act
-from tests.footprint import footprint
+from tests.helpers.disturb import Act
+from tests.helpers.footprint import footprint
 from vtax.cli import main
 from vtax.machine.cpu import ThreadTime, thread_time
 from vtax.machine.ingress import thread_ingress

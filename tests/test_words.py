@@ -1,4 +1,4 @@
-"""The texts on the way into vtax speak as its docs are to speak: tests/words.py has the patterns."""
+"""The texts on the way into vtax speak as its docs are to speak: tests/helpers/words.py has the patterns."""
 
 import io
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ import typer.main
 import yaml
 from rich.console import Console
 
-from tests.handmade import blocks, make
-from tests.words import offences, printed
+from tests.helpers.paths import ROOT
+from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.words import offences, printed
 from vtax import views
 from vtax.cli import app
 
-ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "vtax"
 
 

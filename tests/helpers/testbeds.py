@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
+from tests.helpers.paths import VTAX
 from vtax.cluster.certificates import Certificates, make_certificates
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.processes import descendants
@@ -233,7 +234,7 @@ class Ground:
     def vtax(self, *arguments: str | Path, commands: Path | None = None) -> "subprocess.Popen[str]":
         """A command of vtax on the control network, which finds the `commands` of a directory before any other."""
         return subprocess.Popen(
-            [*self._inside(self.control), Path(sys.executable).parent / "vtax", *map(str, arguments)],
+            [*self._inside(self.control), VTAX, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.handmade import make
+from tests.helpers.results.forwarding import make
 from vtax.results import Result, TrialRecord
 
 WORKLOAD = {"kind": "bulk", "warmup_s": 2.0, "duration_s": 10.0}

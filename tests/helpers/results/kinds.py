@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.handmade import blocks, make
-from tests.handmade_bulk import bulk_blocks, make_bulk
-from tests.test_views_echoes import MadeEcho, echoes
-from tests.test_views_responses import both, responses
-from tests.test_views_rounds import MadeProgram, MadeRun, rounds
-from tests.test_views_stages import MadeTrace, traces
+from tests.helpers.results.bulk import bulk_blocks, make_bulk
+from tests.helpers.results.echo import MadeEcho, echoes
+from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.relay import MadeProgram, MadeRun, rounds
+from tests.helpers.results.requests import both, responses
+from tests.helpers.results.traced import MadeTrace, traces
 from vtax.results import Result
 
 TIMES_US = [10.0, 20.0, 30.0]

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.test_campaign import assert_measured, vtax
+from tests.helpers.campaigns import assert_measured, vtax
 from vtax.platforms import GuestPlan
 from vtax.results import Result
 

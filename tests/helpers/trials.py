@@ -8,8 +8,10 @@ from hdrh.histogram import HdrHistogram
 
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.observed import Observed
+from vtax.campaign.streams import Flows
 from vtax.scenario import Cell, Forwarding, TestbedSettings
 from vtax.scenario.lengths import Lengths
+from vtax.stages import StageTimes
 from vtax.testbed.guest import GUEST
 from vtax.testbed.guest_state import GuestNic, GuestState
 from vtax.testbed.machines import host_names, turn_of
@@ -199,3 +201,44 @@ def _histogram(samples: int) -> str:
 def _frames(name: str, received: int, sent: int) -> dict[str, Any]:
     dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "held_back": 0}
     return {"name": name.partition("/")[2], "kind": "veth", "received": received, "sent": sent, **dropped}
+
+
+def make_flows(start_ns: int) -> Flows:
+    """One connection that carried 100 Mbit/s for a second."""
+    tcp = {"retransmissions": 3, "rtt_us": 1500}
+    sent = {
+        "flow": 0,
+        "messages": 191,
+        "bytes": 12_500_000,
+        "send_errors": {},
+        "problem": None,
+        "tcp": tcp,
+        "sctp": None,
+        "send_buffer_bytes": 87_040,
+    }
+    came = {
+        "flow": 0,
+        "goodput_mbps": 100.0,
+        "messages": 190,
+        "lost": None,
+        "problem": None,
+        "receive_buffer_bytes": 131_072,
+    }
+    return Flows(
+        {"start_ns": start_ns, "end_ns": start_ns + SECOND_NS, "aborted": False},
+        [sent],
+        {
+            "start_ns": start_ns,
+            "first_arrival_ns": start_ns,
+            "ended": "complete",
+            "refused": {"trial": 0, "surplus": 0},
+            "buffer_drops": None,
+            "flows": [came],
+        },
+        [[1_250_000] * 10],
+    )
+
+
+def times(count: int, mean_ns: float) -> StageTimes:
+    values = dict.fromkeys(("min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"), mean_ns)
+    return StageTimes(count=count, sum_ns=round(count * mean_ns), histogram="", **values)

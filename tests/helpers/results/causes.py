@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.handmade import make
+from tests.helpers.results.forwarding import make
 from vtax.results import Result, TrialRecord
 from vtax.units import fps
 
@@ -159,3 +159,35 @@ def _hop(name: str, received: int, dropped: int, reason: str | None) -> dict[str
         "dropped": dropped,
         "reason": reason,
     }
+
+
+BUSY_RAW = MadeCause(
+    host_percent=100.0,
+    threads=(("host", "ingress in0", 99.0, 1.0),),
+    ledger=(("host", "ingress in0", 99.0), ("host", "softirq", 1.0), ("idle", "idle", 100.0)),
+    intended_mbps=None,
+    marks=("generator-limited",),
+)
+"""Raw under a flood: its thread is all that runs."""
+CALM_RAW = MadeCause(ledger=(("host", "ingress in0", 20.0), ("idle", "idle", 180.0)))
+"""Raw at a load that it carries in full, with time to spare."""
+HOGGED = replace(
+    BUSY_RAW,
+    platform="container",
+    received_mbps=50.0,
+    offered_mbps=50.0,
+    threads=(("host", "ingress in0", 49.5, 50.0),),
+    ledger=(
+        ("host", "ingress in0", 49.5),
+        ("host", "softirq", 0.5),
+        ("host", "foreign", 50.0),
+        ("idle", "idle", 100.0),
+    ),
+    marks=("backpressured",),
+)
+CAPPED = replace(
+    CALM_RAW,
+    platform="container",
+    received_mbps=40.0,
+    drops=(("UUT egress", 0.6, "queue full (dropped_queue of out0)"),),
+)

@@ -6,8 +6,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.test_campaign import wait_for_line
-from tests.testbeds import Ground, Testbed, wait_for
+from tests.helpers.campaigns import wait_for_line
+from tests.helpers.testbeds import Ground, Testbed, wait_for
 from vtax.cluster.collect import ARRIVED as UNPACKED
 from vtax.results import Result
 

@@ -1,6 +1,6 @@
 """Runs a vtax command line and kills, with SIGKILL, its own process, an agent or the guest at a given instant.
 
-    python -m tests.kill_at INSTANT ARGUMENT...
+    python -m tests.helpers.kill_at INSTANT ARGUMENT...
 
 The instants are calls that every campaign makes, before or after they are carried out, in the phases of a trial.
 """
@@ -9,11 +9,14 @@ import functools
 import importlib
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from tests.helpers.paths import ROOT
 from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
 
 
@@ -126,6 +129,15 @@ def arrange(instant: Instant) -> None:
         return result
 
     setattr(owner, name, dying)
+
+
+CHOSEN = ("--platform", "container")
+
+
+def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
+    arguments = ["run", str(path), *CHOSEN, "--out", str(out)]
+    command = [sys.executable, "-m", "tests.helpers.kill_at", str(instant), *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=ROOT)
 
 
 if __name__ == "__main__":

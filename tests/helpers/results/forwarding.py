@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tests.synthetic import encode
+from tests.helpers.results.synthetic import encode
 from vtax.results import Result, ResultWriter, TrialRecord
 from vtax.units import fps
 

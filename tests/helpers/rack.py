@@ -8,16 +8,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.helpers.paths import VTAX
 from vtax.machine.namespace import Namespace, index_of
 
-VTAX = Path(sys.executable).parent / "vtax"
 CONTROL = "198.18.255"
 Cable = tuple[str, str, str, str]
 CABLES: tuple[Cable, ...] = (("gen", "cable0", "uut", "cable0"), ("uut", "cable1", "rec", "cable0"))

@@ -1,0 +1,1 @@
+"""What tests share. No test module imports from another one: what several need is here."""

@@ -1,0 +1,49 @@
+"""Campaigns that vtax runs in a process of its own, as for a user, and what they have measured."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.helpers.paths import VTAX
+from vtax.results import Result
+
+DISTURBED = ("kept waiting for its CPU", "stolen", "taken from the UUT")
+"""What vtax says of a machine that others kept busy."""
+
+
+def vtax(
+    *arguments: str | Path, timeout: float = 240, **options: object
+) -> "subprocess.CompletedProcess[str]":
+    command = [str(VTAX), *map(str, arguments)]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def start(*arguments: str | Path) -> "subprocess.Popen[str]":
+    command = [str(VTAX), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def assert_measured(done: "subprocess.CompletedProcess[str]") -> None:
+    """Every cell was measured, or the machine below was too busy to say, which vtax then has to have noticed."""
+    reasons = re.findall(r"^no usable trial: (.*)$", done.stderr, re.MULTILINE)
+    disturbed = all(any(words in reason for words in DISTURBED) for reason in reasons)
+    assert done.returncode == (3 if reasons else 0), done.stderr
+    assert disturbed, done.stderr
+
+
+def wait_for_line(process: "subprocess.Popen[str]", pattern: str) -> str:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if re.search(pattern, line):
+            return line
+    raise AssertionError(f"the campaign ended without a line like {pattern}")
+
+
+def trials(directory: Path) -> dict[int, dict[str, Any]]:
+    rows = (
+        Result.open(directory)
+        .query("SELECT trials.*, flows.* FROM trials JOIN flows USING (trial_id)")
+        .to_pylist()
+    )
+    return {row["trial_id"]: row for row in rows}

@@ -1,0 +1,17 @@
+"""Counters of the interfaces on a way, and what was charged to its hops."""
+
+from typing import Any
+
+from vtax.campaign.forwarding.counts import Hop
+
+SENT = 10_000
+
+
+def interface(name: str, received: int = 0, sent: int = 0, **counted: Any) -> dict[str, Any]:
+    """An interface's counters; those that are not named are 0."""
+    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "dropped_port": 0, "held_back": 0}
+    return {"name": name, "kind": "tun", "received": received, "sent": sent, **dropped, **counted}
+
+
+def drops(found: list[Hop]) -> dict[str, int]:
+    return {hop.name: hop.dropped for hop in found if hop.dropped}
