@@ -42,7 +42,7 @@ fast-rust:
 # Only modules that have the name somewhere are imported, which saves seconds; all are where none has, as with "a or b".
 t: $(VENV)/dev
 	$(BIN)/python -m pytest -m "" -k "$(K)" $(shell grep -rlF --include='test_*.py' -e '$(K)' tests; \
-		find tests -name 'test_*$(K)*.py')
+		find tests -path '*$(K)*' -name 'test_*.py')
 
 demo: install packages-run
 	$(BIN)/vtax run quick

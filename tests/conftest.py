@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 # What imports the controller does so when a test asks for it, so that a test of a small module starts at once.
 if TYPE_CHECKING:
     from tests.helpers.disturb import Act
+    from tests.helpers.xen import Answers
     from vtax.platforms import GuestPlan
 
 # A busy machine is no fault of an example; hangs are ended by the test's own time limit.
@@ -78,6 +79,57 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.mkdir()
     monkeypatch.setenv("PATH", f"{path}:{os.environ['PATH']}")
     return path
+
+
+@pytest.fixture
+def no_archive(commands: Path) -> None:
+    """An apt that knows where packages are from, and cannot reach it."""
+    from tests.helpers.commands import KNOWN, command
+
+    command(commands, "apt-get", f"{KNOWN} *) echo 'E: Could not resolve' >&2; exit 100;; esac")
+    command(commands, "apt-cache", "exit 100")
+
+
+@pytest.fixture
+def kernels() -> Path:
+    """Where the distribution's kernels are before a test has a cache of its own: they are large."""
+    from vtax.platforms.kernel import KERNELS
+    from vtax.platforms.package import cache_directory
+
+    return cache_directory() / KERNELS.name
+
+
+@pytest.fixture
+def cache(kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache of packages."""
+    from vtax.platforms.emulator import find_emulator
+    from vtax.platforms.kernel import fetch_kernel
+
+    path = tmp_path / "cache"
+    monkeypatch.setenv("VTAX_CACHE", str(path))
+    for found in (find_emulator, fetch_kernel):
+        found.cache_clear()
+    yield path
+    for found in (find_emulator, fetch_kernel):
+        found.cache_clear()
+
+
+@pytest.fixture
+def dom0(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Answers"]:
+    """Has xl answer as in dom0 of a Xen machine."""
+    from tests.helpers.xen import answers_of_dom0
+    from vtax.platforms.xen import toolstack
+
+    yield answers_of_dom0(commands, tmp_path, monkeypatch)
+    toolstack.facts.cache_clear()
+
+
+@pytest.fixture
+def manage(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What VBoxManage has been told is in the file with `.calls` behind its name. Its modules are said to be there."""
+    from tests.helpers.virtualbox import stand_in
+
+    return stand_in(commands, tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ fn only_what_was_asked_for_is_open() {
     assert_eq!(link.received(), 0);
 }
 
-/// Where the kernel has pktgen, tests/test_pktgen.py shows what it sends.
+/// Where the kernel has pktgen, tests/system/testbed/test_pktgen.py shows what it sends.
 #[test]
 #[ignore = "needs root"]
 fn a_kernel_without_pktgen_says_what_brings_it() {

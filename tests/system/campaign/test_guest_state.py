@@ -1,0 +1,48 @@
+"""A guest whose agent answers `guest.state` with something else: the campaign goes on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.guest_states import LIES
+from vtax.cli import main
+from vtax.machine.agent import Agent
+from vtax.results import Result
+
+pytestmark = pytest.mark.system
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+@pytest.mark.parametrize("lie", ["a list", "nothing", "the host's own judgement"])
+def test_a_campaign_with_a_guest_that_lies_goes_on(
+    lie: str,
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It lies once, after its first trial."""
+    call, asked = Agent.call, []
+
+    def lying(self: Agent, method: str, *arguments: Any, **named: Any) -> Any:
+        answer = call(self, method, *arguments, **named)
+        if method == "guest.state":
+            asked.append(answer)
+            return LIES[lie][0] if len(asked) == 2 else answer
+        return answer
+
+    monkeypatch.setattr(Agent, "call", lying)
+    options = ["--platform", "container", "--set", "intended_mbps=5", "--repetitions", "2"]
+    assert main(["run", str(scenario), *options, "--out", str(tmp_path / "out")]) in (0, 3)
+    said = capsys.readouterr().err
+    assert "vtax broke" not in said
+    assert "answered guest.state with" in said
+    result = Result.open(tmp_path / "out")
+    assert result.campaign["status"] == "complete"
+    first, *later = result.query("SELECT verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
+    assert first["verdict"] == "invalid"
+    named = "the agent inside the guest answered guest.state with"
+    assert [reason for reason in first["reasons"] if reason.startswith(named)]
+    assert later
+    assert not [reason for trial in later for reason in trial["reasons"] if reason.startswith(named)]

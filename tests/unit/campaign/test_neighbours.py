@@ -1,0 +1,139 @@
+"""What neighbours are asked to do, and what it says for or against a trial."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.paths import ROOT
+from tests.helpers.scenarios import refusal_of, write_scenario
+from tests.helpers.trials import SECOND_NS, make_cell, make_measured
+from vtax.campaign.forwarding.judge import judge
+from vtax.campaign.neighbours.base import Beside
+from vtax.campaign.neighbours.findings import missed
+from vtax.campaign.neighbours.stress import LOADS, MEMORY_BYTES
+from vtax.campaign.verdict import Verdict
+from vtax.scenario import TestbedSettings, load_scenario
+from vtax.testbed.addressing import StreamAddresses, neighbour_streams
+from vtax.testbed.guest import GuestSpec
+from vtax.testbed.guest_state import GuestState
+from vtax.testbed.host import Host
+
+SCENARIO = """
+name: own/neighbours
+title: Neighbours
+question: What do they do?
+workload: {kind: forwarding}
+testbed: {neighbours: idle}
+factors: {platform: [raw]}
+repetitions: 1
+"""
+STANDS = GuestState(condition="answers", oom_kills=0)
+
+
+def test_no_neighbours_do_nothing() -> None:
+    assert TestbedSettings().behaviour == "none"
+    assert TestbedSettings(neighbours="bulk", neighbour_guests=0).behaviour == "none"
+    assert TestbedSettings(neighbours="bulk").has_neighbours
+
+
+def test_each_behaviour_is_a_factor_with_a_path_of_its_own(tmp_path: Path) -> None:
+    words = "{platform: [raw], neighbours: [none, idle], cap_mbps: [none, 50]}"
+    cells = load_scenario(write_scenario(SCENARIO, tmp_path, "{platform: [raw]}", words)).cells()
+    assert [cell.testbed.behaviour for cell in cells] == ["none", "none", "idle", "idle"]
+    assert [cell.testbed.cap_mbps for cell in cells] == [None, 50, None, 50]
+    assert len({cell.plot for cell in cells}) == 4
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("neighbours: idle, uplink: shared, guests: 2", "neighbours of guests behind a shared uplink"),
+        (
+            "cap_mbps: 10, uplink: shared, guests: 2",
+            "guests behind a shared uplink have no port of their own",
+        ),
+        ("neighbours: busy", "busy"),
+        ("neighbour_guests: 8", "0 to 7"),
+        ("load_share: 0", "more than 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, keys: str, words: str) -> None:
+    assert words in refusal_of(write_scenario(SCENARIO, tmp_path, "neighbours: idle", keys))
+
+
+def test_neighbours_have_addresses_of_no_guest() -> None:
+    guests = {StreamAddresses(number).uut_in_mac for number in range(8)}
+    assert not guests & {stream.uut_in_mac for stream in neighbour_streams(7)}
+
+
+def test_a_heavy_neighbour_has_the_memory_it_fills() -> None:
+    heavy = LOADS["heavy"]
+    assert heavy.memory_workers * MEMORY_BYTES < heavy.guest_bytes
+    host = Host.__new__(Host)
+    guest = GuestSpec("neighbour0", host, [], [], True, [], heavy.guest_bytes)
+    assert guest.config({"memory_bytes": 1 << 28})["memory_bytes"] == heavy.guest_bytes
+    assert guest.config({"memory_bytes": 1 << 34})["memory_bytes"] == 1 << 34
+    assert guest.config({"memory_bytes": None}) == {"memory_bytes": None}
+
+
+@pytest.mark.parametrize(("offered", "suspect"), [(98.1, False), (97.9, True), (101.9, False), (102.1, True)])
+def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, suspect: bool) -> None:
+    found = missed({"guest": 1, "intended_mbps": 100.0, "offered_mbps": offered})
+    assert [verdict for verdict, _ in found] == [Verdict.SUSPECT] * suspect
+    measured = make_measured(make_cell())
+    measured.beside = Beside(findings=found)
+    assert judge(measured, 1000).verdict is (Verdict.SUSPECT if suspect else Verdict.VALID)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ({"condition": "ended"}, "neighbour0 died: the trial says nothing of the guest"),
+        ({"condition": "silent"}, "neighbour0 hung: the trial says nothing of the guest"),
+        (
+            {"condition": "misreports", "reason": "answered guest.state with []"},
+            "the agent inside neighbour0 answered guest.state with []: the trial says nothing of the guest",
+        ),
+        ({"oom_kills": 1}, "neighbour0 was out of memory, and killed what it was to do"),
+    ],
+)
+def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], words: str) -> None:
+    measured = make_measured(make_cell())
+    measured.guests["neighbour0"] = (STANDS, STANDS.model_copy(update=after))
+    judgement = judge(measured, 1000)
+    assert (judgement.verdict, judgement.reasons) == (Verdict.INVALID, (words,))
+
+
+def test_the_time_that_neighbours_frames_take_is_not_held_against_the_source() -> None:
+    measured = make_measured(make_cell(intended_mbps=None), offered_fps=450_000)
+    measured.source["hosts"][0]["thread"]["run_delay_ns"] = SECOND_NS * 3 // 10
+    assert judge(measured, 1000).verdict is Verdict.INVALID
+    measured.beside = Beside(source_share=0.3)
+    judgement = judge(measured, None)
+    assert judgement.verdict is Verdict.VALID
+    # It used what was left of its CPU; where nobody else had the rest, it could have done more.
+    measured.source["hosts"][0]["thread"]["run_ns"] = SECOND_NS * 7 // 10
+    assert judge(measured, None).marks == ("generator-limited",)
+    measured.beside = Beside()
+    measured.source["hosts"][0]["thread"]["run_delay_ns"] = 0
+    assert judge(measured, None).marks == ("limit-unknown",)
+
+
+def test_the_published_tables_are_those_of_the_paper() -> None:
+    data = ROOT / "vtax/data/scenarios/schlosser2011"
+    with (data / "neighbour-stress.csv").open() as text:
+        stress = {
+            (row["setup"], row["frame_bytes"], row["neighbour"]): row["change_percent"]
+            for row in csv.DictReader(text)
+        }
+    assert len(stress) == 6 * 4 * 2
+    assert stress["OpenVZ", "64", "heavy"] == "-18.2"
+    with (data / "neighbour-traffic.csv").open() as text:
+        traffic = {
+            (row["setup"], row["frame_bytes"], row["load_percent"]): row["received_mbps"]
+            for row in csv.DictReader(text)
+        }
+    assert len(traffic) == 7 * 4 * 2
+    assert traffic["Xen", "64", "95"] == "47.2"
