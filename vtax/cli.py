@@ -232,7 +232,7 @@ def _carry_out(arguments: list[str]) -> int:
     except InputError as error:
         said, status = str(error), BAD_INPUT
     except ClusterError as error:
-        said = f"{error}; what has arrived is kept: go on with --testbeds FILE --resume RESULT"
+        said = f"{error}; completed trials are kept; continue with --testbeds FILE --resume RESULT"
         status = BROKE
     except TyperException as error:
         context = getattr(error, "ctx", None)
@@ -273,7 +273,7 @@ def _broke(error: Exception) -> int:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    return _fail(f"vtax broke at {place}: {what}; VTAX_DEBUG=1 in the environment shows where from", BROKE)
+    return _fail(f"vtax broke at {place}: {what}; VTAX_DEBUG=1 in the environment shows the traceback", BROKE)
 
 
 def _fail(text: str, status: int) -> int:

@@ -48,7 +48,7 @@ def print_scenarios(scenarios: Iterable["ScenarioSummary"], stream: TextIO) -> N
 def print_platforms(presets: Iterable["Preset"], stream: TextIO) -> None:
     """A row a preset."""
     rows = [[preset.name, preset.kind, preset.title] for preset in presets]
-    _print_table(["platform", "kind", "what it is"], rows, stream)
+    _print_table(["platform", "kind", "description"], rows, stream)
 
 
 def print_checks(checks: Sequence["Check"], stream: TextIO) -> None:

@@ -111,7 +111,7 @@ class BarProgress:
 
 
 def _trials(planned: int | None) -> str:
-    return "trials as their results ask for" if planned is None else f"{planned} trials"
+    return "number of trials set by their results" if planned is None else f"{planned} trials"
 
 
 def table_console() -> Console:

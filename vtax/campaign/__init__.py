@@ -57,8 +57,8 @@ def run(
         return _nothing_left(resume, mode_of(scenario, cells), {}, progress)
     if scenario.file.workload.runs_programs and not allow_programs:
         raise InputError(
-            f"{scenario.where('workload')}: {scenario.name} starts programs of its own on this machine; read which, "
-            "and have them started, as nobody and without rights, by --allow-programs"
+            f"{scenario.where('workload')}: {scenario.name} starts programs of its own on this machine, as nobody and "
+            "without rights; read which, then allow them with --allow-programs"
         )
     platforms = resolve(scenario, cells)
     started_at = datetime.now(UTC)

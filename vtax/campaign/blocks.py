@@ -17,8 +17,8 @@ def chosen_blocks(scenario: Scenario, wanted: Sequence[int] | None) -> list[int]
         return list(range(scenario.repetitions))
     if scenario.file.precision is not None:
         raise InputError(
-            f"{scenario.where('precision')}: how often a cell is repeated is decided by all its trials together, which "
-            "blocks that are measured apart do not know; leave out precision, and say how many repetitions there are"
+            f"{scenario.where('precision')}: precision decides on repetitions by all trials of a cell, and separate "
+            "blocks do not have them; leave out precision, and give the number of repetitions"
         )
     unknown = [block for block in wanted if block not in range(scenario.repetitions)]
     if unknown or not wanted:

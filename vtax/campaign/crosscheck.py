@@ -38,11 +38,11 @@ def ledger_findings(measured: Observed) -> Iterator[Finding]:
             yield (
                 Verdict.SUSPECT,
                 f"CPU ledger: {claim.what} has {100 * claim.sampled(found.slots):.1f}% of a CPU by samples, "
-                f"{100 * claim.counted:.1f}% by the kernel's count, {100 * apart:.1f}% beyond chance",
+                f"{100 * claim.counted:.1f}% by the kernel's count; {100 * apart:.1f}% exceed chance",
             )
     untold = (found.percent(UNTOLD) / 100 - sum(late.values())) / len(found.slots)
     if untold > LEDGER_UNTOLD:
-        yield Verdict.SUSPECT, f"CPU ledger: nothing tells whose {100 * untold:.1f}% of the CPU time was"
+        yield Verdict.SUSPECT, f"CPU ledger: {100 * untold:.1f}% of the CPU time could not be attributed"
 
 
 @dataclass(frozen=True)

@@ -28,24 +28,27 @@ def guest_findings(measured: Observed) -> Iterator[Finding]:
 
 def _befell(guest: str, before: GuestState, after: GuestState, host_step: int) -> Iterator[str]:
     if not after.answers:
-        yield f"{ending(after, before, guest)}: what it lost by that is a result"
+        yield f"{ending(after, before, guest)}: its losses are a result"
         return
     for mac in sorted(before.ready_macs - after.ready_macs):
-        yield f"{guest} lost its NIC {mac}: what it lost by that is a result"
+        yield f"{guest} lost its NIC {mac}: its losses are a result"
     killed = (after.oom_kills or 0) - (before.oom_kills or 0)
     if killed:
-        yield f"{guest} was out of memory and killed {killed} of its processes: a result"
+        yield f"{guest} ran out of memory and killed {killed} of its processes: a result"
     step_ns = stepped_ns(before.clock_offset_ns, after.clock_offset_ns)
     if step_ns and not host_step:
-        yield f"{guest}'s clock was stepped by {step_ns / 1e9:+.3f} s: nothing is measured by it"
+        yield f"{guest}'s clock was stepped by {step_ns / 1e9:+.3f} s: no measurement uses it"
 
 
 def _fell_out(neighbour: str, before: GuestState, after: GuestState) -> Iterator[Finding]:
     """Why a trial had no such neighbour to its end."""
     if not after.answers:
-        yield Verdict.INVALID, f"{ending(after, before, neighbour)}: the trial says nothing of the guest"
+        yield (
+            Verdict.INVALID,
+            f"{ending(after, before, neighbour)}: the trial does not show the guest's performance",
+        )
     elif (after.oom_kills or 0) > (before.oom_kills or 0):
-        yield Verdict.INVALID, f"{neighbour} was out of memory, and killed what it was to do"
+        yield Verdict.INVALID, f"{neighbour} ran out of memory and killed its own load"
 
 
 def called(name: str) -> str:

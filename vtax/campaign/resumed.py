@@ -108,7 +108,7 @@ class Resumed:
     @property
     def ending(self) -> str:
         """What is said of a campaign that nothing is left of."""
-        return f"{self.directory}: its campaign is complete, nothing is left to measure; vtax show {self.directory}"
+        return f"{self.directory}: the campaign is complete; to see it: vtax show {self.directory}"
 
     def check_same(self, given: Scenario, *, of_testbeds: bool) -> None:
         """Raise InputError unless the campaign is of the scenario that was named, and of as many testbeds."""
@@ -119,8 +119,8 @@ class Resumed:
             )
         if self.of_testbeds and not of_testbeds:
             raise InputError(
-                f"{self.directory}: its campaign is one of several testbeds, to which this machine alone adds nothing; "
-                "go on with --testbeds FILE"
+                f"{self.directory}: the campaign runs on several testbeds, so this machine alone cannot continue it; "
+                "add --testbeds FILE"
             )
 
     def differences(self, given: Scenario, testbed: TestbedFile | None = None) -> list[str]:
@@ -161,9 +161,9 @@ def _check_hands(directory: Path, owners: Collection[int]) -> None:
         with contextlib.suppress(FileNotFoundError):  # what a campaign at work has just replaced
             kind = place.lstat().st_mode
             if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)):
-                raise InputError(f"{place}: a result has files and directories alone; remove it, then resume")
+                raise InputError(f"{place}: a result has only files and directories; remove it, then resume")
             if (problem := distrust(place, owners)) is not None:
                 raise InputError(
-                    f"{problem}, and who resumes a result runs what it names; look through {directory}, then take it "
+                    f"{problem}, and resuming a result runs the programs it names; inspect {directory}, then take it "
                     f"over: chown -R {os.geteuid()} {directory} && chmod -R go-w {directory}"
                 )

@@ -129,7 +129,7 @@ class Campaign:
         try:
             path.close()
         except BUILD_FAILURES as error:
-            self.progress.note(f"{path.preset.name} was not taken down whole: {error}")
+            self.progress.note(f"{path.preset.name} was not removed completely: {error}")
 
     def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""

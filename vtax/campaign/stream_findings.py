@@ -35,8 +35,8 @@ def buffer_findings(guest: int, flows: Flows, asked_bytes: int | None) -> Iterat
         if asked_bytes is not None and held_bytes is not None and held_bytes < asked_bytes:
             yield (
                 Verdict.INVALID,
-                f"the {side} buffer of flow {flow['flow']} of guest {guest} has {held_bytes} of the {asked_bytes} byte "
-                "that were asked for",
+                f"the {side} buffer of flow {flow['flow']} of guest {guest} has {held_bytes} of the {asked_bytes} "
+                "bytes requested",
             )
 
 

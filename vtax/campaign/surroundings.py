@@ -7,7 +7,7 @@ from vtax.campaign.verdict import Finding, Verdict, graded
 from vtax.machine import cpu
 from vtax.machine.bridge_netfilter import in_words, is_other
 
-STOLEN = "CPU time stolen from the UUT by the machine below"
+STOLEN = "CPU time stolen from the UUT by the hypervisor below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took for certain."""
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
@@ -24,8 +24,8 @@ def surroundings_findings(measured: Observed) -> Iterator[Finding]:
     for host in hosts_with_other_netfilter(measured):
         yield (
             Verdict.INVALID,
-            f"bridges of {host} {in_words(measured.bridge_netfilter[host])}, which testbed.bridge_netfilter does not "
-            "ask for: somebody loaded br_netfilter or set it",
+            f"bridges of {host} {in_words(measured.bridge_netfilter[host])}, against testbed.bridge_netfilter: "
+            "another program loaded br_netfilter or set it",
         )
 
 

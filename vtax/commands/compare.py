@@ -20,7 +20,7 @@ NO_TRIALS = 3
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Directory of the reference.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Directory of what is compared with it.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Directory of the result compared with it.")],
     within: Annotated[
         float,
         typer.Option(metavar="PERCENT", help="Changes within this count as none; of loss always 0.5 points."),

@@ -29,7 +29,7 @@ def host(
     if not stdio:
         raise InputError("vtax host: how is it asked? allowed: --stdio; vtax run --testbed FILE starts it so")
     if os.geteuid() != 0:
-        raise InputError("vtax host makes namespaces, links and BPF programs, which takes the rights of root")
+        raise InputError("vtax host needs root: it creates namespaces, links and BPF programs")
     # What anything else prints must not get among the answers.
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -64,8 +64,8 @@ def write_report(result: "Result", directory: Path | None = None) -> Path | None
     except OSError as error:
         where = (directory or result.directory) / REPORT
         print(
-            f"{where}: {error.strerror}; all trials are kept, and vtax show {result.directory} shows them. Once it can "
-            f"be written there: vtax report {result.directory}",
+            f"{where}: {error.strerror}; all trials are kept: vtax show {result.directory}. To write the report "
+            f"when the directory is writable: vtax report {result.directory}",
             file=sys.stderr,
         )
     return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vtax.scenario import Scenario
     from vtax.testbed.remote import TestbedFile
 
-KEPT = "the trials that ended are kept"
+KEPT = "completed trials are kept"
 
 
 def _scenarios(incomplete: str) -> list[str]:
@@ -59,7 +59,10 @@ def run(
         typer.Option(metavar="RESULT", help="Continue a campaign that did not end, as it was begun."),
     ] = None,
     as_stored: Annotated[
-        bool, typer.Option("--as-stored", help="Resume with what RESULT stores where that was not typed.")
+        bool,
+        typer.Option(
+            "--as-stored", help="Resume with the settings stored in RESULT where others were typed."
+        ),
     ] = False,
     testbed: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File of machines and links; by default this machine.")
@@ -151,7 +154,7 @@ def _saying_what_is_kept() -> Iterator[None]:
         if error.errno not in DISK_ERRORS:
             raise
         refused = f"{error.filename or 'the result'}: {error.strerror}"
-        raise disk_error(refused, f"{KEPT}: make room and go on with --resume") from error
+        raise disk_error(refused, f"{KEPT}; make room and continue with --resume") from error
 
 
 def _stored(
@@ -164,9 +167,9 @@ def _stored(
     stored.check_same(typed, of_testbeds=of_testbeds)
     if not stored.is_done:
         require_consent(
-            f"{stored.directory}: its campaign goes on with its own settings, which are not those typed",
+            f"{stored.directory}: the stored settings of this campaign differ from those typed",
             stored.differences(typed, testbed),
-            "Go on with what is stored?",
+            "Continue with the stored settings?",
             "--as-stored",
             given=agreed,
         )

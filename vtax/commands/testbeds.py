@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vtax.campaign import Outcome, Progress, Resumed
     from vtax.scenario import Scenario
 
-EXTRA = "this needs Dask and what it speaks TLS with: pip install 'vtax[cluster]'"
+EXTRA = "this needs Dask and its TLS library: pip install 'vtax[cluster]'"
 
 
 def run_on_testbeds(

@@ -56,7 +56,7 @@ def chapters(summary: Summary) -> list[Chapter]:
         Chapter(
             "ledger",
             "CPU ledger",
-            "Where the CPU time went",
+            "CPU time by owner",
             _filled(
                 sharing_tables.guest_cpu_table(summary),
                 sharing_tables.guests_table(summary),
@@ -65,11 +65,11 @@ def chapters(summary: Summary) -> list[Chapter]:
                 response_cpu_table(summary),
             ),
         ),
-        Chapter("hops", "Hops", "Where frames were lost", _filled(tables.loss_table(summary))),
+        Chapter("hops", "Hops", "Frame loss by hop", _filled(tables.loss_table(summary))),
         Chapter(
             "stages",
             "Stages",
-            "Where packets spend their time",
+            "Delay by stage",
             _filled(stages_table(summary), packets_table(summary), tracing_table(summary)),
         ),
         Chapter(
@@ -81,7 +81,7 @@ def chapters(summary: Summary) -> list[Chapter]:
         Chapter(
             "claims",
             "Claims",
-            "What the paper found, and what holds here",
+            "Findings of the paper on this machine",
             tuple(claim_tables(summary.claims)),
             f"{outcome(summary.claims)}. {reading(summary.claims)}",
         ),
@@ -89,7 +89,7 @@ def chapters(summary: Summary) -> list[Chapter]:
         Chapter(
             "verdicts",
             "Verdicts",
-            "Which trials count",
+            "Verdicts of the trials",
             _filled(verdict_tables.verdict_table(summary), verdict_tables.left_out_table(summary)),
         ),
     )

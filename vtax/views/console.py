@@ -76,18 +76,18 @@ def print_summary(summary: Summary, console: Console) -> None:
     ):
         print_table(table, page)
     caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]
-    _print_points("Not to be trusted, and why", caveats, page)
+    _print_points("Caveats", caveats, page)
     answers = [
         (sentence.platform, f"{' (emulated CPU)' if sentence.group == 'emulated' else ''} {sentence.text}")
         for sentence in summary.sentences
     ]
-    _print_points("What it costs", answers, page)
+    _print_points("Cost by platform", answers, page)
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print a sentence a cell that lost something, native platforms first, and what could not be compared."""
     page = Page(console)
-    for title, emulated in (("Why", False), (EMULATED_LABEL, True)):
+    for title, emulated in (("Causes", False), (EMULATED_LABEL, True)):
         found = [finding for finding in diagnosis.findings if finding.emulated is emulated]
         _print_points(
             title,
@@ -147,7 +147,9 @@ def print_table(table: Table, page: Page, rows_at_most: float = ROWS_AT_MOST) ->
     if table.note:
         page.line(table.note, "dim")
     if table.size > rows_at_most:
-        page.line(f"{table.size} rows: see the report, `vtax show --json` or `vtax sql`.", "dim")
+        page.line(
+            f"{table.size} rows, too many to print: see the report, `vtax show --json` or `vtax sql`.", "dim"
+        )
         return
     heads = [f"{column.title}\n{column.unit}" if column.unit else column.title for column in table.columns]
     lines = iter(_aligned(table))

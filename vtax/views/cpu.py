@@ -58,7 +58,7 @@ DOMAINS = {
     "switch": "instrument: switch",
     "instrument": "instrument: interrupts",
     "controller": "instrument: controller",
-    "steal": "machine below (steal)",
+    "steal": "hypervisor below (steal)",
     "idle": "idle",
 }
 """The same of the ledger's domains."""

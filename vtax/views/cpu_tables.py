@@ -17,7 +17,7 @@ def cpu_table(summary: Summary) -> Table:
         summary,
         "cpu",
         "CPU",
-        "Percent of one CPU. The sink's calibrated cost is the sink's, not the platform's.",
+        "Percent of one CPU. The calibrated cost belongs to the sink, not to the platform.",
         summary.cpu,
         OWNERS,
     )
@@ -29,8 +29,8 @@ def ledger_table(summary: Summary) -> Table:
         summary,
         "ledger",
         "CPU ledger",
-        "Where all time of all CPUs went, by samples of their clocks; percent of one CPU. Soft interrupts are the "
-        "host's, whomever they interrupt: the sink's program runs in them.",
+        "Time of all CPUs, sampled by their clocks, in percent of one CPU. Soft interrupts count as the host's, "
+        "whichever thread they interrupt: the sink's program runs in them.",
         summary.ledger,
         DOMAINS,
     )

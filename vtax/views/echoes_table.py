@@ -26,8 +26,8 @@ def echoes_table(summary: Summary) -> Table:
         name="echoes",
         title="Round trips through one router among many",
         note=with_sources(
-            "Mean over the echoes that were answered, in the mean over repetitions; beside is what the other routers "
-            "forward together. raw with one guest is a plain router.",
+            "Mean over the answered echoes, averaged over repetitions; beside is the total throughput of the other "
+            "routers. raw with one guest is a plain router.",
             summary.published_round_trips,
         ),
         columns=(

@@ -38,9 +38,9 @@ from vtax.views.traces import (
 
 __all__ = ["check_figures", "draw_figures", "figure_names"]
 
-_BARS = "Bars at the points are 95% intervals."
+_BARS = "Error bars: 95% intervals."
 _DASHED = "Dashed: emulated CPU."
-_LIMITED = "Hollow: generator-limited, more load might show more."
+_LIMITED = "Hollow: generator-limited; a higher load might show more."
 
 
 class Measured(Protocol):
@@ -83,14 +83,17 @@ def throughput_by_load(summary: Summary) -> Figure:
             "nticks": 6,
         }
         drawn = plot(
-            [diagonal(reach), *lines], "offered, Mbit/s", "received, Mbit/s", xaxis=offered, yaxis=received
+            [diagonal(reach), *lines],
+            "offered load, Mbit/s",
+            "received, Mbit/s",
+            xaxis=offered,
+            yaxis=received,
         )
         panels.append(Panel(setting.label, drawn))
     return Figure(
         name="throughput-by-load",
         title="Throughput by offered load",
-        caption=f"{_BARS} Hollow: a lower bound that the source set. {_DASHED} On the thin diagonal all that is "
-        "offered arrives.",
+        caption=f"{_BARS} Hollow: lower bound set by the source. {_DASHED} Thin diagonal: no loss.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.throughput_table(summary),
@@ -141,8 +144,8 @@ def maximum_by_streams(summary: Summary) -> Figure:
     return Figure(
         name="maximum-by-streams",
         title="Maximum accumulated throughput",
-        caption=f"{tables.MAXIMUM_OVER_LOADS} Whiskers are 95% intervals. Empty: a lower bound that the source "
-        "set. Hatched: emulated CPU, thinly where such a bound. Each stream is at that same load.",
+        caption=f"{tables.MAXIMUM_OVER_LOADS} {_BARS} Empty: lower bound set by the source. "
+        "Hatched: emulated CPU. Light hatching: emulated CPU and lower bound. Streams are shown at that same load.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.maximum_table(summary),
@@ -169,7 +172,7 @@ def delay_percentiles(summary: Summary) -> Figure:
             )
             drawn = plot(
                 lines,
-                "intended, Mbit/s a stream",
+                "intended load, Mbit/s per stream",
                 "one-way delay, µs",
                 xaxis=_load_axis(here),
                 yaxis={"type": "log", "dtick": 1, "exponentformat": "none", "separatethousands": True},
@@ -178,8 +181,8 @@ def delay_percentiles(summary: Summary) -> Figure:
     return Figure(
         name="delay-percentiles",
         title="One-way delay",
-        caption=f"{_BARS} None where an interval has no upper bound. {_LIMITED} {_DASHED} Logarithmic. From probe "
-        "frames, merged over repetitions; a lost one counts as delayed beyond all others.",
+        caption=f"{_BARS} No bar: the interval has no upper bound. {_LIMITED} {_DASHED} The delay axis is logarithmic. "
+        "Probe frames, merged over repetitions; lost probes count as later than any received one.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.delay_table(summary),
@@ -208,7 +211,7 @@ def loss_by_load(summary: Summary) -> Figure:
         )
         drawn = plot(
             lines,
-            "intended, Mbit/s a stream",
+            "intended load, Mbit/s per stream",
             "frames lost, %",
             xaxis=_load_axis(here),
             yaxis={"range": [-0.04 * most, 1.06 * most], "nticks": 6},
@@ -217,7 +220,7 @@ def loss_by_load(summary: Summary) -> Figure:
     return Figure(
         name="loss-by-load",
         title="Frame loss",
-        caption=f"{_BARS} {_LIMITED} {_DASHED} What the source could not send is not loss.",
+        caption=f"{_BARS} {_LIMITED} {_DASHED} Frames that the source could not send do not count as lost.",
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=tables.throughput_table(summary),

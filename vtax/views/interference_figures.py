@@ -28,9 +28,9 @@ def interference(summary: Summary) -> Figure:
     return Figure(
         name="interference",
         title="Interference",
-        caption="Ratio to the same with idle neighbours, or without any. Orange is worse for the guest, blue better; "
-        "an entry whose interval includes 1 is in brackets. ≥, ≤: a side of it is only a lower bound; withheld: both "
-        "are.",
+        caption="Ratio to the same cell with idle neighbours, or without any. Orange is worse for the guest, blue "
+        "better; an entry whose interval includes 1 is in brackets. ≥, ≤: one side is a lower bound; withheld: both "
+        "sides are.",
         panels=tuple(Panel(title, _plot(rows)) for title, rows in grouped.items()),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=matrix_table(summary),

@@ -23,17 +23,17 @@ from vtax.views.paper import with_sources
 from vtax.views.summary import Summary
 from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, N
 
-_ONE = "1 is no difference; of a throughput less is worse, of a response time more."
+_ONE = "1 means no difference. Below 1 is worse for a throughput, above 1 for a response time."
 
 
 def interference_table(summary: Summary) -> Table:
     """A row a platform, setting and behaviour of the neighbours."""
     return Table(
         name="interference",
-        title="Interference: with a neighbour, over the same with that neighbour at rest, or without one",
+        title="Interference: ratio to the same cell with an idle neighbour, or without one",
         note=with_sources(
-            f"Ratios, paired within blocks, with 95% intervals. {_ONE} ≥, ≤: a side of it is only a lower bound; "
-            "withheld: both are.",
+            f"Ratios, paired within blocks, with 95% intervals. {_ONE} ≥, ≤: one side is a lower bound; "
+            "withheld: both sides are.",
             summary.published_stress,
         ),
         columns=(
@@ -62,8 +62,8 @@ def matrix_table(summary: Summary) -> Table:
         grouped.setdefault(heading, {}).setdefault((row.platform, row.victim), {})[row.aggressor] = row
     return Table(
         name="interference-matrix",
-        title="What each neighbour does to whom",
-        note=f"The ratios against neighbours at rest; against none where they never rested. {_ONE}",
+        title="Effect of each neighbour on each guest",
+        note=f"Ratios to idle neighbours, or to no neighbour where none was idle. {_ONE}",
         columns=(
             Column("platform"),
             Column("victim"),
@@ -88,8 +88,8 @@ def neighbours_table(summary: Summary) -> Table:
         name="neighbours",
         title="The neighbours' own traffic",
         note=with_sources(
-            "A neighbour's mean. Maximum: what it forwards while the guest is idle, of which it is offered a share. "
-            "Delay: one way of frames, there and back of requests.",
+            "Means of one neighbour. Maximum: its throughput while the guest is idle; its offered load is a share of "
+            "that. Delay: one-way for frames, round trip for requests.",
             summary.published_traffic,
         ),
         columns=(
@@ -132,7 +132,7 @@ def _heading(summary: Summary, row: Interference) -> str:
 
 def _ratio(row: Interference) -> tuple[str | Number, ...]:
     ratio = row.ratio
-    found = "no difference found" if ratio.includes(1.0) else "less" if ratio.value < 1 else "more"
+    found = "no significant difference" if ratio.includes(1.0) else "less" if ratio.value < 1 else "more"
     shown = row.where if ratio.is_withheld else f"{found}: {row.where}" if row.where else found
     return (
         row.platform,

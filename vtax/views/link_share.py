@@ -17,8 +17,8 @@ UDP_HEADERS_BYTES = 28
 """IPv4 20, UDP 8."""
 
 FORMULA = (
-    "R / N is what a full link leaves each of N guests: layer-1 rate × payload / (mtu + 38 bytes) / N, with a payload "
-    "of mtu − 52 bytes for TCP with timestamps, mtu − 28 for UDP (mtu 1500: 1448 / 1538, 1472 / 1538)."
+    "R / N is the share of a full link for each of N guests: layer-1 rate × payload / (mtu + 38 bytes) / N. The "
+    "payload is mtu − 52 bytes for TCP with timestamps, mtu − 28 for UDP (mtu 1500: 1448 / 1538, 1472 / 1538)."
 )
 
 

@@ -25,10 +25,10 @@ def goodput_by_message(summary: Summary) -> Figure:
     measured = {row.platform for row in rows}
     return Figure(
         name="goodput-by-message",
-        title="Goodput by length of the message",
-        caption="Mean over the repetitions; bars at the points are their standard deviation, as the paper has them. "
-        "The length is on a logarithmic axis. Hollow: the far ends could do no more. Dashed: emulated CPU. Dotted: "
-        "what a full link carries, of TCP with timestamps layer-1 rate × (mtu − 52) / (mtu + 38).",
+        title="Goodput by message length",
+        caption="Mean over the repetitions. Error bars: standard deviation, as in the paper. The axis of the length is "
+        "logarithmic. Hollow: limited by the far ends. Dashed: emulated CPU. Dotted: goodput of a full link; for TCP "
+        "with timestamps layer-1 rate × (mtu − 52) / (mtu + 38).",
         panels=tuple(Panel(title, _plot(summary, here, reach)) for title, here in grouped.items()),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=messages_table(summary),

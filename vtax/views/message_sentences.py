@@ -43,6 +43,6 @@ def _clauses(row: MessageGoodput) -> list[Clause]:
         times = f"{ratio.bound.words}{numbers.ratio(ratio.value)} times {row.reference}'s"
         beside = f"{times} {bracket(ratio, numbers.ratio)}"
         if ratio.is_withheld:
-            beside = f"not to be compared with {row.reference}'s, both {Limit.FAR_END.at}"
+            beside = f"cannot be compared with {row.reference}'s, both {Limit.FAR_END.at}"
         clauses.append(Clause(beside, (ratio,)))
     return clauses

@@ -35,9 +35,9 @@ def messages_table(summary: Summary) -> Table:
         name="messages",
         title="Goodput by message",
         note=with_sources(
-            "Layer-4 payload of one stream, in the mean over repetitions with its 95% interval; s.d. is their "
-            "standard deviation. Of link: the share of what a full link carries. Ratio: to the goodput of raw, the "
-            "bare hosts, or of emulated platforms to that of the first one, paired within blocks.",
+            "Layer-4 payload of one stream: mean over repetitions with its 95% interval; s.d. is their standard "
+            "deviation. Of link: share of the goodput of a full link. Ratio: to raw, the bare hosts, paired within "
+            "blocks; for emulated platforms, to the first of them.",
             summary.published_goodput,
         ),
         columns=(
@@ -75,10 +75,10 @@ def message_sockets_table(summary: Summary) -> Table:
     return Table(
         name="message-sockets",
         title="Buffers, retransmissions and CPU by message",
-        note="Buffers are those in force at a trial's end, the kernel's bookkeeping included: twice what is asked for. "
-        "Sent again are segments of TCP, or chunks of SCTP, in a trial. CPU is all but idle time of the CPUs of the "
-        "guest and its host, 100 = one CPU; a soft interrupt counts where the kernel has it run, for a sender of raw "
-        "mostly at the far host.",
+        note="Buffers are read at the end of a trial and include the kernel's bookkeeping: twice the requested size. "
+        "Retransmissions are TCP segments, or SCTP chunks, per trial. CPU is the busy time of the CPUs of the guest "
+        "and its host, 100 = one CPU. A soft interrupt counts on the CPU that runs it: for a sender of raw mostly at "
+        "the far host.",
         columns=(
             Column("platform"),
             MESSAGE,

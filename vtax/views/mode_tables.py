@@ -16,13 +16,13 @@ def precision_table(summary: Summary) -> Table:
     return Table(
         name="precision",
         title="Precision",
-        note="Repeated until the 95% interval, which holds at every moment, is as narrow as asked for.",
+        note="Repeated until the 95% interval, valid at any stopping time, is as narrow as requested.",
         columns=(
             Column("platform"),
             level_column(summary),
             Column("received", "Mbit/s", numeric=True),
             Column("width", "%", numeric=True),
-            Column("asked for", "%", numeric=True),
+            Column("requested", "%", numeric=True),
             N,
             LEFT_OUT,
             Column(""),
@@ -48,9 +48,9 @@ def search_table(summary: Summary) -> Table:
     """What searches found: each goal's bounds and conditional throughput."""
     return Table(
         name="searches",
-        title="Loads by their loss",
-        note="Relevant bounds and conditional throughput of RFC 9971, of each stream; n is searches, over which the "
-        "bounds are the outermost. A bound that the platform did not set is marked ≥.",
+        title="Loads within the loss goals",
+        note="Relevant bounds and conditional throughput of RFC 9971, per stream. n counts searches; the bounds are "
+        "the outermost of them. A bound that the platform did not set is marked ≥.",
         columns=(
             Column("platform"),
             Column("goal"),

@@ -40,7 +40,9 @@ def with_sources(note: str, rows: Iterable[_Sourced]) -> str:
     sources = "; ".join(dict.fromkeys(row.source for row in rows))
     if not sources:
         return note
-    return f"{note} What is published is of other hardware: no ratio is formed with it. {sources}.".lstrip()
+    return (
+        f"{note} Published values are from other hardware: no ratio is formed with them. {sources}.".lstrip()
+    )
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

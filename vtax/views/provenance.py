@@ -90,7 +90,7 @@ class Provenance:
     def progress(self) -> str:
         """How far a campaign came that is not complete."""
         if self.planned_trials is None:
-            return f"{self.measured_trials} trials measured, which decide how many more"
+            return f"{self.measured_trials} trials measured; their values decide how many follow"
         return f"{self.measured_trials} of {self.planned_trials} trials measured"
 
     def platform(self, name: str) -> Platform:

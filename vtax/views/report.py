@@ -76,9 +76,9 @@ def _contents(summary: Summary, figures: Sequence[Figure], found: Sequence[Chapt
     """(anchor, entry) of every part, in the page's order."""
     return [
         ("answer", "Answer"),
-        ("care", "Not to be trusted"),
+        ("care", "Caveats"),
         *([("figures", "Figures")] if figures else []),
-        *([("why", "Why")] if summary.diagnosis.compared else []),
+        *([("why", "Causes")] if summary.diagnosis.compared else []),
         *((chapter.name, chapter.entry) for chapter in found),
         ("environment", "Environment"),
         ("repeat", "Repeat"),

@@ -24,10 +24,10 @@ def response_time_by_message(summary: Summary) -> Figure:
     measured = {row.platform for row in rows}
     return Figure(
         name="response-time-by-message",
-        title="Response time by length of the request",
-        caption="Mean over the repetitions; bars at the points are one standard deviation of the repetitions' means, "
-        "as the paper has them. Both axes are logarithmic: a bar without an end at the bottom is of a deviation that "
-        "is no smaller than its mean. Dashed: emulated CPU.",
+        title="Response time by request length",
+        caption="Mean over the repetitions. Error bars: one standard deviation of the repetitions' means, as in the "
+        "paper. Both axes are logarithmic: a bar without a lower end has a deviation of at least its mean. Dashed: "
+        "emulated CPU.",
         panels=tuple(panels),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=responses_table(summary),

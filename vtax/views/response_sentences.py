@@ -47,7 +47,7 @@ def _clause(row: Responses, added: Sequence[AddedTime]) -> str:
 def _added(row: AddedTime) -> str:
     found, form = row.added_ns, numbers.microseconds
     if found.has_interval and found.includes(0.0):
-        return f"with no difference found from {row.reference} {bracket(found, numbers.signed(form))}"
+        return f"not significantly different from {row.reference} {bracket(found, numbers.signed(form))}"
     change = f"{form(abs(found.value))} µs {'more' if found.value > 0 else 'less'}"
     return f"{change} than {row.reference} {bracket(found, numbers.signed(form))}"
 

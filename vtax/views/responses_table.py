@@ -40,8 +40,8 @@ def responses_table(summary: Summary) -> Table:
         "responses",
         "Response times",
         with_sources(
-            "Mean over the requests that were answered, in the mean over repetitions; s.d. is the standard deviation "
-            "of the repetitions' means. raw is the bare hosts.",
+            "Mean over the answered requests, averaged over repetitions; s.d. is the standard deviation of the "
+            "repetitions' means. raw is the bare hosts.",
             _printed(summary, RESPONSE_TIME),
         ),
         (
@@ -67,8 +67,8 @@ def response_quantiles_table(summary: Summary) -> Table:
         summary,
         "response-quantiles",
         "Response times within a repetition",
-        "Means over repetitions. Quantiles are over all requests, a failed one is later than every other; the "
-        "deviation is the standard deviation of those that were answered.",
+        "Means over repetitions. Quantiles are over all requests; a failed one counts as later than any answered one. "
+        "The deviation is the standard deviation of the answered requests.",
         (
             _time("p50", lambda row: row.p50_ns),
             _time("p90", lambda row: row.p90_ns),
@@ -84,8 +84,8 @@ def response_cpu_table(summary: Summary) -> Table:
         summary,
         "response-cpu",
         "Rate, CPU and retransmissions of requests",
-        "CPU is all but idle time of the CPUs of the answering guest and its host, as the kernel counts it; 100 = "
-        "one CPU. Retransmissions are the asking end's in a trial.",
+        "CPU is the busy time of the CPUs of the server's guest and its host, as the kernel counts it; 100 = one CPU. "
+        "Retransmissions are those of the client in a trial.",
         (
             (Column("answered", "1/s", numeric=True), lambda row: mean_number(row.per_s, numbers.whole)),
             (Column("CPU", "%", numeric=True), lambda row: mean_number(row.host_percent, numbers.percent)),

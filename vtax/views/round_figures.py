@@ -39,7 +39,7 @@ def rounds_mesh(summary: Summary) -> Figure:
 @figure("rounds-surface")
 def rounds_surface(summary: Summary) -> Figure:
     """The same as a surface that can be turned."""
-    return _mesh(summary, "rounds-surface", "The mesh, to be turned", _surface)
+    return _mesh(summary, "rounds-surface", "Slow rounds by run and iteration, rotatable", _surface)
 
 
 @figure("rounds-histogram")
@@ -72,7 +72,7 @@ def rounds_histogram(summary: Summary) -> Figure:
             )
     return Figure(
         name="rounds-histogram",
-        title="How often which time was taken",
+        title="Distribution of round times",
         caption=f"{_what(rows)} All runs together. Both axes are logarithmic, the times are the same in all panels.",
         panels=tuple(panels),
         platforms=tuple(dict.fromkeys(platform for platform, _, _ in done.values())),
@@ -108,7 +108,7 @@ def null_ladder(summary: Summary) -> Figure:
     return Figure(
         name="null-ladder",
         title="The ladder of null tests",
-        caption="The same loop with more and more in it, from left to right. The axis of times is logarithmic.",
+        caption="Each rung, from left to right, adds to the same loop. The time axis is logarithmic.",
         panels=tuple(panels),
         platforms=(),
         table=ladder_table(summary),
@@ -133,12 +133,12 @@ def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
     rows = [row for row in _fewest_hops(summary) if row.ns.size and not np.isnan(row.ns).all()]
     titled = {_title(row, rows): row for row in rows}
     bins = {maxima(row.ns, MOST_RUNS, MOST_BINS)[2] for row in rows}
-    each = f"Each cell is the slowest of {max(bins)} rounds in a row, so that none is lost." if bins else ""
+    each = f"Each cell shows the slowest of {max(bins)} consecutive rounds." if bins else ""
     return Figure(
         name=name,
         title=title,
-        caption=f"{_what(rows)} {each} Slow iterations of every run are lines across; what moves from run to run is "
-        "slanted. Colours end at the 99.9% quantile of the cells.",
+        caption=f"{_what(rows)} {each} Horizontal lines are iterations that are slow in every run; slanted lines "
+        "move from run to run. Colours end at the 99.9% quantile of the cells.",
         panels=tuple(Panel(title, draw(row), title, row.platform) for title, row in titled.items()),
         platforms=tuple(dict.fromkeys(row.platform for row in rows)),
         table=rounds_table(summary),

@@ -27,12 +27,12 @@ def _sentence(platform: Platform, rounds: Sequence[Rounds]) -> Sentence:
     spoken = [row for place, row in enumerate(spoken) if row not in spoken[:place]]
     share = max(row.left_out for row in spoken)
     told = listed([_clause(row) for row in spoken])
-    return Sentence(platform.name, group_of(platform), f"takes {told}; {left_out_words(share)}.")
+    return Sentence(platform.name, group_of(platform), f"has {told}; {left_out_words(share)}.")
 
 
 def _clause(row: Rounds) -> str:
     if row.mean_ns is None or row.max_ns is None:
-        return f"no time with {row.setting.label}, where no round came back"
+        return f"no completed round with {row.setting.label}"
     form = numbers.microseconds
-    mean = f"{form(row.mean_ns.value)} µs {bracket(row.mean_ns, form)} in the mean and {form(row.max_ns)} µs at most"
-    return f"{mean} with {row.setting.label}"
+    mean = f"a mean round of {form(row.mean_ns.value)} µs {bracket(row.mean_ns, form)}"
+    return f"{mean} and a longest of {form(row.max_ns)} µs with {row.setting.label}"

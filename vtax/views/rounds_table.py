@@ -33,8 +33,8 @@ def rounds_table(summary: Summary) -> Table:
         name="rounds",
         title="Rounds",
         note=with_sources(
-            "Over all rounds of all runs that came back; the interval of the mean is over the runs. Quantiles are over "
-            "all rounds, a failed one is later than every other.",
+            "Mean over the completed rounds of all runs; its interval is over the runs. Quantiles are over all rounds; "
+            "a failed round counts as later than any completed one.",
             summary.published_rounds,
         ),
         columns=(
@@ -56,10 +56,10 @@ def run_time_table(summary: Summary) -> Table:
     """What of a run's wall time was timed (matthews2009, section 4.1), and how rounds scatter."""
     return Table(
         name="run-times",
-        title="Runs: what was timed of them, and how rounds scatter",
-        note="Timed is the share of a run's wall time that its rounds took: a platform that is fast where it is timed "
-        "may still be slow between. Scatter is the standard deviation within a run over that of the reference's runs, "
-        "p the chance of a ratio so far from 1 where they scatter alike (Welch's test of the logarithms).",
+        title="Runs: timed share and scatter of rounds",
+        note="Timed is the share of a run's wall time spent in rounds: a platform with fast rounds may be slow between "
+        "them. Scatter is the standard deviation within a run, relative to the reference's runs. p is the chance of a "
+        "ratio this far from 1 if both scatter alike (Welch's test of the logarithms).",
         columns=(
             Column("platform"),
             Column("run", "s", numeric=True),
@@ -85,8 +85,8 @@ def ladder_table(summary: Summary) -> Table:
     return Table(
         name="ladder",
         title="The ladder of null tests",
-        note="The same loop with more and more in it. What a rung does not show and the one above it does, comes from "
-        "what that one adds: a system call that writes, or the network.",
+        note="Each rung adds to the same loop: a system call that writes, or the network. An artifact that first "
+        "appears at a rung comes from its addition.",
         columns=(
             Column("timed"),
             Column("median", "µs", numeric=True),
@@ -114,9 +114,8 @@ def artifacts_table(summary: Summary) -> Table:
     return Table(
         name="artifacts",
         title="Timing artifacts",
-        note="Findings of a cell hold together: in at most one of a hundred is any that is not there. p is the chance "
-        "of evidence as strong without the artifact. docs/artifacts.md tells what is looked for, and how surely it is "
-        "found.",
+        note="The findings of a cell hold jointly: at most one cell in a hundred has a false one. p is the chance of "
+        "evidence as strong without the artifact. docs/artifacts.md lists the artifacts and their detection rates.",
         columns=(Column("platform"), Column("finding"), Column("p", numeric=True), Column("compared with")),
         sections=sections(
             summary.artifacts,

@@ -28,7 +28,7 @@ def routers_table(summary: Summary) -> Table:
         name="routers",
         title="Routers behind one uplink",
         note=with_sources(
-            "Frames a second that each router forwards, and what it loses of those sent to it: means over the "
+            "Frames per second that each router forwards, and the share lost of those sent to it: means over the "
             "routers. raw with one guest is a plain router.",
             summary.published_routers,
         ),

@@ -117,7 +117,7 @@ def _found(row: Found) -> str:
     searches = f"{row.goal}, n = {row.searches}"
     if row.lower_mbps is None:
         most = "" if row.upper_mbps is None else f": less than {numbers.mbps(row.upper_mbps)} Mbit/s"
-        return f"not even the least load {frames}{most} ({searches})"
+        return f"no tested load {frames}{most} ({searches})"
     if row.bounded_by is not None or row.upper_mbps is None:
         return f"at least {numbers.mbps(row.lower_mbps)} Mbit/s {frames} ({searches}; {row.bounded_by})"
     return f"between {numbers.mbps(row.lower_mbps)} and {numbers.mbps(row.upper_mbps)} Mbit/s {frames} ({searches})"
@@ -128,13 +128,10 @@ def _change(change: MaximumChange) -> Clause:
     frames, reference = _frames(change.setting), change.reference
     if found is None or other is None:
         return Clause(f"cannot be compared with {reference}: {change.problem}")
-    own, others = change.maximum.limit, other.limit
-    if found.is_withheld and own and others:
+    if found.is_withheld:
         text = (
-            f"carries {frames} {own.at}, "
-            f"{f'as does {reference}' if own is others else f'and {reference} {others.at}'}, so that no throughput "
-            f"cost can be seen here: at least {_with_mbps(change.maximum.received_mbps)}, and {reference} at "
-            f"least {_with_mbps(other.received_mbps)}"
+            f"carries at least {_with_mbps(change.maximum.received_mbps)} of {frames} and {reference} at least "
+            f"{_with_mbps(other.received_mbps)}, {change.where}: the throughput cost cannot be measured"
         )
     else:
         read = _magnitude(found).bound.words
@@ -160,7 +157,7 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
     full = [cost for cost in known if cost.carried_in_full]
     candidates = full[::-1] or known
     cost = next((cost for cost in candidates if cost.added_delay_p50_ns), candidates[0])
-    overload = "" if full else ", which not both carried in full,"
+    overload = "" if full else ", in overload on at least one platform,"
     where = f"at {load_phrase(cost.intended_mbps)}{overload}"
     parts = []
     if delay := cost.added_delay_p50_ns:
@@ -169,7 +166,7 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
             numbers.microseconds,
             none=lambda size: f"{size} µs median one-way delay, not significant",
             more=lambda size: f"adds {size} µs to the median one-way delay",
-            less=lambda size: f"takes {size} µs off the median one-way delay",
+            less=lambda size: f"reduces the median one-way delay by {size} µs",
         )
         parts.append(Clause(text, (delay,)))
     if cpu := cost.added_host_percent:
@@ -177,8 +174,8 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
             cpu,
             numbers.percent,
             none=lambda size: f"{size}% of a CPU, not significant",
-            more=lambda size: f"takes {size}% of a CPU more",
-            less=lambda size: f"takes {size}% of a CPU less",
+            more=lambda size: f"uses {size}% of a CPU more",
+            less=lambda size: f"uses {size}% of a CPU less",
         )
         parts.append(Clause(text, (cpu,)))
     first = Clause(f"{where} {parts[0].text}", parts[0].estimates)
@@ -216,10 +213,10 @@ def _median_delay(own: Findings) -> list[Clause]:
     row = full[-1] if full else medians[0] if medians else None
     if row is None or row.delay_ns is None:
         return []
-    overload = "" if full else ", which it does not carry in full"
+    overload = "" if full else " in overload"
     found = row.delay_ns
     text = (
-        f"delays the median frame by {numbers.microseconds(found.value)} µs "
+        f"has a median one-way delay of {numbers.microseconds(found.value)} µs "
         f"at {load_phrase(row.intended_mbps)}{overload} {bracket(found, numbers.microseconds)}"
     )
     return [Clause(text, (found,))]

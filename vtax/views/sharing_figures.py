@@ -63,7 +63,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
     return Figure(
         name="goodput-by-guests",
         title="Goodput by guests",
-        caption="Whiskers are 95% intervals. Hatched: emulated CPU. Empty: the far ends could do no more. "
+        caption="Error bars: 95% intervals. Hatched: emulated CPU. Empty: limited by the far ends. "
         "Dotted: R for the aggregate, R / N for each guest. " + FORMULA,
         panels=tuple(panels),
         platforms=_present(summary, rows),
@@ -94,8 +94,8 @@ def cpu_by_guests(summary: Summary) -> Figure:
     return Figure(
         name="cpu-by-guests",
         title="CPU time by guests",
-        caption="All but idle time of all CPUs, stacked by whose it was, guest upon guest; the whisker is the 95% "
-        f"interval of the whole. Hatched: emulated CPU. {sharing_tables.CPU_NOTE}",
+        caption="Busy time of all CPUs, stacked by owner, guest upon guest. Error bar: 95% interval of the total. "
+        f"Hatched: emulated CPU. {sharing_tables.CPU_NOTE}",
         panels=tuple(panels),
         platforms=(),
         table=sharing_tables.accounts_table(summary),

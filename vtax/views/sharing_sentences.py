@@ -78,7 +78,7 @@ def _efficiency(row: Efficiency) -> Clause | None:
         return None
     whose = "its own" if row.platform == row.reference else f"{row.reference}'s"
     if found.is_withheld:
-        return Clause(f"not to be compared with {whose} with one guest, {row.problem}", (found,))
+        return Clause(f"cannot be compared with {whose} with one guest, {row.problem}", (found,))
     times = f"{found.bound.words}{numbers.ratio(found.value)} times {whose} with one guest"
     text = f"{times} {bracket(found, numbers.ratio)}"
     return Clause(text, (found,))
@@ -97,5 +97,7 @@ def _cpu(row: GuestCpu) -> Clause | None:
     found = row.host_percent
     if found is None:
         return None
-    text = f"takes {numbers.percent(found.value)}% of a CPU for host and guests {bracket(found, numbers.percent)}"
+    text = (
+        f"uses {numbers.percent(found.value)}% of a CPU for host and guests {bracket(found, numbers.percent)}"
+    )
     return Clause(text, (found,))

@@ -15,13 +15,14 @@ from vtax.views.summary import Summary
 from vtax.views.tables import GUESTS, LEFT_OUT, N, heading
 
 LEGEND = (
-    "Brackets and ± are 95% intervals over repetitions, of ratios and differences paired within blocks; n is "
-    "repetitions, left out the share of trials that is invalid."
+    "Brackets and ± are 95% intervals over repetitions; ratios and differences are paired within blocks. n counts "
+    "repetitions; left out is the share of invalid trials."
 )
 SYMBOLS = "Symbols as in anhalt2009, Table I."
 CPU_NOTE = (
-    "Percent of one CPU. The machine's is by samples of all its CPUs, the instrument's among them. A soft interrupt "
-    "counts where the kernel has it run: work of the far ends may be on the CPUs of host and guests, and the reverse."
+    "Percent of one CPU. The machine's CPU time is sampled on all its CPUs, those of the instrument included. "
+    "A soft interrupt counts on the CPU that runs it: CPUs of host and guests may do work of the far ends, and the "
+    "reverse."
 )
 
 Place = tuple[str, BulkSetting, int]
@@ -61,8 +62,8 @@ def goodput_table(summary: Summary) -> Table:
     return Table(
         name="goodput",
         title="Goodput by guests",
-        note="R aggregate is the layer-4 payload of all guests together, R / N of it the fair share. Fairness is "
-        "Jain's index, 1 / N to 1. Of link: the aggregate's share of what a full link carries.",
+        note="R aggregate is the layer-4 payload of all guests together, R / N the fair share of it. Fairness is "
+        "Jain's index, 1 / N to 1. Of link: share of the goodput of a full link.",
         columns=(
             Column("platform"),
             GUESTS,
@@ -97,7 +98,7 @@ def efficiency_table(summary: Summary) -> Table:
         name="efficiency",
         title="Efficiency",
         note="E throughput: R aggregate as a share of the reference's with one guest, paired within blocks. The "
-        "reference of an emulated platform is the platform itself, where raw was not emulated as well.",
+        "reference of an emulated platform is the platform itself, unless raw was emulated as well.",
         columns=(
             Column("platform"),
             GUESTS,
@@ -164,8 +165,8 @@ def guest_cpu_table(summary: Summary) -> Table:
     return Table(
         name="guest-cpu",
         title="CPU by guests",
-        note="C aggregate is all but idle time of the CPUs of host and guests, as the kernel counts it. C i is the "
-        f"mean over the guests, fairness Jain's index of it. {CPU_NOTE}",
+        note="C aggregate is the busy time of the CPUs of host and guests, as the kernel counts it. C i is the mean "
+        f"over the guests, fairness its Jain's index. {CPU_NOTE}",
         columns=(
             Column("platform"),
             GUESTS,
@@ -213,8 +214,8 @@ def guests_table(summary: Summary) -> Table:
     return Table(
         name="guests",
         title="Each guest",
-        note="R i is its goodput, C i its CPU time by samples, percent of one CPU, L i TCP's smoothed round trip at "
-        "the end of the trial: under load, with the time in queues.",
+        note="R i is the goodput of guest i, C i its sampled CPU time in percent of one CPU. L i is TCP's smoothed "
+        "round trip at the end of the trial, under load and queueing included.",
         columns=(
             Column("platform"),
             GUESTS,

@@ -31,8 +31,8 @@ def stage_distributions(summary: Summary) -> Figure:
     return Figure(
         name="stage-distributions",
         title="Delay by stage",
-        caption="Share of the packets that took at most so long, of all repetitions; the delay is logarithmic. Dashed: "
-        "all stages together.",
+        caption="Share of the packets of all repetitions with at most this delay. The delay axis is logarithmic. "
+        "Dashed: all stages together.",
         panels=tuple(panels),
         platforms=(),
         table=stages_table(summary),
@@ -55,8 +55,8 @@ def stages_by_guests(summary: Summary) -> Figure:
     return Figure(
         name="stages-by-guests",
         title="Delay by number of guests",
-        caption="Share of the packets that took longer, of all guests and repetitions; the delay is logarithmic. Total "
-        "is all stages of the host.",
+        caption="Share of the packets of all guests and repetitions with a longer delay. The delay axis is "
+        "logarithmic. Total is all stages of the host.",
         panels=tuple(panels),
         platforms=(),
         table=stages_table(summary),

@@ -10,8 +10,8 @@ from vtax.views.provenance import Platform
 from vtax.views.sentences import Sentence, bracket, group_of, left_out_words, listed, without_trials
 from vtax.views.stages import UNATTRIBUTED, StageDelay
 
-DIRECTIONS = {"rx": "to a guest", "tx": "from one", "through": "through it"}
-"""What passes, after "packets"."""
+DIRECTIONS = {"rx": "to a guest", "tx": "from a guest", "through": "through the host"}
+"""The direction of packets, after "packets"."""
 
 
 def stage_sentences(platforms: Sequence[Platform], stages: Sequence[StageDelay]) -> list[Sentence]:
@@ -32,7 +32,7 @@ def _sentence(platform: Platform, stages: Sequence[StageDelay]) -> Sentence:
     wholes = [row for row in here if row.is_whole]
     told = listed([_clause(whole, here) for whole in wholes])
     share = max(whole.mean_ns.left_out for whole in wholes)
-    text = f"has packets {told}, with {first.label}; {left_out_words(share)}."
+    text = f"delays packets {told}, with {first.label}; {left_out_words(share)}."
     return Sentence(platform.name, group_of(platform), text)
 
 
@@ -41,7 +41,7 @@ def _clause(whole: StageDelay, here: Sequence[StageDelay]) -> str:
     if whole.direction != "through":
         parts = [row for row in parts if row.direction == whole.direction]
     longest = max(parts, key=lambda row: row.mean_ns.value)
-    time = f"{DIRECTIONS[whole.direction]} for {_time(whole.mean_ns)}"
+    time = f"{DIRECTIONS[whole.direction]} by {_time(whole.mean_ns)}"
     share = longest.mean_ns.value / whole.mean_ns.value if whole.mean_ns.value else 1.0
     return f"{time}, {numbers.share(share)} of it in the stage {longest.stage}"
 

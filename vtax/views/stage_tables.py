@@ -27,7 +27,7 @@ from vtax.views.tables import LEFT_OUT, N, heading
 PACKETS = Column("packets", numeric=True)
 HOSTS = {"uut": "host under test", "source": "far host"}
 """Hosts of the testbed as people read them."""
-TAKEN = "Times are of packets that passed all of a way: the means of its stages add up to that of its total."
+TAKEN = "Times are those of packets that passed a whole path: the means of its stages add up to its total."
 
 
 def stages_table(summary: Summary) -> Table:
@@ -36,8 +36,8 @@ def stages_table(summary: Summary) -> Table:
         name="stages",
         title="Delay by stage",
         note=with_sources(
-            f"{TAKEN} Quantiles are those of a typical repetition; unattributed is what of the delay or response time "
-            "is in no stage, in the mean.",
+            f"{TAKEN} Quantiles are those of a typical repetition; unattributed is the mean part of the delay or "
+            "response time that is in no stage.",
             summary.published_stages,
         ),
         columns=(
@@ -70,9 +70,9 @@ def packets_table(summary: Summary) -> Table:
     rows = [row for row in summary.packets if row.setting == first[row.platform]]
     return Table(
         name="packets",
-        title="One packet on its way",
-        note="Of each way the packet whose whole time is the median of those kept, in a platform's first setting. "
-        "What is published is of other hardware, and exact to 10 µs.",
+        title="Path of one packet",
+        note="Of each path, the recorded packet with the median total time, in a platform's first setting. "
+        "Published times are from other hardware, and exact to 10 µs.",
         columns=(
             Column("hook"),
             Column("interface"),
@@ -96,14 +96,14 @@ def tracing_table(summary: Summary) -> Table:
     return Table(
         name="tracing",
         title="Packets followed",
-        note="Strayed: seen, and on no way to its end, being dropped or meant for somebody else. A traced trial is in "
-        "no table of throughput, response time or CPU. A hook's time is its program's own; what all of it adds to the "
-        "median delay or response time is told where trials without it were measured (`trace: [none, stages]`).",
+        note="Strayed: seen, but on no complete path, because dropped or addressed elsewhere. Traced trials are in no "
+        "table of throughput, response time or CPU. A hook's time is that of its program. The increase of the median "
+        "delay or response time needs trials without tracing (`trace: [none, stages]`).",
         columns=(
             Column("platform"),
             PACKETS,
             Column("strayed", numeric=True),
-            Column("lost sight of", numeric=True),
+            Column("lost by the trace", numeric=True),
             Column("a hook takes", "ns", numeric=True),
             Column("adds to the median", "µs", numeric=True),
             Column("trials", numeric=True),

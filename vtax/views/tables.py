@@ -16,12 +16,12 @@ from vtax.views.provenance import FORWARDING, RELAY, REQUESTS
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
-MAXIMUM_OVER_LOADS = "Largest mean over the loads; estimate and interval allow for picking it."
+MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected for selection."
 LEGEND = (
-    "Brackets and ± are 95% intervals, n is repetitions, left out is the share of trials that is invalid, "
-    f"≥ a lower bound: at most {CARRIED_IN_FULL_LOSS_RATIO:.1%} lost in a trial, and its load set by "
-    f"{Limit.GENERATOR}, {Limit.LINK}, {Limit.OFFERED} or {Limit.UNKNOWN}. ≤ an upper bound: what it is compared "
-    "with is a lower one. withheld: both sides are lower bounds."
+    "Brackets and ± are 95% intervals; n counts repetitions; left out is the share of invalid trials. "
+    f"≥: a lower bound; a trial lost at most {CARRIED_IN_FULL_LOSS_RATIO:.1%}, its load set by "
+    f"{Limit.GENERATOR}, {Limit.LINK}, {Limit.OFFERED} or {Limit.UNKNOWN}. "
+    "≤: an upper bound; the reference is a lower bound. withheld: both sides are lower bounds."
 )
 
 EMULATED_HEADING = "emulated CPU"
@@ -130,7 +130,7 @@ def throughput_table(summary: Summary) -> Table:
     return Table(
         name="throughput",
         title="Throughput by load",
-        note="Accumulated over the streams; the load is a stream's.",
+        note="Sum over the streams; the load is that of one stream.",
         columns=(
             Column("platform"),
             LOAD,
@@ -202,10 +202,11 @@ def delay_table(summary: Summary) -> Table:
     return Table(
         name="delay",
         title="One-way delay",
-        note="Quantiles of a typical repetition's probes, merged over streams: the geometric mean over "
-        "repetitions, with Student intervals of the logarithms. Quantile q takes 10 / (1 − q) probes, "
-        f"and lost ones count as beyond all others. {UNKNOWN} {_LOST}: more probes lost than that. "
-        f"∞: an upper bound beyond {numbers.BEYOND_USE:,} times the quantile." + _clocks(summary.percentiles),
+        note="Quantiles of the probes of all streams: the geometric mean over repetitions, with Student intervals "
+        "of the logarithms. Quantile q needs 10 / (1 − q) probes; lost probes count as later than any received one. "
+        f"{UNKNOWN} {_LOST}: too many probes were lost for this quantile. "
+        f"∞: the upper bound exceeds {numbers.BEYOND_USE:,} times the quantile."
+        + _clocks(summary.percentiles),
         columns=(
             Column("platform"),
             LOAD,
@@ -235,8 +236,8 @@ def _clocks(percentiles: Iterable[DelayPercentile]) -> str:
     if not most:
         return ""
     return (
-        " Source and sink have clocks of their own: all may be wrong alike, by up to "
-        f"{numbers.microseconds(most)} µs, for which the intervals allow."
+        " Source and sink have separate clocks: all delays may share an error of up to "
+        f"{numbers.microseconds(most)} µs, which the intervals include."
     )
 
 
@@ -244,8 +245,8 @@ def loss_table(summary: Summary) -> Table:
     """Where frames were lost, by load and hop."""
     return Table(
         name="losses",
-        title="Where frames were lost",
-        note="Share of the frames sent in all phases of a trial that came to a hop and not to the next one.",
+        title="Frame loss by hop",
+        note="Share of the frames sent in all phases of a trial that reached this hop but not the next one.",
         columns=(
             Column("platform"),
             LOAD,
@@ -253,7 +254,7 @@ def loss_table(summary: Summary) -> Table:
             Column("lost", "%", numeric=True),
             N,
             LEFT_OUT,
-            Column("counter that saw it"),
+            Column("counter"),
         ),
         sections=sections(
             by_setting(summary.losses),

@@ -55,7 +55,7 @@ def _reading(change: MaximumChange) -> str:
         return f"no interval{where}"
     read = found.bound.turned if found.value < 0 else found.bound
     if read is not Bound.AT_MOST and found.includes(0.0):
-        return f"no difference found{where}"
+        return f"no significant difference{where}"
     if read is Bound.EXACT:
         return "carries less" if found.value < 0 else "carries more"
     return f"{read} this {'cost' if found.value < 0 else 'gain'}{where}"
@@ -69,7 +69,7 @@ def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
         title=f"Delay and CPU added against {_reference(costs)}",
         note=(f"{EMULATED_LABEL}. " if emulated else "")
         + "Same load, paired within blocks. Delay is the median one-way delay; CPU is the host's total in "
-        "percentage points, 100 = one CPU. Overload: not both carried it in full.",
+        "percentage points, 100 = one CPU. Overload: at least one platform lost frames or was offered less.",
         columns=(
             Column("platform"),
             LOAD,

@@ -54,7 +54,7 @@ MBPS_GOODPUT = Quantity(numbers.mbps, "Mbit/s of goodput", metric=metrics.GOODPU
 PERCENT_OF_A_CPU = Quantity(numbers.percent, "% of a CPU", metric=metrics.CPU.name)
 MBPS_RECEIVED = Quantity(numbers.mbps, "Mbit/s received", metric=metrics.THROUGHPUT.name)
 PERCENT_LOST = Quantity(numbers.ratio_as_percent, "% lost", 100, metrics.LOSS.name)
-RESPONSE_TIME = Quantity(numbers.microseconds, "µs in the mean", 1e-3, metrics.RESPONSE_TIME.name)
+RESPONSE_TIME = Quantity(numbers.microseconds, "µs on average", 1e-3, metrics.RESPONSE_TIME.name)
 
 
 def delay_quantity(label: str) -> Quantity:
@@ -256,5 +256,5 @@ def _hover(platform: str, point: Point, quantity: Quantity) -> str:
     if point.deviation is not None:
         lines.append(f"standard deviation {quantity.form(point.deviation)}")
     if point.hollow:
-        lines.append("held down by the instrument")
+        lines.append("limited by the instrument")
     return "<br>".join(lines)

@@ -12,7 +12,7 @@ def verdict_table(summary: Summary) -> Table:
     return Table(
         name="verdicts",
         title="Verdicts",
-        note="Suspect trials are in the means, invalid ones never. Several reasons of a trial count each.",
+        note="The means include suspect trials and exclude invalid ones. A trial with several reasons counts for each.",
         columns=(Column("platform"), Column("verdict"), Column("reason"), Column("trials", numeric=True)),
         sections=sections(
             summary.verdicts,
@@ -27,7 +27,7 @@ def left_out_table(summary: Summary) -> Table:
     return Table(
         name="left-out",
         title="Cells with invalid or suspect trials",
-        note="Cells that are not listed have valid trials only.",
+        note="All other cells have valid trials only.",
         columns=(
             Column("platform"),
             level_column(summary),

@@ -33,5 +33,5 @@ def _asker(measured: Echoed) -> Iterator[Finding]:
     if tally["last_problem"]:
         yield (
             Verdict.SUSPECT,
-            f"the asking kernel refused echoes, which count as lost: {tally['last_problem']}",
+            f"the sender's kernel refused echoes, which count as lost: {tally['last_problem']}",
         )

@@ -45,7 +45,7 @@ def headline(measured: Echoed) -> str:
         return measured.failure.splitlines()[0]
     tally = measured.tally
     mean_ns = tally["latency"]["mean_ns"]
-    mean = "no echo was answered" if mean_ns is None else f"round trip {mean_ns / 1e6:.3f} ms in the mean"
+    mean = "no echo was answered" if mean_ns is None else f"mean round trip {mean_ns / 1e6:.3f} ms"
     beside = f"; beside it {goodput_words(list(measured.others.values()))}" if measured.others else ""
     return f"{mean}, lost {tally['lost']} of {tally['sent']}{beside}"
 

@@ -128,7 +128,9 @@ class ForwardingPath(Path):
         if self._metering:
             return None
         return (
-            f"not asked beyond {DROPS_METERED_FPS} frames/s" if self._metered else "this kernel does not tell"
+            f"not asked beyond {DROPS_METERED_FPS} frames/s"
+            if self._metered
+            else "this kernel does not report it"
         )
 
     def ways(self) -> list[Way]:

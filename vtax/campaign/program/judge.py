@@ -17,20 +17,20 @@ def judge(measured: Timed) -> Judgement:
 def _findings(measured: Timed) -> Iterator[Finding]:
     work, client, server = measured.work, measured.client, measured.server
     if server["ended"] is not None:
-        yield Verdict.INVALID, f"the server {work.server[0]} has ended: {_ending(server)}"
+        yield Verdict.INVALID, f"the server {work.server[0]} ended: {_ending(server)}"
     elif not client["succeeded"]:
-        yield Verdict.INVALID, f"the client {work.client[0]} has ended: {_ending(client)}"
+        yield Verdict.INVALID, f"the client {work.client[0]} ended: {_ending(client)}"
     elif not measured.ns:
-        yield Verdict.INVALID, f"the client {work.client[0]} has told of no iteration{_last_words(client)}"
+        yield Verdict.INVALID, f"the client {work.client[0]} reported no iteration{_last_words(client)}"
     made = len(measured.ns) + client["excess"]
     if measured.ns and made != work.iterations:
         yield (
             Verdict.SUSPECT,
-            f"the client has told of other iterations than it was to make: {made}, not {work.iterations}",
+            f"the client reported {made} iterations instead of {work.iterations}",
         )
     if client["garbage"]:
         told = f"{client['garbage']}, the first: {client['first_garbage']}"
-        yield Verdict.VALID, f"lines of the client's that are no samples: {told}"
+        yield Verdict.VALID, f"output lines of the client that are no samples: {told}"
     yield from surroundings_findings(measured)
     yield from guest_findings(measured)
 
@@ -43,4 +43,4 @@ def _ending(told: dict[str, Any]) -> str:
 
 def _last_words(told: dict[str, Any]) -> str:
     said = " / ".join(line for line in told["said"][-3:] if line)
-    return f"; it said last: {said}" if said else ""
+    return f"; its last output: {said}" if said else ""

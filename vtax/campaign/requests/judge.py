@@ -18,7 +18,7 @@ def _findings(measured: Exchanged) -> Iterator[Finding]:
     if any(run["aborted"] for run in measured.runs):
         yield Verdict.INVALID, "the requests were aborted"
     yield from surroundings_findings(measured)
-    yield from taken_findings(measured, measured.far_cpus, "who asks")
+    yield from taken_findings(measured, measured.far_cpus, "the client")
     yield from ledger_findings(measured)
     yield from guest_findings(measured)
     yield from measured.beside.findings

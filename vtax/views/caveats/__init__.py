@@ -68,6 +68,6 @@ def caveats(
         *campaign.environment(provenance),
         Caveat(
             "Many comparisons",
-            "The intervals are not corrected for being many: about one in twenty misses its true value.",
+            "The intervals are not corrected for multiple comparisons: about one in twenty misses its true value.",
         ),
     ]

@@ -15,7 +15,7 @@ def incomplete(provenance: Provenance) -> list[Caveat]:
         Caveat(
             f"Campaign is {provenance.status}",
             f"{provenance.progress.replace('trials measured', 'trials are measured')}. "
-            "Cells that are missing here are not measured yet.",
+            "Missing cells have not been measured yet.",
         )
     ]
 
@@ -23,7 +23,7 @@ def incomplete(provenance: Provenance) -> list[Caveat]:
 def damaged(provenance: Provenance) -> list[Caveat]:
     """Files that could not be read, and results of other versions."""
     return [Caveat("Damaged data", f"{damage}.") for damage in provenance.damaged] + [
-        Caveat("Another version's result", f"{note}.") for note in provenance.notes
+        Caveat("Result of another version", f"{note}.") for note in provenance.notes
     ]
 
 
@@ -53,9 +53,8 @@ def shared_core(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             "Shared cores",
-            "This machine has fewer CPUs than the layout asks for, so that host and guest share a core and "
-            "what one takes the other lacks. Compare platforms here, and take no absolute value for another "
-            "machine's.",
+            "This machine has fewer CPUs than the layout needs: host and guest share a core and compete for it. "
+            "Compare platforms on this machine only; absolute values do not transfer to other machines.",
         )
     ]
 
@@ -65,7 +64,7 @@ def no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
     native = {platform.name for platform in provenance.platforms if not platform.emulated}
     if RAW in measured or not native & measured:
         return []
-    return [Caveat("No reference", f"{RAW} has no usable trial, so that no cost against it can be given.")]
+    return [Caveat("No reference", f"{RAW} has no usable trial: costs against it cannot be computed.")]
 
 
 def adaptive(provenance: Provenance) -> list[Caveat]:
@@ -74,9 +73,9 @@ def adaptive(provenance: Provenance) -> list[Caveat]:
         return []
     return [
         Caveat(
-            "Repetitions as the values asked for",
-            "All 95% intervals are confidence sequences: they hold whenever one stops, and are wider than Student's. "
-            "An interval of the maximum allows for picking the load; its estimate is the largest mean.",
+            "Repetitions chosen by precision",
+            "All 95% intervals are confidence sequences: valid at any stopping time, and wider than Student's. "
+            "The interval of a maximum is corrected for selection of the load; its estimate is the highest mean.",
         )
     ]
 
@@ -89,7 +88,7 @@ def environment(provenance: Provenance) -> list[Caveat]:
     return [
         Caveat(
             f"The environment of {host} changed",
-            f"Trials ran in {count} different environments, which are listed below; their values are pooled.",
+            f"Trials ran in {count} different environments, listed below; the means pool their values.",
         )
         for host, count in hosts.items()
         if count > 1

@@ -13,7 +13,7 @@ from vtax.views.link_share import LINK_FULL
 from vtax.views.stages import TracedCell
 from vtax.views.throughput import Maximum, Throughput
 
-_CARRIED = "A maximum of trials that the platform carried in full even so is a lower bound: marked ≥"
+_CARRIED = "A maximum is a lower bound where the platform carried this load in full: marked ≥"
 
 
 def generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
@@ -24,7 +24,7 @@ def generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(limited))} at the generator's ceiling",
-            f"There the generator, not the platform, set the load of a trial or more. {_CARRIED}, drawn hollow.",
+            f"The generator, not the platform, set the load of at least one trial. {_CARRIED}, drawn hollow.",
         )
     ]
 
@@ -37,7 +37,7 @@ def link_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(limited))} at the link's rate",
-            "There the link, not the platform, set the load of a trial or more; a faster link might show more. "
+            "The link, not the platform, set the load of at least one trial; a faster link might show more. "
             f"{_CARRIED}.",
         )
     ]
@@ -51,7 +51,7 @@ def limit_unknown(throughput: Sequence[Throughput]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(limited))} {Limit.UNKNOWN.at}",
-            f"There less was offered than intended, for no reason that was seen. {_CARRIED}, drawn hollow.",
+            f"The source offered less than intended, for an unknown reason. {_CARRIED}, drawn hollow.",
         )
     ]
 
@@ -64,8 +64,8 @@ def link_full(streamed: Sequence[Goodput]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(full))} with a full link",
-            f"There the guests' goodput is at least {LINK_FULL:.0%} of what the link carries. A ratio of 1 to "
-            "another's shows no cost at this rate; a faster link might show one.",
+            f"The guests' goodput is at least {LINK_FULL:.0%} of the link's capacity. A ratio of 1 to another platform "
+            "indicates no cost at this rate; a faster link might show one.",
         )
     ]
 
@@ -77,10 +77,9 @@ def far_end_busy(streamed: Sequence[Goodput]) -> list[Caveat]:
         return []
     return [
         Caveat(
-            f"{cells_text(len(bounded))} at what the far ends can do",
-            "There the CPU of the far ends was busy all the time, and the link not full: the instrument, not the "
-            "guests, may have set the goodput, which is a lower bound, marked ≥ and drawn hollow. A ratio of two such "
-            "values is withheld.",
+            f"{cells_text(len(bounded))} with busy far ends",
+            "The CPU of the far ends was always busy, and the link was not full. The instrument, not the guests, may "
+            "have set the goodput: a lower bound, marked ≥ and drawn hollow. A ratio of two such values is withheld.",
         )
     ]
 
@@ -93,8 +92,8 @@ def highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
     return [
         Caveat(
             f"{len(carried)} maxim{'um' if len(carried) == 1 else 'a'} {Limit.OFFERED.at}",
-            "The platform carried in full what was offered, so that it might carry more: marked ≥. A higher load, or "
-            "one between this and the next, would show its limit.",
+            "The platform carried the offered load in full and might carry more: marked ≥. A higher load, or one "
+            "between this and the next, would show its limit.",
         )
     ]
 
@@ -112,10 +111,10 @@ def traced(traced: Sequence[TracedCell]) -> list[Caveat]:
         f" It added at most {form(most.value)} {numbers.bracket(most, form)} µs to a median." if most else ""
     )
     lost = sum(cell.lost for cell in traced)
-    unseen = f" {lost} packets were lost sight of and are in no stage." if lost else ""
+    unseen = f" The trace lost {lost} packets, which are in no stage." if lost else ""
     return [
         Caveat(
             f"Packets were followed in {cells_text(len(traced))}",
-            f"That takes time{cost}, which is in the stages; nothing else is told of these trials.{more}{unseen}",
+            f"Tracing takes time{cost}, included in the stages. Other tables leave these trials out.{more}{unseen}",
         )
     ]

@@ -29,7 +29,7 @@ def unusable(verdicts: Sequence[VerdictCount], cells: Sequence[CellVerdict]) -> 
     return [
         Caveat(
             f"{cells_text(len(unusable))} without a usable trial",
-            f"{_named(unusable)}. Reasons given: {'; '.join(sorted(reasons - {''})) or 'none'}.",
+            f"{_named(unusable)}. Reasons: {'; '.join(sorted(reasons - {''})) or 'none'}.",
         )
     ]
 
@@ -44,7 +44,7 @@ def guest_deaths(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
     return [
         Caveat(
             f"A guest died in {trials} trial{'' if trials == 1 else 's'} (platform {platforms})",
-            "What was lost by it is in the means.",
+            "The means include the resulting loss.",
         )
     ]
 
@@ -58,7 +58,7 @@ def suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
     if not reasons:
         return []
     listed = "; ".join(f"{trials}× {reason or 'no reason given'}" for reason, trials in reasons.items())
-    return [Caveat("Suspect trials are in the means", f"{listed}.")]
+    return [Caveat("The means include suspect trials", f"{listed}.")]
 
 
 def left_out(cells: Sequence[CellVerdict]) -> list[Caveat]:
@@ -83,7 +83,7 @@ def few_repetitions(rates: Sequence[Estimate]) -> list[Caveat]:
     return [
         Caveat(
             f"{cells_text(len(single))} with n=1",
-            "One usable repetition gives no interval, so that no difference can be told from chance there.",
+            "One usable repetition gives no interval: a difference cannot be distinguished from chance.",
         )
     ]
 
@@ -95,8 +95,8 @@ def wide(reached: Sequence[Reached]) -> list[Caveat]:
         return []
     return [
         Caveat(
-            f"{len(wide)} of {len(reached)} intervals wider than asked for",
-            "Their repetitions or the budget ended before: see the table Precision.",
+            f"{len(wide)} of {len(reached)} intervals wider than requested",
+            "The repetitions or the time budget ran out first: see the table Precision.",
         )
     ]
 

@@ -58,8 +58,8 @@ def judge_results(results: Sequence[Result]) -> Claims:
     repeated = dict.fromkeys(paper for result, _ in read if (paper := _paper(result)) in papers())
     if not repeated:
         raise InputError(
-            f"{', '.join(str(result.directory) for result in results)}: repeats no paper that has claims; claims are "
-            f"of the scenarios of {', '.join(papers())}, see vtax list scenarios"
+            f"{', '.join(str(result.directory) for result in results)}: this scenario does not reproduce a "
+            f"paper with claims; claims exist for {', '.join(papers())}, see vtax list scenarios"
         )
     found = [each for result, provenance in read for each in claims_of(result, provenance)]
     judged = []

@@ -14,7 +14,7 @@ def describe(paper: str) -> Iterator[str]:
     """Yield the Markdown lines of a paper's claims: what each says and where, of whom, and what is tested."""
     yield f"### {paper}"
     yield ""
-    yield "| claim | says | where | of | scenario | holds where |"
+    yield "| claim | finding | where | platforms | scenario | holds where |"
     yield "|---|---|---|---|---|---|"
     for claim in load_claims(paper):
         file = claim.file

@@ -50,7 +50,7 @@ class LargestSample(Sample):
         return scatter_of_ratio(self.maximum, other.maximum, confidence)
 
     def _difference(self, other: sample.Sample, confidence: float) -> Interval | None:
-        raise TypeError("differences of maxima have no bounds for having been picked")
+        raise TypeError("differences of maxima have no interval corrected for selection")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

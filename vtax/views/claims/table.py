@@ -22,8 +22,8 @@ COLUMNS = (
     Column("note"),
 )
 NOTE = (
-    "A claim holds where the whole interval lies where it has to, and does not where it lies wholly elsewhere; the "
-    "intervals of all that a claim compares on a platform hold together at 95%."
+    "A claim holds if the whole interval lies within its limits, and does not hold if all of it lies outside. The "
+    "intervals of all comparisons of a claim on a platform hold jointly at 95%."
 )
 _SET_BY = "generator, link, load or far end"
 MISSING_AT_MOST = 2
@@ -54,7 +54,7 @@ def unmeasured_table(judged: Iterable[Judged]) -> Table:
         name="unmeasured-claims",
         title="Not measured",
         note="",
-        columns=(Column("claim"), Column("where"), Column("takes a result of")),
+        columns=(Column("claim"), Column("where"), Column("needs a result of")),
         sections=(Section("", tuple(rows)),),
     )
 
@@ -87,7 +87,7 @@ def _table(judged: Judged, with_result: bool) -> Table:
 
 def _rows(judged: Judged) -> Iterable[tuple[Cell, ...]]:
     if not judged.judgements:
-        why = f"no platform that it is about: {judged.claim.file.platforms}"
+        why = f"no measured platform in its group: {judged.claim.file.platforms}"
         yield UNKNOWN, str(Verdict.UNMEASURED), Number(UNKNOWN), Number(UNKNOWN), Number(UNKNOWN), why
     for each in judged.judgements:
         yield _row(judged.claim.file.test, each)
@@ -119,7 +119,7 @@ def _notes(judgement: Judgement) -> Iterable[str]:
         if judgement.decisive.where:
             yield judgement.decisive.where
         if len(judgement.effects) > 1:
-            yield f"one of {len(judgement.effects)} that are compared"
+            yield f"one of {len(judgement.effects)} comparisons"
         bound = judgement.decisive.estimate.bound
         if bound is Bound.WITHHELD:
             yield f"both sides are only bounds: {_SET_BY} set them"

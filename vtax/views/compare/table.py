@@ -38,7 +38,7 @@ def change_table(compared: Comparison) -> Table:
             sections.append(Section(titles[verdict], tuple(map(_row, rows))))
     return Table(
         name="changes",
-        title="What changed",
+        title="Changes",
         note="Brackets are 95% intervals, n is repetitions of both; loss in percentage points, all else relative.",
         columns=COLUMNS,
         sections=tuple(sections),
@@ -115,9 +115,9 @@ def judged_text(judged: Judged) -> str:
 def _seen(judged: Judged) -> str:
     power = f"at {100 * POWER:.0f}% power"
     if judged.detectable is None:
-        return f"no change would have been seen {power}"
+        return f"no change would have been detected {power}"
     points = judged.rule.metric.points
-    return f"smallest change seen {power}: {_signed(100 * judged.detectable, points)}"
+    return f"smallest detectable change {power}: {_signed(100 * judged.detectable, points)}"
 
 
 def change_text(change: CellChange) -> str:

@@ -27,10 +27,9 @@ __all__ = ["DIAGNOSIS", "Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"
 
 DIAGNOSIS = Served("diagnosis", (FORWARDING, BULK, ECHO, REQUESTS))
 NO_LEDGER = (
-    "nothing was sampled, so that it is not told apart whose CPU time it was: run with "
-    "--set workload.cpu_samples_hz=499"
+    "CPU time was not sampled and cannot be attributed further: run with --set workload.cpu_samples_hz=499"
 )
-NO_HOPS = "no hop was counted, so that it is not known where frames were lost: measure it again"
+NO_HOPS = "the hops were not counted, so the place of the loss is unknown: measure again"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Finding:
     def further(self) -> tuple[str, ...]:
         """What is said beside the sentence."""
         return (
-            *([f"Trials say: {self.remark}."] if self.remark else []),
+            *([f"Reported by trials: {self.remark}."] if self.remark else []),
             *(f"Missing: {text}." for text in self.missing),
         )
 
@@ -103,16 +102,11 @@ class Diagnosis:
     @property
     def counts(self) -> str:
         """How many cells were looked at, in a sentence."""
-        cells = f"{self.compared} cell{'s' if self.compared != 1 else ''}"
-        lost = (
-            f"{len(self.findings)} lost something for certain"
-            if self.findings
-            else "none lost anything for certain"
-        )
-        allowing = (
-            f" (intervals at {self.confidence:.2%}, which allow for all comparisons)" if self.findings else ""
-        )
-        return f"Of {cells} with a reference {lost}{allowing}."
+        cells = f"{self.compared} cell{'s' if self.compared != 1 else ''} with a reference"
+        if not self.findings:
+            return f"No significant loss of throughput or time in {cells}."
+        confidence = f"intervals at {self.confidence:.2%}, corrected for all comparisons"
+        return f"Significant loss of throughput or time in {len(self.findings)} of {cells} ({confidence})."
 
 
 def diagnose(result: Result, provenance: Provenance) -> Diagnosis:
@@ -182,7 +176,7 @@ def _uncompared(
 ) -> list[Uncompared]:
     """Cells without usable trials, with what most of them say, and pairs that have no interval."""
     if provenance.search:
-        return [Uncompared(cell.key, "a search chose its loads for what it saw") for cell in cells]
+        return [Uncompared(cell.key, "a search chose its loads by the trials before") for cell in cells]
     found = []
     for cell in cells:
         if not cell.trials:
@@ -191,7 +185,7 @@ def _uncompared(
     for pair in pairs:
         blocks = max(len(differences(pair, each.of)) for each in quantities(provenance.kind, pair.rule))
         if blocks < 2:
-            why = f"{blocks} of its repetitions can be compared with {pair.reference.key}: two or more give an interval"
+            why = f"{blocks} of its repetitions can be compared with {pair.reference.key}; an interval needs two"
             found.append(Uncompared(pair.cell.key, why))
     return found
 

@@ -16,7 +16,7 @@ from vtax.results import Result
 
 Account = tuple[str, int | None, str]
 """A domain of the table `cpu`, the guest's number where it is one's, and the component."""
-UNNAMED: Account = ("host", None, "not told apart")
+UNNAMED: Account = ("host", None, "not separated")
 """What the kernel counts for the unit under test beyond its named threads: soft interrupts and other processes."""
 
 WAITING_ROOMS = (

@@ -10,40 +10,48 @@ from vtax.views.diagnosis.references import Pair, Rule
 from vtax.views.diagnosis.trials import UNNAMED, Account
 from vtax.views.sentences import listed
 
-PARTS = ((0.8, "nearly all of it"), (0.5, "most of it"), (0.2, "part of it"), (0.0, "a little of it"))
-"""How the part that a cause explains is worded: what is computed from means alone has no digits to trust."""
+PARTS = (
+    (0.8, "Main cause", "80% or more"),
+    (0.5, "Major cause", "50 to 80%"),
+    (0.2, "Partial cause", "20 to 50%"),
+    (0.0, "Minor cause", "below 20%"),
+)
+"""From which share of the loss on, the name of its cause and the range shown: means give no more digits."""
 LEFT_OVER = 0.2
-"""A part that no cause explains is said from here on."""
+"""An unexplained part is reported from this share on."""
 HOST_COMPONENTS = {
     "foreign": "processes that are not vtax's",
     "softirq": "soft interrupts",
     "hardirq": "hard interrupts",
     "kernel": "other threads of the kernel",
-    "untold": "somebody whom the kernel does not tell",
-    UNNAMED[2]: "soft interrupts and processes, not told apart,",
+    "untold": "threads that the kernel does not identify",
+    UNNAMED[2]: "soft interrupts and processes together",
 }
 
 
 def sentence(explained: Explained) -> str:
-    """What was lost, against what, and why: one sentence that ends in a full stop."""
+    """Return what was lost against the reference, its causes in order, and the part without one, as full sentences.
+
+    Of two losses the causes are those of the first.
+    """
     pair, effects = explained.affected.pair, explained.affected.effects
     lost = listed([_lost(effect, pair) for effect in effects])
-    of = "it" if len(effects) == 1 else "the first"
-    parts = [f"{_part(cause, of)} is that {_cause(cause)}" for cause in explained.causes]
+    loss = "the loss" if len(effects) == 1 else "the first loss"
+    parts = [f"{_explaining(cause.explains or 0.0, loss)}: {_cause(cause)}" for cause in explained.causes]
     if not parts:
-        parts = ["nothing that was recorded explains it: unexplained"]
+        parts = [f"Unexplained: the recorded data show no cause of {loss}"]
     elif explained.unexplained >= LEFT_OVER:
-        parts.append(f"{_worded(explained.unexplained, of)} is unexplained")
+        parts.append(f"Unexplained: {_named(explained.unexplained)[1]} of {loss}")
     if explained.shown:
-        parts.append(f"along with it {listed([_cause(cause) for cause in explained.shown])}")
-    return f"{lost}: {'; '.join(parts)}."
+        parts.append(f"Also: {listed([_cause(cause) for cause in explained.shown])}")
+    return f"{'. '.join([lost, *parts])}."
 
 
 def account_words(account: Account) -> str:
     """Whose CPU time an account is."""
     domain, number, component = account
     if domain == "steal":
-        return "the machine below"
+        return "the hypervisor below (steal)"
     if domain == "host":
         thread = component.removeprefix("ingress ")
         return HOST_COMPONENTS.get(component) or (
@@ -59,7 +67,7 @@ def _lost(effect: Effect, pair: Pair) -> str:
     compared = "more" if quantity.is_time else "less"
     return (
         f"{quantity.verb} {quantity.form(effect.measured)}{unit}{_of_what(quantity)}, {quantity.form(lost.value)} "
-        f"{compared} than {_against(pair)} ({numbers.interval(lost, quantity.form)}, n={lost.n})"
+        f"{compared} than {_against(pair)} ({numbers.interval(lost, quantity.form)}, n = {lost.n})"
     )
 
 
@@ -76,18 +84,20 @@ def _against(pair: Pair) -> str:
     return f"with {pair.against}"
 
 
-def _part(cause: Cause, of: str) -> str:
-    return _worded(cause.explains or 0.0, of)
+def _explaining(share: float, loss: str) -> str:
+    name, part = _named(share)
+    return f"{name} ({part} of {loss})"
 
 
-def _worded(share: float, of: str) -> str:
-    return next(words for least, words in PARTS if share >= least).replace("it", of)
+def _named(share: float) -> tuple[str, str]:
+    """Return the name of a cause with that share of the loss, and the share's range in words."""
+    return next((name, part) for least, name, part in PARTS if share >= least)
 
 
 def _cause(cause: Cause) -> str:
     who = account_words(cause.account) if cause.account else ""
     amount, is_share = _amount(cause), cause.unit == "%"
-    time = f"{who} had {amount} more" if is_share else f"{who} took {amount} more"
+    time = f"{who} used {amount} more"
     waited = (
         f"was ready without a CPU for {amount} more of the time"
         if is_share
@@ -97,10 +107,10 @@ def _cause(cause: Cause) -> str:
         Kind.TAKEN: time,
         Kind.SPENT: time,
         Kind.WAITED: f"{who} {waited}",
-        Kind.DROPPED: f'{amount} more were dropped at {cause.hop}, "{cause.reason or "no reason is told"}"',
+        Kind.DROPPED: f'{cause.hop} dropped {amount} more, "{cause.reason or "no reason recorded"}"',
         Kind.HELD_BACK: f"the source was held back and offered {amount} less",
-        Kind.LIMITED: f"{amount} less was offered ({cause.reason or 'no mark says why'})",
-        Kind.RESENT: f"{amount} more were sent again",
+        Kind.LIMITED: f"the source offered {amount} less ({cause.reason or 'no mark explains it'})",
+        Kind.RESENT: f"the transport retransmitted {amount} more",
     }
     return words[cause.kind]
 

@@ -30,8 +30,8 @@ def write_figures(summary: Summary, form: str, directory: Path) -> list[Path]:
     figures = [figure for figure in draw_figures(summary) if figure.panels]
     if not figures:
         raise InputError(
-            f"{summary.directory}: no figure to write: nothing was measured that its scenario's figures show; "
-            f"vtax show {summary.directory} has its tables"
+            f"{summary.directory}: no figure to write: its scenario's figures have no measured values; "
+            f"for its tables: vtax show {summary.directory}"
         )
     directory.mkdir(parents=True, exist_ok=True)
     style = styles(summary.platforms)

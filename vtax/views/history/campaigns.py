@@ -78,7 +78,7 @@ def _campaign(result: Result) -> Campaign:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
-            f"{result.directory / MANIFEST}: created_at is {text!r} and no time; it has no place in a history"
+            f"{result.directory / MANIFEST}: created_at is {text!r}, not a time; correct it, or move the result away"
         ) from None
     return Campaign(
         **vars(read_side(result)),

@@ -19,7 +19,7 @@ def level_table(series: Sequence[Series]) -> Table:
     rows.sort(key=lambda row: (row[0].metric.points, row[1].change.is_withheld, -abs(row[1].change.value)))
     return Table(
         name="levels",
-        title="Where the level changed",
+        title="Changes of level",
         note="Brackets are 95% intervals of the change between the campaigns before and after, n is their number.",
         columns=(
             CELL,
@@ -38,7 +38,7 @@ def latest_table(series: Sequence[Series]) -> Table:
     return Table(
         name="latest",
         title="The latest campaign",
-        note="± is the 95% interval of the latest mean; below it and above it all campaigns' means lie.",
+        note="± is the 95% interval of the latest mean. Lowest and highest are the extremes of all campaigns' means.",
         columns=(
             CELL,
             METRIC,
@@ -55,7 +55,7 @@ def outcome(series: Sequence[Series]) -> str:
     """What was found, in a line."""
     levels = sum(len(one.levels or ()) for one in series)
     unknown = sum(one.levels is None for one in series)
-    few = f", {unknown} with fewer than {LEAST_VALUES} campaigns and so not asked" if unknown else ""
+    few = f"; {unknown} series skipped: fewer than {LEAST_VALUES} campaigns" if unknown else ""
     return f"{levels} changes of level in {len(series)} series{few}"
 
 

@@ -60,7 +60,7 @@
   };
 
   const table = ([, ids, blocks, verdict, notes, values]) => {
-    const titles = ["trial", "repetition", "verdict", ...metrics.map(({ title, unit }) => `${title}, ${unit}`), "why, and marks"];
+    const titles = ["trial", "repetition", "verdict", ...metrics.map(({ title, unit }) => `${title}, ${unit}`), "reasons and marks"];
     const rows = ids.map((id, place) => make(
       "tr", { class: verdicts[verdict[place]] },
       make("th", { scope: "row" }, `${id}`), make("td", {}, `${blocks[place]}`), make("td", {}, verdicts[verdict[place]]),
@@ -93,7 +93,7 @@
       shown.replaceChildren(chart(own, verdict, unit));
       summary.textContent = used.length
         ? `${number(used[0])} to ${number(used.at(-1))} ${unit}, median ${number(median(used))}, of ${used.length} usable.`
-        : "None of them tells it.";
+        : "No trial recorded this value.";
     };
     close.addEventListener("click", () => dialog.close());
     choice.addEventListener("change", show);

@@ -56,7 +56,7 @@ class Check(Keys):
     @model_validator(mode="after")
     def _is_a_region(self) -> Check:
         if self.above is None and self.below is None:
-            raise ValueError("says nothing of where its number lies; give above, below or both")
+            raise ValueError("has no limit for its number; give above, below or both")
         if self.above is not None and self.below is not None and self.above >= self.below:
             raise ValueError(f"nothing is above {self.above:g} and below {self.below:g}")
         return self
