@@ -105,7 +105,7 @@ def test_a_disk_that_is_full_where_blocks_are_collected(ground: Ground, tmp_path
         subprocess.run(["dd", "if=/dev/zero", f"of={disk}/filler", "bs=4k"], check=False, capture_output=True)
         _, errors = process.communicate(timeout=400)
         assert process.returncode == 1, errors
-        assert "No space left on device; the trials that ended are kept" in errors
+        assert "No space left on device; completed trials are kept" in errors
         assert before.items() <= committed(out).items()
         (disk / "filler").unlink()
         finish(ground.vtax("run", scenario, "--testbeds", ground.file, "--resume", out))

@@ -261,7 +261,7 @@ def test_cells_without_a_usable_trial_are_named_with_their_reason(
 def test_interruption(campaign: Campaign, capsys: Captured) -> None:
     campaign.error = KeyboardInterrupt()
     assert main(["run", "quick"]) == 130
-    assert capsys.readouterr().err == "vtax: interrupted; the trials that ended are kept\n"
+    assert capsys.readouterr().err == "vtax: interrupted; completed trials are kept\n"
 
 
 def test_a_full_disk_is_named_with_the_next_step(campaign: Campaign, capsys: Captured) -> None:
@@ -269,7 +269,7 @@ def test_a_full_disk_is_named_with_the_next_step(campaign: Campaign, capsys: Cap
     assert main(["run", "quick"]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith(
-        "results/x/trials/block-0000.parquet: No space left on device; the trials that ended are kept"
+        "results/x/trials/block-0000.parquet: No space left on device; completed trials are kept"
     )
     assert "--resume" in said
 

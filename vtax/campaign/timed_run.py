@@ -80,4 +80,6 @@ def run_headline(measured: TimedRun, what: str, nothing: str) -> str:
     if not done_ns:
         return f"{nothing}, {failed}"
     mean_us, most_us = statistics.fmean(done_ns) / 1000, max(done_ns) / 1000
-    return f"{what} {mean_us:.2f} µs in the mean of {len(done_ns)}, at most {most_us:.0f} µs, {failed}"
+    return (
+        f"{what} takes {mean_us:.2f} µs on average (n = {len(done_ns)}), at most {most_us:.0f} µs, {failed}"
+    )

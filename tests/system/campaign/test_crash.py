@@ -104,7 +104,7 @@ def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Pat
     assert_measured(done)
     before = everything(out)
     again = vtax("run", scenario, "--resume", out)
-    said = f"{out}: its campaign is complete, nothing is left to measure; vtax show {out}\n"
+    said = f"{out}: the campaign is complete; to see it: vtax show {out}\n"
     assert (again.returncode, again.stdout) == (done.returncode, "")
     assert again.stderr.startswith(said)
     assert everything(out) == before

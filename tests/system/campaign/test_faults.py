@@ -69,9 +69,9 @@ def faulty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], N
 
 
 RESULTS = {
-    "panic": "the guest died (Kernel panic - not syncing: sysrq triggered crash): what it lost by that is a result",
-    "hang": "the guest hung (Kernel panic - not syncing: sysrq triggered crash): what it lost by that is a result",
-    "memory": "the guest was out of memory and killed 1 of its processes: a result",
+    "panic": "the guest died (Kernel panic - not syncing: sysrq triggered crash): its losses are a result",
+    "hang": "the guest hung (Kernel panic - not syncing: sysrq triggered crash): its losses are a result",
+    "memory": "the guest ran out of memory and killed 1 of its processes: a result",
     "nic": "the guest lost its NIC 02:",
     "clock": "the guest's clock was stepped by +",
 }

@@ -109,7 +109,7 @@ def test_a_kernel_that_gives_no_reasons(
     # Not at out0: what a queue drops while it is replaced nobody tells apart from a full ring there.
     in_the_trial(lambda run: within(f"{run}-uut", thinned("in0", "ingress")(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "raw", "--set", "intended_mbps=20")
-    assert_charged(hops, lost, "UUT forwarding", "unknown: this kernel does not tell")
+    assert_charged(hops, lost, "UUT forwarding", "unknown: this kernel does not report it")
     assert "drop reasons are not available: sink: drops.open: places: 0 is not in" in capsys.readouterr().err
 
 

@@ -108,4 +108,4 @@ def test_a_dead_neighbour_makes_a_trial_invalid(tmp_path: Path, in_the_trial: Ca
     result = measured(FORWARDING, tmp_path)
     trials = result.query("SELECT verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
     assert trials[0]["verdict"] == "invalid"
-    assert "neighbour0 died: the trial says nothing of the guest" in trials[0]["reasons"]
+    assert "neighbour0 died: the trial does not show the guest's performance" in trials[0]["reasons"]

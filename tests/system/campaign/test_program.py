@@ -66,7 +66,8 @@ def test_programs_are_timed_wherever_the_client_is(tmp_path: Path) -> None:
     for row in rows:
         assert row["server"] == "server.py"
         assert any(
-            reason.startswith("lines of the client's that are no samples: 1") for reason in row["reasons"]
+            reason.startswith("output lines of the client that are no samples: 1")
+            for reason in row["reasons"]
         )
         assert (row["transactions"], row["failed"]) == (200, 0)
         assert row["verdict"] != "invalid" or any(words in row["reasons"][0] for words in DISTURBED), row
@@ -119,7 +120,7 @@ def test_a_server_that_dies_ends_the_run_and_is_told_of(tmp_path: Path) -> None:
     assert {row["verdict"] for row in rows} == {"invalid"}
     for row in rows:
         assert row["reasons"][0] == (
-            "the server ./server.py has ended: exit status 7; it said last: at your service / out of luck"
+            "the server ./server.py ended: exit status 7; its last output: at your service / out of luck"
         )
     assert alive("./client.py") == []
 
@@ -135,6 +136,6 @@ def test_a_server_that_is_killed_is_started_anew(tmp_path: Path, in_the_trial: C
         measured(tmp_path).query("SELECT verdict, reasons FROM trials ORDER BY trial_id").to_pylist()
     )
     assert died["verdict"] == "invalid"
-    assert died["reasons"][0].startswith("the server ./server.py has ended: signal SIGKILL")
+    assert died["reasons"][0].startswith("the server ./server.py ended: signal SIGKILL")
     assert later
     assert not any("has ended" in reason for row in later for reason in row["reasons"])

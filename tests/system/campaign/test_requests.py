@@ -42,7 +42,7 @@ def assert_answered(result: Result, cells: int) -> None:
     assert len({row["cell"] for row in rows}) == cells
     for row in rows:
         invalid = row["verdict"] == "invalid"
-        disturbed = (*DISTURBED, "taken from who asks")
+        disturbed = (*DISTURBED, "taken from the client")
         assert not invalid or any(words in row["reasons"][0] for words in disturbed), row
         assert (row["failed"], row["loss_ratio"]) == (0, 0.0)
         assert row["transactions"] >= 20

@@ -268,7 +268,7 @@ def test_a_far_guest_without_room_is_a_result() -> None:
 def test_a_socket_with_less_than_it_asked_for_is_never_silent() -> None:
     measured = streamed(1, buffer_bytes=100_000)
     assert judge(measured, emulated=False).reasons == (
-        "the send buffer of flow 0 of guest 0 has 87040 of the 100000 byte that were asked for",
+        "the send buffer of flow 0 of guest 0 has 87040 of the 100000 bytes requested",
     )
     assert judge(measured, emulated=False).verdict is Verdict.INVALID
     measured.flows[0].sent[0]["send_buffer_bytes"] = 200_000

@@ -171,8 +171,7 @@ def test_echoes_are_the_first_guests_and_streams_the_neighbours() -> None:
     assert (histogram["kind"], histogram["lost"]) == ("round-trip", 0)
     assert Trial.of(rows).usable
     assert headline(measured) == (
-        "round trip 0.051 ms in the mean, lost 0 of 100; "
-        "beside it goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
+        "mean round trip 0.051 ms, lost 0 of 100; beside it goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
     )
 
 
@@ -218,7 +217,7 @@ def test_what_is_wrong_with_the_ends_is_named() -> None:
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == (
         "flow 0 of guest 2 broke off where it is sent: Connection reset by peer",
-        "the asking kernel refused echoes, which count as lost: No buffer space available",
+        "the sender's kernel refused echoes, which count as lost: No buffer space available",
         "echoes and streams started 11 ms apart",
     )
 

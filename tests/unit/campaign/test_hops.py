@@ -164,9 +164,9 @@ def test_probes_that_a_stopped_queue_refuses_found_the_ring_full() -> None:
 
 def test_a_kernel_that_tells_nothing_is_no_kernel_without_drops() -> None:
     measured = lossy({"guest forwarding": 7})
-    measured.drops, measured.no_drop_reasons = None, "this kernel does not tell"
+    measured.drops, measured.no_drop_reasons = None, "this kernel does not report it"
     (found,) = (hop for hop in hops(measured) if hop.dropped)
-    assert found.reason == "unknown: this kernel does not tell"
+    assert found.reason == "unknown: this kernel does not report it"
 
 
 def test_a_guest_that_no_longer_tells_is_one_hop() -> None:

@@ -213,7 +213,7 @@ def test_time_that_is_nobodys_makes_a_trial_suspect() -> None:
     assert measured.sampled is not None
     measured.sampled["cpus"][0]["expected"] = 5000
     (reason,) = judge(measured, 1000).reasons
-    assert reason == "CPU ledger: nothing tells whose 10.0% of the CPU time was"
+    assert reason == "CPU ledger: 10.0% of the CPU time could not be attributed"
 
 
 def test_the_ledger_is_rows_of_the_machine() -> None:

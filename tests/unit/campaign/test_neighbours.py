@@ -90,13 +90,13 @@ def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, 
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        ({"condition": "ended"}, "neighbour0 died: the trial says nothing of the guest"),
-        ({"condition": "silent"}, "neighbour0 hung: the trial says nothing of the guest"),
+        ({"condition": "ended"}, "neighbour0 died: the trial does not show the guest's performance"),
+        ({"condition": "silent"}, "neighbour0 hung: the trial does not show the guest's performance"),
         (
             {"condition": "misreports", "reason": "answered guest.state with []"},
-            "the agent inside neighbour0 answered guest.state with []: the trial says nothing of the guest",
+            "the agent inside neighbour0 answered guest.state with []: the trial does not show the guest's performance",
         ),
-        ({"oom_kills": 1}, "neighbour0 was out of memory, and killed what it was to do"),
+        ({"oom_kills": 1}, "neighbour0 ran out of memory and killed its own load"),
     ],
 )
 def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], words: str) -> None:

@@ -297,7 +297,7 @@ def test_every_iteration_is_a_row() -> None:
     assert (flow["transactions"], flow["failed"], flow["loss_ratio"]) == (99, 1, 0.01)
     assert (flow["latency_min_ns"], flow["latency_max_ns"]) == (1000, 100_000)
     assert rows.samples[49] == {"run": 2, "iteration": 49, "ns": None, "status": "failed"}
-    assert headline(measured) == "an iteration 50.51 µs in the mean of 99, at most 100 µs, 1 failed"
+    assert headline(measured) == "an iteration takes 50.51 µs on average (n = 99), at most 100 µs, 1 failed"
 
 
 @pytest.mark.parametrize(
@@ -307,31 +307,31 @@ def test_every_iteration_is_a_row() -> None:
             {},
             {"ended": "signal SIGSEGV", "said": ["a", "b", "c", "d"]},
             Verdict.INVALID,
-            "the server /usr/sbin/own-server has ended: signal SIGSEGV; it said last: b / c / d",
+            "the server /usr/sbin/own-server ended: signal SIGSEGV; its last output: b / c / d",
         ),
         (
             {"ended": "exit status 2", "succeeded": False, "said": ["cannot connect"]},
             {},
             Verdict.INVALID,
-            "the client own has ended: exit status 2; it said last: cannot connect",
+            "the client own ended: exit status 2; its last output: cannot connect",
         ),
         (
             {"ended": "signal SIGKILL", "succeeded": False, "stopped": "it took longer than 60000 ms"},
             {},
             Verdict.INVALID,
-            "the client own has ended: it took longer than 60000 ms; signal SIGKILL",
+            "the client own ended: it took longer than 60000 ms; signal SIGKILL",
         ),
         (
             {"excess": 5},
             {},
             Verdict.SUSPECT,
-            "the client has told of other iterations than it was to make: 105, not 100",
+            "the client reported 105 iterations instead of 100",
         ),
         (
             {"garbage": 3, "first_garbage": "hello"},
             {},
             Verdict.VALID,
-            "lines of the client's that are no samples: 3, the first: hello",
+            "output lines of the client that are no samples: 3, the first: hello",
         ),
     ],
 )
@@ -346,7 +346,7 @@ def test_a_client_without_samples_is_no_measurement() -> None:
     measured = ran({"samples": 0, "said": ["usage: own ADDRESS"]})
     measured.ns = []
     judgement = judge(measured)
-    assert judgement.reasons == ("the client own has told of no iteration; it said last: usage: own ADDRESS",)
+    assert judgement.reasons == ("the client own reported no iteration; its last output: usage: own ADDRESS",)
     (flow,) = record(measured, judgement, PLACE, {}).flows
     assert (flow["transactions"], flow["loss_ratio"], flow["latency_p50_ns"]) == (0, None, None)
 

@@ -182,7 +182,7 @@ def test_every_round_is_a_row() -> None:
     assert rows.samples[49] == {"run": 2, "iteration": 49, "ns": 50_000, "status": "garbage"}
     assert rows.samples[50]["status"] == "done"
     assert Trial.of(rows).place == "platform=raw run=2"
-    assert headline(measured) == "a round 50.00 µs in the mean of 98, at most 99 µs, 2 failed"
+    assert headline(measured) == "a round takes 50.00 µs on average (n = 98), at most 99 µs, 2 failed"
 
 
 def test_null_tests_have_no_network_in_their_rows() -> None:

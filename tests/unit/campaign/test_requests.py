@@ -201,7 +201,7 @@ def test_rows_are_what_the_asking_end_told() -> None:
     (histogram,) = rows.latency
     assert (histogram["kind"], histogram["corrected"], histogram["lost"]) == ("round-trip", False, 0)
     assert Trial.of(rows).usable
-    assert headline(measured) == "response time 0.505 ms in the mean of 100, 0 failed"
+    assert headline(measured) == "mean response time 0.505 ms (n = 100), 0 failed"
 
 
 def test_guests_that_are_asked_at_once_have_a_flow_each() -> None:
@@ -210,7 +210,7 @@ def test_guests_that_are_asked_at_once_have_a_flow_each() -> None:
     assert rows.trial["guests"] == 3
     assert [(flow["guest"], flow["transactions"]) for flow in rows.flows] == [(0, 100), (1, 100), (2, 100)]
     assert [row["stream"] for row in rows.latency] == [0, 1, 2]
-    assert headline(measured) == "response time 0.505 ms in the mean of 300, 0 failed"
+    assert headline(measured) == "mean response time 0.505 ms (n = 300), 0 failed"
     measured.runs[2]["aborted"] = True
     assert judge(measured).verdict is Verdict.INVALID
 
@@ -232,7 +232,7 @@ def test_a_failed_request_is_later_than_every_other() -> None:
     assert (flow["transactions"], flow["failed"], flow["loss_ratio"]) == (80, 20, 0.2)
     assert flow["latency_p50_ns"] == pytest.approx(500_000, rel=0.01)
     assert (flow["latency_p90_ns"], flow["retransmissions"]) == (None, None)
-    assert headline(measured) == "response time 0.405 ms in the mean of 80, 20 failed (Connection timed out)"
+    assert headline(measured) == "mean response time 0.405 ms (n = 80), 20 failed (Connection timed out)"
 
 
 def test_nothing_answered_is_a_result() -> None:
@@ -251,7 +251,7 @@ def test_cpu_time_taken_from_who_asks_counts_against_the_trial() -> None:
     other = {"name": "rustc", "pid": 7, "cpu": 0, "cpu_s": 0.08}
     measured.surroundings = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
     assert judge(measured).reasons == (
-        "CPU time taken from who asks by other processes, most by rustc (process 7): 8.0%",
+        "CPU time taken from the client by other processes, most by rustc (process 7): 8.0%",
     )
     assert judge(measured).verdict is Verdict.SUSPECT
     measured.far_cpus = ()

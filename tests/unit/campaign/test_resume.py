@@ -111,7 +111,7 @@ class TestComplete:
         before = everything(out)
         assert main(["run", str(scenario), "--resume", str(out)]) == 0
         said = capsys.readouterr()
-        sentence = f"{out}: its campaign is complete, nothing is left to measure; vtax show {out}\n"
+        sentence = f"{out}: the campaign is complete; to see it: vtax show {out}\n"
         assert (said.out, said.err) == ("", sentence)
         assert everything(out) == before
 
@@ -125,7 +125,7 @@ class TestComplete:
         said = capsys.readouterr()
         document = json.loads(said.out)
         assert (document["directory"], document["report"], document["unusable"]) == (str(out), None, [])
-        assert "nothing is left" in said.err
+        assert "the campaign is complete" in said.err
         assert everything(out) == before
 
     @pytest.mark.usefixtures("untouched")
@@ -162,7 +162,7 @@ class TestComplete:
         before = everything(out)
         assert main(["run", str(scenario), "--platform", "raw,container", "--resume", str(out)]) == 3
         said = capsys.readouterr().err
-        assert "nothing is left to measure" in said
+        assert "the campaign is complete" in said
         assert "no usable trial: no runc; install it\n  platform=container" in said
         assert everything(out) == before
 
@@ -200,7 +200,7 @@ class TestHands:
         assert main(["run", str(scenario), "--resume", str(out), "--as-stored"]) == 2
         said = capsys.readouterr().err
         assert said.startswith(
-            f"{place} belongs to nobody (uid 65534), and who resumes a result runs what it names"
+            f"{place} belongs to nobody (uid 65534), and resuming a result runs the programs it names"
         )
         assert said.endswith(f"take it over: chown -R 0 {out} && chmod -R go-w {out}\n")
         assert everything(out) == before
@@ -224,7 +224,7 @@ class TestHands:
     ) -> None:
         (out / name).chmod((out / name).stat().st_mode | mode)
         assert main(["run", str(scenario), "--resume", str(out)]) == 2
-        assert capsys.readouterr().err.startswith(f"{out / name} may be written by {whom}, and who resumes")
+        assert capsys.readouterr().err.startswith(f"{out / name} may be written by {whom}, and resuming")
 
     @pytest.mark.parametrize("make", [lambda path: path.symlink_to("/etc"), os.mkfifo])
     def test_what_is_no_file_is_in_no_result(
@@ -232,7 +232,7 @@ class TestHands:
     ) -> None:
         make(out / "trials/block-0009.parquet")
         assert main(["run", str(scenario), "--resume", str(out)]) == 2
-        assert "a result has files and directories alone; remove it" in capsys.readouterr().err
+        assert "a result has only files and directories; remove it" in capsys.readouterr().err
 
     def test_a_link_to_a_result_is_followed_once(self, out: Path, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(out)
@@ -283,7 +283,7 @@ class TestConsent:
         before = everything(foreign)
         assert main(["run", str(scenario), "--resume", str(foreign)]) == 2
         assert capsys.readouterr().err.splitlines() == [
-            f"{foreign}: its campaign goes on with its own settings, which are not those typed:",
+            f"{foreign}: the stored settings of this campaign differ from those typed:",
             '  factors.platform: ["raw", "container"] typed, ["raw", "attached:root@victim"] stored',
             '  factors.intended_mbps: [5, "max"] typed, [5, 10] stored',
             "  repetitions: 2 typed, 9 stored",
@@ -314,7 +314,7 @@ class TestConsent:
         assert main(["run", str(scenario), "--resume", str(foreign)]) == (0 if goes_on else 2)
         said = capsys.readouterr()
         assert "  repetitions: 2 typed, 9 stored\n" in said.err
-        assert "Go on with what is stored? [y/N]" in said.err
+        assert "Continue with the stored settings? [y/N]" in said.err
         assert ("not agreed to" in said.err) is not goes_on
         assert len(begun) == goes_on
 

@@ -42,13 +42,13 @@ PANIC = "[    9.1] sysrq: Trigger a crash\n[    9.2] Kernel panic - not syncing:
 BEFALLEN: dict[str, tuple[Callable[[Measured], object], str, bool]] = {
     "died": (
         _guest(condition="ended", last_words=PANIC),
-        "the guest died (Kernel panic - not syncing: sysrq triggered crash): what it lost by that is a result",
+        "the guest died (Kernel panic - not syncing: sysrq triggered crash): its losses are a result",
         True,
     ),
-    "died silently": (_guest(condition="ended"), "the guest died: what it lost by that is a result", True),
-    "hung": (_guest(condition="silent"), "the guest hung: what it lost by that is a result", True),
+    "died silently": (_guest(condition="ended"), "the guest died: its losses are a result", True),
+    "hung": (_guest(condition="silent"), "the guest hung: its losses are a result", True),
     "lost a NIC": (_guest(interfaces=[]), "the guest lost its NIC 02:00:00:00:00:00", True),
-    "killed": (_guest(oom_kills=2), "the guest was out of memory and killed 2 of its processes", False),
+    "killed": (_guest(oom_kills=2), "the guest ran out of memory and killed 2 of its processes", False),
     "clock": (
         _guest(clock_offset_ns=10**18 + 5 * SECOND_NS),
         "the guest's clock was stepped by +5.000 s",
@@ -337,4 +337,4 @@ def test_an_old_line_of_the_console_is_no_reason() -> None:
     old = {"last_words": "Out of memory: Killed process 70 (hog)"}
     measured.guests[GUEST] = (before.model_copy(update=old), after.model_copy(update=old))
     _guest(condition="ended")(measured)
-    assert judge(measured, 1000).reasons == ("the guest died: what it lost by that is a result",)
+    assert judge(measured, 1000).reasons == ("the guest died: its losses are a result",)

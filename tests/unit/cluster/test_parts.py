@@ -170,7 +170,7 @@ def test_precision_is_for_one_testbed(tmp_path: Path, capsys: pytest.CaptureFixt
         "factors: {platform: [raw], intended_mbps: [5]}}"
     )
     assert main(["run", str(scenario), "--testbeds", str(file)]) == 2
-    assert "how often a cell is repeated is decided by all its trials together" in capsys.readouterr().err
+    assert "precision decides on repetitions by all trials of a cell" in capsys.readouterr().err
 
 
 def rows() -> list[str]:
@@ -237,7 +237,7 @@ def test_a_result_of_one_machine_is_not_gone_on_with(tmp_path: Path) -> None:
     check_going_on(stored.result.campaign, several)
     with pytest.raises(InputError, match='holds a campaign of "quick", not of "schlosser2011/dedicated"'):
         stored.check_same(load_scenario("schlosser2011/dedicated"), of_testbeds=True)
-    with pytest.raises(InputError, match="go on with --testbeds FILE"):
+    with pytest.raises(InputError, match="add --testbeds FILE"):
         stored.check_same(load_scenario("quick"), of_testbeds=False)
     with pytest.raises(InputError, match="its vtax version is 0, not"):
         check_going_on({**stored.result.campaign, "vtax_version": "0"}, several)
@@ -278,7 +278,7 @@ def test_nothing_is_done_for_a_complete_campaign(
     testbeds_file = str(tmp_path / "testbeds.yaml")
     asked = ["run", "quick", "--repetitions", "1", "--testbeds", testbeds_file, "--resume", str(out)]
     assert main(asked) == 0
-    assert "nothing is left to measure" in capsys.readouterr().err
+    assert "the campaign is complete" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 

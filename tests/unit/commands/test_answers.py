@@ -138,10 +138,10 @@ def test_without_standard_output_a_command_still_does_its_work(result: Path, tmp
 @pytest.mark.parametrize(
     ("error", "said", "status"),
     [
-        ("KeyboardInterrupt", "vtax: interrupted; the trials that ended are kept\n", 130),
+        ("KeyboardInterrupt", "vtax: interrupted; completed trials are kept\n", 130),
         (
             f"OSError({errno.ENOSPC}, 'No space left on device', 'results/x/trials')",
-            "results/x/trials: No space left on device; the trials that ended are kept: make room and go on "
+            "results/x/trials: No space left on device; completed trials are kept; make room and continue "
             "with --resume\n",
             1,
         ),

@@ -43,7 +43,7 @@ def test_a_result_of_the_first_version_is_read(earlier: Path) -> None:
     assert [note for note in result.notes if "trials.row_counts" in note] == result.notes
     assert len(result.notes) == 1
     assert write_report(result).stat().st_size > 100_000
-    assert any(caveat.subject == "Another version's result" for caveat in summarise(result).caveats)
+    assert any(caveat.subject == "Result of another version" for caveat in summarise(result).caveats)
 
 
 def test_a_result_of_the_first_version_is_resumed(earlier: Path) -> None:

@@ -248,5 +248,5 @@ def test_a_journal_on_a_full_disk_is_told_in_the_systems_words(tmp_path: Path) -
         with pytest.raises(DiskError) as told, disk_errors(tmp_path):
             journal.execute("INSERT INTO rows VALUES (zeroblob(100000))")
     said = str(told.value)
-    assert said.startswith(f"{tmp_path}: No space left on device; the trials that ended are kept")
+    assert said.startswith(f"{tmp_path}: No space left on device; completed trials are kept")
     assert "Make room there, then go on with" in said

@@ -112,9 +112,9 @@ def test_the_first_screen_holds_question_answer_tax_and_caveats(opened: Opened) 
         assert box is not None
         assert box["y"] < 900, what
     titles = page.locator("h1, h2").all_inner_texts()
-    assert titles[1:4] == ["What it costs", "The tax", "Not to be trusted"]
+    assert titles[1:4] == ["Cost by platform", "The tax", "Caveats"]
     assert titles[4] == "Figures"
-    assert titles[-2:] == ["Environment", "To repeat it"]
+    assert titles[-2:] == ["Environment", "Command to repeat the campaign"]
 
 
 def test_the_contents_lead_everywhere_by_keyboard(opened: Opened) -> None:

@@ -79,7 +79,7 @@ def test_docs_hold_the_claims() -> None:
         ("{neighbours: idle}", "{message_bytes: 64}", "forwarding workloads have no such key"),
         ("kind: ratio", "kind: difference", "maximum_mbps has ratios alone"),
         ("kind: ratio", "kind: quotient", "allowed: ratio, difference, bound, trend, share, artifact"),
-        (", below: 0.95", "", "says nothing of where its number lies"),
+        (", below: 0.95", "", "has no limit for its number"),
         ("below: 0.95", "below: 1, above: 2", "nothing is above 2 and below 1"),
         ("below: 0.95", "below: low", "number"),
         ("over: {neighbours: idle}, ", "", 'key "over" is missing'),
@@ -151,7 +151,7 @@ def test_markdown_and_report_escape_what_a_result_says(result: Result, capsys: C
     markdown = capsys.readouterr().out
     assert "| container | holds here | 0.500 \\[" in markdown
     page = write_report(result).read_text()
-    assert "What the paper found, and what holds here" in page
+    assert "Findings of the paper on this machine" in page
     assert "does not hold, emulated CPU" in page
     assert html.escape(HOSTILE) in page
     assert HOSTILE not in page and "<img" not in markdown
@@ -175,7 +175,7 @@ def test_a_campaign_that_has_not_ended_is_said_to(tmp_path: Path, capsys: Captur
 def test_a_result_of_no_paper_is_refused(tmp_path: Path, capsys: Captured) -> None:
     own = forwarded(tmp_path / "own", beside("idle", STEADY), scenario_keys={"source": None})
     assert main(["claims", str(own.directory)]) == 2
-    assert "repeats no paper that has claims" in capsys.readouterr().err
+    assert "does not reproduce a paper with claims" in capsys.readouterr().err
     assert main(["claims", str(own.directory), "--json", "--markdown"]) == 2
     assert as_json(own)["claims"] == []
     renamed = forwarded(

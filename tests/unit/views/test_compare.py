@@ -357,7 +357,7 @@ def test_a_loss_that_three_repetitions_cannot_show_does_not_pass(
     text = " ".join(capsys.readouterr().out.split())
     assert "undecided: throughput<-5%: platform=raw" in text
     assert f"−{100 * (1 - factor):.1f}% [" in text
-    assert f"{why}; smallest change seen at 80% power: −8" in text
+    assert f"{why}; smallest detectable change at 80% power: −8" in text
     assert "rules: 0 broken, 1 undecided, 11 passed" in text
 
 
@@ -726,7 +726,7 @@ def test_an_undecided_rule_is_an_error_in_junit_and_a_broken_one_a_failure(tmp_p
     assert [suite.get(name) for name in ("failures", "errors")] == ["1", "1"]
     error = suite.find("testcase/error")
     assert error is not None and error.get("message") == "undecided: throughput<-5%, throughput>+10%"
-    assert "smallest change seen at 80% power: −" in (error.text or "")
+    assert "smallest detectable change at 80% power: −" in (error.text or "")
 
 
 def test_a_bound_that_is_no_number_is_null_in_json(tmp_path: Path, capsys: Captured) -> None:

@@ -146,15 +146,15 @@ def test_lost_probes_raise_quantiles_until_they_are_unknown(tmp_path: Path) -> N
 
 
 def test_guests_that_died_are_counted_once_and_blame_no_trial(tmp_path: Path) -> None:
-    died = "the guest died; what it lost by that is a result"
+    died = "the guest died; its losses are a result"
     trials = [
         Made("container", 0, reasons=(died,)),
         Made("container", 1, verdict="suspect", reasons=("late", died)),
         Made("container", 2, verdict="invalid", reasons=("clock", died)),
     ]
     found = {caveat.subject: caveat.text for caveat in summarise(make(tmp_path / "r", trials)).caveats}
-    assert found["A guest died in 2 trials (platform container)"] == "What was lost by it is in the means."
-    assert found["Suspect trials are in the means"] == "1× late."
+    assert found["A guest died in 2 trials (platform container)"] == "The means include the resulting loss."
+    assert found["The means include suspect trials"] == "1× late."
 
 
 def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_clocks_of_their_own_widen_what_is_said_of_delay(tmp_path: Path) -> None
     assert raw.delay_ns is not None
     assert raw.delay_ns.low is not None
     assert raw.delay_ns.low < 5_010 - 200
-    assert "may be wrong alike, by up to 0.30 µs" in delay_table(summary).note
+    assert "all delays may share an error of up to 0.30 µs" in delay_table(summary).note
     (p50,) = {
         measured.values["latency_p50"] for measured in read_measured(make(tmp_path / "s", trials)).values()
     }

@@ -129,7 +129,7 @@ def test_few_campaigns_are_shown_and_not_asked(directory: Path, tmp_path: Path, 
     for number in range(2):
         make(tmp_path / f"made-{number}", blocks([9.0, 9.1]), created_at=f"2026-01-0{number + 1}T00:00:00")
     assert main(["history", str(tmp_path)]) == 0
-    assert "5 with fewer than 8 campaigns and so not asked" in " ".join(capsys.readouterr().out.split())
+    assert "5 series skipped: fewer than 8 campaigns" in " ".join(capsys.readouterr().out.split())
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
@@ -137,5 +137,5 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         read_history(tmp_path, 0.05)
     assert main(["history", str(tmp_path / "nowhere")]) == 2
     make(tmp_path / "r", blocks([1.0, 2.0]), created_at="yesterday")
-    with pytest.raises(InputError, match="created_at is 'yesterday' and no time"):
+    with pytest.raises(InputError, match="created_at is 'yesterday', not a time"):
         read_history(tmp_path, 0.05)

@@ -47,7 +47,7 @@ def test_each_behaviour_stands_against_rest_and_against_nobody(tmp_path: Path) -
     assert found["idle", "none"].includes(1.0)
     told = {(row[1], row[2]): row[4] for row in rows(interference_table(summary))}
     assert told["heavy", "idle"] == "less"
-    assert told["idle", "none"] == "no difference found"
+    assert told["idle", "none"] == "no significant difference"
 
 
 def test_pairs_are_alike_in_all_but_the_behaviour(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_intervals_of_an_adaptive_campaign_hold_at_every_moment(tmp_path: Path) 
     assert reached["width"] == pytest.approx((expected.high - expected.low) / expected.mean)  # type: ignore[operator]
     assert reached["reached"] is (reached["width"] <= 0.05)
     page = shown(result)
-    assert "Repetitions as the values asked for" in page
+    assert "Repetitions chosen by precision" in page
     assert "trials planned" not in (tmp_path / "r/report.html").read_text()
 
 
@@ -42,7 +42,7 @@ def test_what_did_not_get_narrow_is_said(tmp_path: Path) -> None:
     narrow = {**PRECISION, "relative_width": 0.001}
     trials = blocks(RECEIVED, offered_mbps=120.0, intended_mbps=120.0)
     page = shown(make(tmp_path / "r", trials, scenario={"precision": narrow}))
-    assert "1 of 1 intervals wider than asked for" in page
+    assert "1 of 1 intervals wider than requested" in page
     assert "wider" in page
 
 
@@ -109,7 +109,7 @@ def test_a_search_shows_both_bounds_and_no_maximum(tmp_path: Path) -> None:
         "carries between 479.0 and 481.0 Mbit/s of 64-byte frames at no more than 0.00% loss (NDR, n = 1)"
         in page
     )
-    assert "Loads by their loss" in (tmp_path / "r/report.html").read_text()
+    assert "Loads within the loss goals" in (tmp_path / "r/report.html").read_text()
 
 
 def test_a_searched_factor_may_have_any_name(tmp_path: Path) -> None:
@@ -128,4 +128,4 @@ def test_a_bound_that_the_platform_did_not_set_is_a_lower_one(tmp_path: Path) ->
 
 def test_where_the_least_load_loses_too_much_there_is_no_bound(tmp_path: Path) -> None:
     result = searched(tmp_path / "r", upper_mbps=1.0)
-    assert "carries not even the least load of 64-byte frames" in shown(result)
+    assert "carries no tested load of 64-byte frames" in shown(result)

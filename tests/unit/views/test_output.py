@@ -59,7 +59,7 @@ def test_the_terminal_is_filled_to_at_most_a_hundred_columns(synthetic: Result, 
 
 
 def test_the_terminal_ends_with_a_sentence_a_platform(synthetic: Result) -> None:
-    answer = shown(synthetic).split("What it costs")[1]
+    answer = shown(synthetic).split("Cost by platform")[1]
     for platform in (
         "raw carries",
         "container carries",
@@ -162,14 +162,14 @@ def test_points_are_hollow_only_where_they_are_bounds(tmp_path: Path) -> None:
 
 
 def test_the_legend_names_the_loss_that_a_carried_load_may_have(synthetic: Result) -> None:
-    assert "≥ a lower bound: at most 0.5% lost" in " ".join(shown(synthetic).split())
+    assert "≥: a lower bound; a trial lost at most 0.5%" in " ".join(shown(synthetic).split())
 
 
 def test_a_quantile_among_lost_probes_is_a_dash_with_its_reason(tmp_path: Path) -> None:
     text = shown(make(tmp_path / "r", [Made(block=block, probes_lost=400) for block in range(3)]))
     (row,) = [line for line in text.splitlines() if line.startswith("raw ") and "– lost" in line]
     assert re.split(r"\s{2,}", row.strip())[2:5] == ["5.01 [5.00, 5.02]", "– lost", "– lost"]
-    assert "– lost: more probes lost than that." in " ".join(text.split())
+    assert "– lost: too many probes were lost for this quantile." in " ".join(text.split())
 
 
 FAR_APART = [Made(block=0, delay_ns=5_000), Made(block=1, delay_ns=400_000)]

@@ -121,7 +121,7 @@ def test_every_view_shows_responses_and_nothing_of_frames(tmp_path: Path) -> Non
     assert rows_of(response_quantiles_table(summary))[0][2] == "60.0"
     assert rows_of(response_cpu_table(summary))[0][2:5] == ["500", "40.0", "2.0"]
     page = write_report(summary).read_text()
-    for title in ("Response times", "Response time added", "Response time by length of the request"):
+    for title in ("Response times", "Response time added", "Response time by request length"):
         assert title in page
     assert "nothing to show" not in page
     assert summary.throughput == []

@@ -59,8 +59,8 @@ def test_an_added_delay_around_zero_is_shown_with_its_sign(tmp_path: Path) -> No
 def test_two_maxima_at_the_ceiling_hide_the_cost(tmp_path: Path) -> None:
     trials = [*blocks([900, 899], **FLOOD), *blocks([899, 899], **FLOOD, platform="container")]
     text = say(tmp_path, trials)["container"].text
-    assert text.startswith("carries 64-byte frames at the generator's ceiling, as does raw, so that")
-    assert "no throughput cost can be seen here: at least 899.0 Mbit/s" in text
+    assert text.startswith("carries at least 899.0 Mbit/s (")
+    assert ", both at the generator's ceiling: the throughput cost cannot be measured" in text
     assert "against raw, not significant" not in text
 
 
@@ -76,12 +76,12 @@ def test_a_reference_at_the_ceiling_makes_the_cost_a_lower_bound(tmp_path: Path)
 @pytest.mark.parametrize(
     ("raw", "container", "said"),
     [
-        (("link-limited",), ("link-limited",), "at the link's rate, as does raw, so"),
-        ((), (), "at the load offered, as does raw, so"),
+        (("link-limited",), ("link-limited",), "both at the link's rate"),
+        ((), (), "both at the load offered"),
         (
             ("link-limited",),
             ("generator-limited",),
-            "at the generator's ceiling, and raw at the link's rate, so",
+            "raw at the link's rate and container at the generator's ceiling",
         ),
     ],
 )
@@ -94,8 +94,9 @@ def test_two_lower_bounds_are_worded_by_what_bounded_them(
         *blocks([949, 949, 949], **flood, marks=container, platform="container"),
     ]
     found = say(tmp_path, trials)
-    assert (
-        f"carries 64-byte frames {said} that no throughput cost can be seen here" in found["container"].text
+    assert found["container"].text.startswith(
+        "carries at least 949.0 Mbit/s (95% interval from 949.0, n = 3) of 64-byte frames and raw at least "
+        f"950.0 Mbit/s (95% interval from 950.0, n = 3), {said}: the throughput cost cannot be measured"
     )
     for word in ("fewer", "more 64", "against raw, not significant"):
         assert word not in found["container"].text
@@ -132,7 +133,7 @@ def test_delay_is_that_of_the_highest_carried_load_where_both_have_one(tmp_path:
     ]
     found = say(tmp_path, trials)
     assert "at 400 Mbit/s adds 2.00 µs to the median one-way delay" in found["container"].text
-    assert "delays the median frame by 2.00 µs at 400 Mbit/s (" in found["raw"].text
+    assert "has a median one-way delay of 2.00 µs at 400 Mbit/s (" in found["raw"].text
 
 
 def test_without_any_delay_cpu_is_that_of_the_highest_carried_load(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_without_any_delay_cpu_is_that_of_the_highest_carried_load(tmp_path: Pat
         for block in range(3)
     ]
     text = say(tmp_path, trials)["container"].text
-    assert "at 400 Mbit/s takes 5.0% of a CPU more" in text
+    assert "at 400 Mbit/s uses 5.0% of a CPU more" in text
     assert "delay" not in text
 
 
@@ -172,7 +173,7 @@ def test_delay_and_cpu_are_those_of_the_highest_load_that_both_carried(tmp_path:
     ]
     text = say(tmp_path, trials)["container"].text
     assert "at 400 Mbit/s adds 2.00 µs to the median one-way delay (95% interval" in text
-    assert "takes 10.0% of a CPU more (95% interval 10.0 to 10.0, n = 3)" in text
+    assert "uses 10.0% of a CPU more (95% interval 10.0 to 10.0, n = 3)" in text
 
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_sentence_a_platform(bulk: Result) -> None:
     assert re.search(r"0\.90\d times raw's with one guest \(95% interval .*?, n = 3\)", container.text)
     assert "shared with a fairness of 1.000" in container.text
     assert container.text.endswith(
-        "takes 60.0% of a CPU for host and guests (95% interval 60.0 to 60.0, n = 3); no trial left out."
+        "uses 60.0% of a CPU for host and guests (95% interval 60.0 to 60.0, n = 3); no trial left out."
     )
     assert uml.group == "emulated"
     assert "raw" not in uml.text
@@ -198,7 +198,7 @@ def test_caveats_name_full_links_missing_references_and_dead_guests(tmp_path: Pa
         MadeBulk(
             (200.0, 200.0),
             platform="container",
-            reasons=("guest1 died (panic): what it lost by that is a result",),
+            reasons=("guest1 died (panic): its losses are a result",),
         ),
         MadeBulk((1.0, 1.0, 1.0), platform="container", verdict="invalid", reasons=("instrument failed: x",)),
     ]
@@ -228,7 +228,7 @@ def test_goodput_of_busy_far_ends_is_a_lower_bound_unless_the_link_is_full(tmp_p
     told = [row[2].text for row in goodput_table(summary).sections[0].rows if isinstance(row[2], Number)]
     assert [text[0] for text in told] == ["≥", "9", "6"]
     caveats = [caveat.subject for caveat in summary.caveats]
-    assert "1 cell at what the far ends can do" in caveats
+    assert "1 cell with busy far ends" in caveats
 
 
 def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Path) -> None:

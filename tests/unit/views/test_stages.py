@@ -75,7 +75,7 @@ def test_what_following_took_is_told(tmp_path: Path) -> None:
     assert rows_of(tracing_table(summary)) == [["container", "100", "3", "1", "80", "–", "2", "50%"]]
     (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
     assert "about 80 ns a packet at each hook" in caveat.text
-    assert "1 packets were lost sight of" in caveat.text
+    assert "The trace lost 1 packets" in caveat.text
 
 
 def test_what_following_adds_is_told_against_trials_without_it(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_sentence_says_where_most_of_the_time_is_spent(tmp_path: Path) -> None
     summary = summarise(traces(tmp_path / "r", trials))
     told = {sentence.platform: sentence.text for sentence in summary.sentences}
     assert told["container"].startswith(
-        "has packets to a guest for 20.0 µs (95% interval 20.0 to 20.0, n = 2), "
+        "delays packets to a guest by 20.0 µs (95% interval 20.0 to 20.0, n = 2), "
     )
     assert "75% of it in the stage switch" in told["container"]
 
@@ -129,7 +129,7 @@ def test_every_view_shows_stages(tmp_path: Path) -> None:
     summary = summarise(traces(tmp_path / "r", [MadeTrace(block, 10) for block in range(2)], **PAPER))
     assert as_json(summary)["stages"][0]["mean_ns"]["value"] == 1000
     page = write_report(summary).read_text()
-    for title in ("Delay by stage", "One packet on its way", "Delay by number of guests", "Packets followed"):
+    for title in ("Delay by stage", "Path of one packet", "Delay by number of guests", "Packets followed"):
         assert title in page
     assert "Number(text=" not in page
     assert "more than 200 µs for over 70% of the packets" in page

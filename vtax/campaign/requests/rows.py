@@ -52,7 +52,7 @@ def headline(measured: Exchanged) -> str:
     if measured.mean_ns is None:
         return f"no request was answered, {failed}"
     answered = sum(tally["transactions"] for tally in tallies)
-    return f"response time {measured.mean_ns / 1e6:.3f} ms in the mean of {answered}, {failed}"
+    return f"mean response time {measured.mean_ns / 1e6:.3f} ms (n = {answered}), {failed}"
 
 
 def _flow(measured: Exchanged, guest: int, tally: dict[str, Any]) -> dict[str, Any]:
