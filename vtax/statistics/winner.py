@@ -116,8 +116,7 @@ def difference_bounds(values: Values, reference: Values, confidence: float) -> t
     """
     one, other = contest(values), contest(reference)
     difference = one.largest - other.largest
-    shared = float(one.weights @ covariances(values, reference) @ other.weights)
-    variance = one.variance + other.variance - 2 * shared
+    variance = _difference_variance(one, other, values, reference)
     if variance <= 0:
         return difference, difference
     df = _degrees_of_freedom(len(values), variance, one, other)
@@ -125,6 +124,19 @@ def difference_bounds(values: Values, reference: Values, confidence: float) -> t
     below = reach * _overshoot(one.close, 1 - one.noise / variance, df, confidence)
     above = reach * _overshoot(other.close, 1 - other.noise / variance, df, confidence)
     return difference - below, difference + above
+
+
+def _difference_variance(one: Contest, other: Contest, values: Values, reference: Values) -> float:
+    """Return the variance of a value minus one of `reference` in the same block, weighed over pairs of loads.
+
+    Where no trial is missing it is taken from the differences: what both sides share may be a million times more.
+    """
+    differences = values[:, :, np.newaxis] - reference[:, np.newaxis, :]
+    if np.isfinite(differences).all():
+        squares = ((differences - differences.mean(axis=0)) ** 2).sum(axis=0)
+        return float(one.weights @ squares @ other.weights) / max(len(values) - 1, 1)
+    shared = float(one.weights @ covariances(values, reference) @ other.weights)
+    return one.variance + other.variance - 2 * shared
 
 
 def _degrees_of_freedom(blocks: int, variance: float, one: Contest, other: Contest | None) -> float:

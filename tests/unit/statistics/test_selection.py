@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vtax.statistics import (
@@ -77,6 +77,7 @@ def test_any_table_has_a_maximum_within_its_bounds(loads: dict[int, dict[int, fl
 
 
 @given(st.dictionaries(st.integers(0, 5), st.floats(1, 1e6), min_size=2), st.floats(0.1, 10))
+@example({1: 760829.0, 0: 2.0}, 6.0)
 def test_one_load_a_side_is_a_paired_ratio(reference: dict[int, float], factor: float) -> None:
     measured = {block: factor * value + block for block, value in reference.items()}
     found, plain = ratio_of_maxima({1: measured}, {2: reference}), paired_ratio(measured, reference)
