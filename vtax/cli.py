@@ -82,7 +82,7 @@ def list_(what: Annotated[Listed | None, typer.Argument(help="Both by default.")
 
 @app.command()
 def doctor(json: Json = False) -> None:
-    """Check what this machine can measure; name what it cannot, with the reason and the fix."""
+    """Check the capabilities of this machine; report the reason and the fix for each missing one."""
     from vtax.doctor import examine
 
     checks = examine()

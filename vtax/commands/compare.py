@@ -43,7 +43,7 @@ def compare(
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
     json: Json = False,
 ) -> int:
-    """What changed from campaign A to B, cell by cell, with intervals (docs/compare.md).
+    """Compare campaign B with campaign A, cell by cell, with intervals (docs/compare.md).
 
     \b
     Exit status:

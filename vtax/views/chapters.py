@@ -65,11 +65,11 @@ def chapters(summary: Summary) -> list[Chapter]:
                 response_cpu_table(summary),
             ),
         ),
-        Chapter("hops", "Hops", "Frame loss by hop", _filled(tables.loss_table(summary))),
+        Chapter("hops", "Hops", "Frame loss", _filled(tables.loss_table(summary))),
         Chapter(
             "stages",
             "Stages",
-            "Delay by stage",
+            "Packet delay",
             _filled(stages_table(summary), packets_table(summary), tracing_table(summary)),
         ),
         Chapter(

@@ -107,7 +107,7 @@ def _sentence(platform: Platform, findings: Findings) -> Sentence:
     else:
         clauses = [_maximum(own.maxima[0]), *_median_delay(own), *compared]
     share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
-    text = listed([clause.text for clause in clauses])
+    text = "; ".join(clause.text for clause in clauses)
     return Sentence(platform.name, group, f"{text}; {left_out_words(share)}.")
 
 
@@ -157,7 +157,7 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
     full = [cost for cost in known if cost.carried_in_full]
     candidates = full[::-1] or known
     cost = next((cost for cost in candidates if cost.added_delay_p50_ns), candidates[0])
-    overload = "" if full else ", in overload on at least one platform,"
+    overload = "" if full else ", which at least one platform did not carry in full,"
     where = f"at {load_phrase(cost.intended_mbps)}{overload}"
     parts = []
     if delay := cost.added_delay_p50_ns:
@@ -178,8 +178,8 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
             less=lambda size: f"uses {size}% of a CPU less",
         )
         parts.append(Clause(text, (cpu,)))
-    first = Clause(f"{where} {parts[0].text}", parts[0].estimates)
-    return [first, *parts[1:]]
+    text = f"{where} {' and '.join(part.text for part in parts)}"
+    return [Clause(text, tuple(estimate for part in parts for estimate in part.estimates))]
 
 
 def _by_sign(
@@ -213,7 +213,7 @@ def _median_delay(own: Findings) -> list[Clause]:
     row = full[-1] if full else medians[0] if medians else None
     if row is None or row.delay_ns is None:
         return []
-    overload = "" if full else " in overload"
+    overload = "" if full else ", which it does not carry in full"
     found = row.delay_ns
     text = (
         f"has a median one-way delay of {numbers.microseconds(found.value)} µs "

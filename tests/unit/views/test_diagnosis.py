@@ -209,8 +209,8 @@ def test_a_part_that_is_left_over_is_said(tmp_path: Path) -> None:
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, late)))
     assert named(finding.causes) == [(Kind.SPENT, "softirq")]
     assert finding.unexplained == pytest.approx(2 / 3, abs=0.02)
-    assert "Partial cause (20 to 50% of the loss): soft interrupts used" in finding.text
-    assert "Unexplained: 50 to 80% of the loss." in finding.text
+    assert "Partial cause (20 to 50% of the added time): soft interrupts used" in finding.text
+    assert "Unexplained: 50 to 80% of the added time." in finding.text
 
 
 def test_of_streams_the_guests_own_cpu_time_is_named(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def _failure_of(measured: Measured) -> str | None:
             if not name.startswith((f"uut/{GUEST}", f"uut/{NEIGHBOUR}"))
         )
         if gone:
-            return f"somebody took interfaces away: {', '.join(gone)}"
+            return f"interfaces disappeared: {', '.join(gone)}"
     return None
 
 

@@ -32,11 +32,11 @@ HOST_COMPONENTS = {
 def sentence(explained: Explained) -> str:
     """Return what was lost against the reference, its causes in order, and the part without one, as full sentences.
 
-    Of two losses the causes are those of the first.
+    Where throughput and time were lost, the causes are those of the throughput.
     """
     pair, effects = explained.affected.pair, explained.affected.effects
     lost = listed([_lost(effect, pair) for effect in effects])
-    loss = "the loss" if len(effects) == 1 else "the first loss"
+    loss = "the added time" if effects[0].quantity.is_time else "the loss"
     parts = [f"{_explaining(cause.explains or 0.0, loss)}: {_cause(cause)}" for cause in explained.causes]
     if not parts:
         parts = [f"Unexplained: the recorded data show no cause of {loss}"]
