@@ -10,7 +10,7 @@ from vtax.scenario import Cell
 from vtax.testbed.settings import LocalSettings
 from vtax.units import fps
 
-REASON = "the queue `tbf` of src0 would take a train for one frame"
+REASON = "the qdisc `tbf` of src0 would count a train as one frame"
 
 
 def ceilings(**fps_by_mechanism: float) -> Ceilings:

@@ -58,11 +58,11 @@ impl Fitness {
             Name::Raw => None,
             Name::Pktgen if self.no_pktgen.is_some() => self.no_pktgen.clone(),
             Name::AfXdp | Name::Pktgen if !by_default => Some(format!(
-                "it would pass by the queue `{queueing}` of {interface}"
+                "it would bypass the qdisc `{queueing}` of {interface}"
             )),
             Name::AfXdp | Name::Pktgen => None,
             Name::Gso if !by_default && queueing != "pfifo" => Some(format!(
-                "the queue `{queueing}` of {interface} would take a train for one frame"
+                "the qdisc `{queueing}` of {interface} would count a train as one frame"
             )),
             Name::Gso => self.uncut().or_else(|| self.unsummed()),
         }
@@ -147,7 +147,7 @@ mod tests {
         let reason = fitness("tbf", &[]).refusal(Name::Gso).unwrap();
         assert_eq!(
             reason,
-            "the queue `tbf` of src0 would take a train for one frame"
+            "the qdisc `tbf` of src0 would count a train as one frame"
         );
         let reason = fitness("noqueue", &[SEGMENTATION])
             .refusal(Name::Gso)
