@@ -157,7 +157,7 @@ def _costs(costs: Sequence[LoadCost]) -> list[Clause]:
     full = [cost for cost in known if cost.carried_in_full]
     candidates = full[::-1] or known
     cost = next((cost for cost in candidates if cost.added_delay_p50_ns), candidates[0])
-    overload = "" if full else ", which at least one platform did not carry in full,"
+    overload = "" if full else " (at least one platform did not carry this load in full)"
     where = f"at {load_phrase(cost.intended_mbps)}{overload}"
     parts = []
     if delay := cost.added_delay_p50_ns:

@@ -59,7 +59,7 @@ def test_a_named_mechanism_is_used_however_slow() -> None:
 
 
 def test_a_named_mechanism_that_was_refused_is_refused_with_the_reason() -> None:
-    with pytest.raises(MechanismRefused, match="gso is refused here: the queue `tbf` of src0"):
+    with pytest.raises(MechanismRefused, match="gso is refused here: the qdisc `tbf` of src0"):
         ceilings(raw=1e6).choose(load("max", "gso"))
     assert ceilings(raw=1e6).choose(load("max")).mechanism == "raw"
 

@@ -194,7 +194,7 @@ def test_what_nothing_explains_is_unexplained(tmp_path: Path) -> None:
     late = replace(CALM_RAW, platform="container", delay_ns=50_000.0)
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, late)))
     assert finding.causes == () and finding.unexplained == 1.0
-    assert finding.text.endswith("Unexplained: the recorded data show no cause of the loss.")
+    assert finding.text.endswith("Unexplained: the recorded data show no cause of the added time.")
 
 
 def test_a_part_that_is_left_over_is_said(tmp_path: Path) -> None:
