@@ -42,7 +42,7 @@ def disk_errors(directory: Path) -> Iterator[None]:
         remedy = "Mount it for writing again" if read_only else "Make room there"
         raise disk_error(
             f"{where}: {why}",
-            f"the trials that ended are kept and can be shown. {remedy}, then go on with: "
+            f"completed trials are kept and can be shown. {remedy}, then go on with: "
             f"vtax run SCENARIO --resume {directory}",
         ) from error
 
