@@ -77,6 +77,7 @@ def test_a_query_without_rows_still_names_its_columns(
     assert text.split() == ["cell"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", RESULTS)
 def test_show_loses_nothing_on_a_narrow_terminal(

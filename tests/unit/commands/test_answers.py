@@ -18,6 +18,8 @@ from tests.helpers.results.synthetic import make_result
 
 FULL = Path("/dev/full")
 
+pytestmark = pytest.mark.slow
+
 ENTRY = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["vtax"]
 INSTALLED = (
     f"import re, sys\nfrom {ENTRY.partition(':')[0]} import {ENTRY.partition(':')[2]}\nsys.exit(main())\n"

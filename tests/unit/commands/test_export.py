@@ -150,6 +150,7 @@ def test_a_presets_schema_has_the_keys_of_each_kind(capsys: Captured) -> None:
     assert schema["discriminator"]["propertyName"] == "kind"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "wanted"), [("vtax comp", "compare"), ("vtax run schlosser2011/", "schlosser2011/dedicated")]
 )

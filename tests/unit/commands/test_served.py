@@ -69,6 +69,7 @@ def test_every_kind_and_every_command_is_asked_about() -> None:
     assert {words.split()[0] for words in COMMANDS} == registered - NO_READERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", RESULTS)
 def test_a_kind_is_served_or_refused_by_name(

@@ -54,6 +54,7 @@ def restored(result: Result) -> Any:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [
