@@ -1,5 +1,6 @@
 # make check: linters, types and the fast tests, without root; what has not changed since it passed is not checked again.
 # make t K=NAME: the Python tests that match NAME, of any kind; those marked `system` need root and the agent.
+# make snapshots: accepts what the commands print now as what they are to print; read the diff before it is committed.
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make test-platforms: frames through a guest of each platform, or why there is none here.
 # make test-hosts: hypervisors that run for real on machines that vtax emulates, or whose hosts are simulated; it needs Go.
@@ -23,7 +24,7 @@ TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: check check-python check-rust fast-python fast-rust t demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench
+.PHONY: check check-python check-rust fast-python fast-rust t snapshots demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench
 .PHONY: lint lint-python lint-rust build install install-dev agent runsc esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
@@ -43,6 +44,9 @@ fast-rust:
 t: $(VENV)/dev
 	$(BIN)/python -m pytest -m "" -k "$(K)" $(shell grep -rlF --include='test_*.py' -e '$(K)' tests; \
 		find tests -path '*$(K)*' -name 'test_*.py')
+
+snapshots: $(VENV)/dev
+	$(BIN)/python -m pytest -q tests/unit/snapshots --snapshot-update
 
 demo: install packages-run
 	$(BIN)/vtax run quick

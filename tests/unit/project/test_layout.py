@@ -16,7 +16,7 @@ MARKERS = {
 }
 """Those of the markers that name a kind which each module of a folder carries."""
 MIRRORED = {"unit", "system"}
-BESIDE_VTAX = {"bench", "validation", "project"}
+BESIDE_VTAX = {"bench", "validation", "project", "snapshots"}
 
 
 def modules() -> list[Path]:

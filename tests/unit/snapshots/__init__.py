@@ -1,0 +1,1 @@
+"""What the commands print, beside what they printed before; `make snapshots` accepts what has changed."""
