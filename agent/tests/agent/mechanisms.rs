@@ -92,7 +92,7 @@ fn what_would_be_no_frame_is_refused_in_words() {
     assert_eq!(reply["mechanisms"], json!(["raw"]));
     for mechanism in ["gso", "af_xdp"] {
         let reason = reason(&reply, mechanism).unwrap();
-        assert!(reason.contains("the queue `tbf` of src0"), "{reason}");
+        assert!(reason.contains("the qdisc `tbf` of src0"), "{reason}");
         let expected = format!("mechanism: {mechanism} is refused: {reason}");
         assert_eq!(refusal(&mut link, mechanism), expected);
     }

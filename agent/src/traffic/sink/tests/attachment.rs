@@ -125,6 +125,7 @@ fn a_killed_agent_leaves_no_xdp_attached() {
         in_namespace(|| {
             let mut holder = Command::new(std::env::current_exe().unwrap())
                 .args([
+                    "--include-ignored",
                     "--exact",
                     "traffic::sink::tests::attachment::a_killed_agent_leaves_no_xdp_attached",
                 ])
