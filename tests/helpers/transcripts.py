@@ -22,11 +22,11 @@ TERMINAL = {
 CommandLine = Callable[..., str]
 """Runs `vtax` with the arguments and returns the transcript."""
 
-LONG_NUMBER = re.compile(r"(?<![\w.:])\d{1,9}\.\d{6,}(?:e[-+]?\d+)?")
-"""No time of day or since the epoch."""
+LONG_NUMBER = re.compile(r"(?<![\w.:])\d+\.\d{6,}(?:e[-+]?\d+)?")
+"""Seconds of a time of day are none."""
 
 LONG, ROWS = 8, 3
-"""Items of a list that is shown whole, and of one that is not."""
+"""Numbers or rows of a list that is shown whole, and of one that is not."""
 
 SILENT = {"script", "style", "svg"}
 CELLS = {"td", "th"}
@@ -57,27 +57,37 @@ def file_text(path: Path) -> str:
     if path.suffix == ".csv":
         head, rows = text.splitlines()[: ROWS + 1], text.count("\n") - 1
         text = "\n".join(head) + f"\n... of {rows} rows\n"
-    return f"--- {path}\n{page_text(text) if path.suffix == '.html' else rounded(text)}"
+    shown = page_text(text) if path.suffix == ".html" else rounded(text)
+    return f"--- {path}\n{shown.rstrip()}\n"
 
 
 def shortened(text: str) -> str:
-    """Return a JSON document with the first items of each long list and how many it has; all else as it is."""
+    """Return a JSON document with the first items of long lists of numbers and of an export's long tables.
+
+    Each such list ends in how many items it has. Whatever else there is stays as it is.
+    """
     if not text.startswith("{"):
         return text
     try:
-        document = json.loads(text, object_hook=_shortened_lists)
+        document = json.loads(text, object_hook=_with_short_series)
     except ValueError:
         return text
+    if "tables" in document and "campaign" in document:
+        document["tables"] = {name: _first(rows) for name, rows in document["tables"].items()}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _shortened_lists(found: dict[str, object]) -> dict[str, object]:
+def _with_short_series(found: dict[str, object]) -> dict[str, object]:
     return {
-        name: [*value[:ROWS], f"... of {len(value)}"]
-        if isinstance(value, list) and len(value) > LONG
+        name: _first(value)
+        if isinstance(value, list) and all(isinstance(item, float | int | list) for item in value)
         else value
         for name, value in found.items()
     }
+
+
+def _first(items: list[object]) -> list[object]:
+    return items if len(items) <= LONG else [*items[:ROWS], f"... of {len(items)}"]
 
 
 def rounded(text: str) -> str:

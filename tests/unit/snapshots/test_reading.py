@@ -8,9 +8,17 @@ from syrupy.assertion import SnapshotAssertion
 from tests.helpers.transcripts import CommandLine, file_text
 
 ROWS = (
-    "SELECT cell, verdict, count(*) AS flows, sum(frames_received) AS frames, round(avg(received_mbps), 3) AS mbps "
-    "FROM trials LEFT JOIN flows USING (trial_id) GROUP BY ALL ORDER BY ALL"
+    "SELECT cell, verdict, sum(frames_received) AS frames, sum(transactions) AS answers, "
+    "round(avg(goodput_mbps), 1) AS goodput_mbps FROM trials LEFT JOIN flows USING (trial_id) GROUP BY ALL ORDER BY ALL"
 )
+
+RULES = {
+    "forwarding": "throughput<-5%,latency_p99>+10%",
+    "bulk": "goodput<-5%",
+    "echo": "response_time>+10%",
+    "requests": "latency_p50>+10%",
+}
+"""Rules on what a kind measures."""
 
 two_forms = pytest.mark.parametrize("form", [[], ["--json"]], ids=["terminal", "json"])
 three_forms = pytest.mark.parametrize(
@@ -40,8 +48,8 @@ def test_compare(kind: str, form: list[str], command_line: CommandLine, snapshot
 
 def test_compare_by_rules(kind: str, command_line: CommandLine, snapshot: SnapshotAssertion) -> None:
     """With the file for a build server."""
-    files = ["--junit", "compare.xml"]
-    text = command_line("compare", kind, f"{kind}-again", "--fail-on", "cpu>+900%,latency_p50>+1%", *files)
+    rules = RULES.get(kind, "loss>+1pp")
+    text = command_line("compare", kind, f"{kind}-again", "--fail-on", rules, "--junit", "compare.xml")
     assert text + "".join(map(file_text, Path().glob("compare.xml"))) == snapshot
 
 
