@@ -56,6 +56,16 @@ def write_part(path: Path, rows: pa.Table) -> None:
 
 def encoded(rows: pa.Table) -> pa.Buffer:
     """A part's bytes: snappy for columns that zstd would take longer to set up for than to read."""
+    return _encoded(rows) if rows.num_rows else _encoded_empty(rows.schema)
+
+
+@lru_cache(maxsize=64)
+def _encoded_empty(schema: pa.Schema) -> pa.Buffer:
+    """Kept, because each block of a campaign has the same tables without rows."""
+    return _encoded(schema.empty_table())
+
+
+def _encoded(rows: pa.Table) -> pa.Buffer:
     codecs = {
         name: "zstd" if column.nbytes > SMALL_BYTES else "snappy"
         for name, column in zip(_leaves(rows.schema), rows.columns, strict=True)

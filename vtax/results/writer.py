@@ -194,6 +194,8 @@ class ResultWriter:
 
     def _load(self, block: int) -> dict[str, pa.Table]:
         entries = by_block(self._committed.values()).get(block, [])
+        if not entries:
+            return {name: schema.empty_table() for name, schema in self._schemas.items()}
         found = read_block(self.directory, self._schemas, block, entries)
         if found.damaged:
             raise InputError(
@@ -247,6 +249,8 @@ class ResultWriter:
 
 def _table(name: str, schema: pa.Schema, rows: list[Row], trial_id: int) -> pa.Table:
     """Turn one trial's rows of a table into Arrow. ValueError names the table and what does not fit."""
+    if not rows:
+        return schema.empty_table()
     for row in rows:
         if unknown := row.keys() - set(schema.names):
             raise ValueError(
