@@ -1,13 +1,10 @@
-"""Results of bulk streams with chosen numbers, so that a test can compute by hand what a view must show."""
+"""Trials of bulk streams with chosen numbers, so that a test can compute by hand what a view must show."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from tests.helpers.results.forwarding import make
-from vtax.results import Result, TrialRecord
+from tests.helpers.results.builder import Row, Trial
 
 WORKLOAD = {"kind": "bulk", "warmup_s": 2.0, "duration_s": 10.0}
 TESTBED = {"link_mbps": 1000.0, "flow_control": True, "mtu": 1500, "uplink": "shared", "guests": 1}
@@ -15,12 +12,14 @@ FIGURES = ["goodput-by-guests", "cpu-by-guests"]
 
 
 @dataclass(frozen=True)
-class MadeBulk:
-    """One trial of one cell: what each guest got, and whose the CPU time was."""
+class MadeBulk(Trial):
+    """What each guest got, and whose the CPU time was."""
+
+    SCENARIO: ClassVar = {"workload": WORKLOAD, "testbed": TESTBED, "figures": FIGURES}
+    KEY: ClassVar = ("guests", "transport", "direction", "message_bytes", "buffer_bytes")
+    FACTORS: ClassVar = ("guests", "transport")
 
     goodput_mbps: tuple[float, ...] = (900.0,)
-    platform: str = "raw"
-    block: int = 0
     direction: str = "sending"
     transport: str = "tcp"
     message_bytes: int | None = None
@@ -28,11 +27,6 @@ class MadeBulk:
     host_percent: float | None = 60.0
     guest_percent: tuple[float, ...] = ()
     others_percent: tuple[tuple[str, float], ...] = (("host", 30.0), ("peer", 40.0), ("switch", 5.0))
-    verdict: str = "valid"
-    reasons: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
-    emulated: bool = False
-    further: tuple[tuple[str, str], ...] = ()
     placement: str | None = None
     buffer_bytes: int | None = None
     retransmissions: int | None = None
@@ -41,36 +35,10 @@ class MadeBulk:
     def guests(self) -> int:
         return len(self.goodput_mbps)
 
-    @property
-    def cell(self) -> str:
-        own = f"platform={self.platform} guests={self.guests} transport={self.transport} direction={self.direction}"
-        message = [] if self.message_bytes is None else [f"message_bytes={self.message_bytes}"]
-        buffer = [] if self.buffer_bytes is None else [f"buffer_bytes={self.buffer_bytes}"]
-        return " ".join([own, *message, *buffer, *(f"{name}={value}" for name, value in self.further)])
+    def columns(self) -> Row:
+        return {"placement": self.placement}
 
-    def record(self, trial_id: int) -> TrialRecord:
-        trial = {
-            "trial_id": trial_id,
-            "cell": self.cell,
-            "block": self.block,
-            "position": trial_id,
-            "repetition": self.block,
-            "attempt": 0,
-            "platform": self.platform,
-            "guests": self.guests,
-            "transport": self.transport,
-            "direction": self.direction,
-            "message_bytes": self.message_bytes,
-            "placement": self.placement,
-            "buffer_bytes": self.buffer_bytes,
-            "accelerator": "emulated" if self.emulated else "none",
-            "emulated": self.emulated,
-            "verdict": self.verdict,
-            "marks": list(self.marks),
-            "reasons": list(self.reasons),
-            "started_at": datetime(2025, 1, 1, tzinfo=UTC),
-            **dict(self.further),
-        }
+    def rows(self) -> dict[str, list[Row]]:
         flows = [
             {
                 "role": "victim",
@@ -86,13 +54,13 @@ class MadeBulk:
             }
             for guest, goodput in enumerate(self.goodput_mbps)
         ]
-        return TrialRecord(trial, flows, cpu=[*self._counted(), *self._ledger()])
+        return {"flows": flows, "cpu": [*self._counted(), *self._ledger()]}
 
-    def _counted(self) -> Iterable[dict[str, Any]]:
+    def _counted(self) -> Iterable[Row]:
         if self.host_percent is not None:
             yield {"host": "uut", "domain": "host", "component": "total", "percent": self.host_percent}
 
-    def _ledger(self) -> Iterable[dict[str, Any]]:
+    def _ledger(self) -> Iterable[Row]:
         """Two CPUs: what is nobody's is idle; a guest's time comes in two components."""
         accounts = [
             ("guest", guest, component, percent / 2)
@@ -133,16 +101,3 @@ def bulk_campaign() -> list[MadeBulk]:
             emulated=emulated,
         )
     ]
-
-
-def make_bulk(directory: Path, trials: Iterable[MadeBulk], **campaign: Any) -> Result:
-    """Write the trials through the real writer and open the result."""
-    trials = list(trials)
-    factors: dict[str, list[Any]] = {
-        "platform": list(dict.fromkeys(trial.platform for trial in trials)),
-        "guests": sorted({trial.guests for trial in trials}),
-        "transport": list(dict.fromkeys(trial.transport for trial in trials)),
-        **{name: [] for trial in trials for name, _ in trial.further},
-    }
-    scenario = {"workload": WORKLOAD, "testbed": TESTBED, "factors": factors, "figures": FIGURES}
-    return make(directory, trials, scenario={**scenario, **campaign.pop("scenario", {})}, **campaign)

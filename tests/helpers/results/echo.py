@@ -1,29 +1,27 @@
-"""Results of echoes with chosen numbers."""
+"""Trials of echoes with chosen numbers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from tests.helpers.results.forwarding import make
-from vtax.results import Result, TrialRecord
+from tests.helpers.results.builder import Row, Trial
 
 
 @dataclass(frozen=True)
-class MadeEcho:
-    """One trial of one cell."""
+class MadeEcho(Trial):
+    """How long the first guest's answers took; None where none came. The others send where they do `tcp`."""
 
-    block: int
+    SCENARIO: ClassVar = {"workload": {"kind": "echo"}, "figures": []}
+    KEY: ClassVar = ("guests", "others")
+
+    block: int = field(kw_only=False)
     mean_us: float | None
-    platform: str = "raw"
     guests: int = 2
     others: str = "idle"
-    emulated: bool = False
-    verdict: str = "valid"
-    further: tuple[tuple[str, str], ...] = ()
 
-    def record(self, trial_id: int) -> TrialRecord:
+    def columns(self) -> Row:
+        return {"payload_bytes": 56, "interval_ms": 10.0}
+
+    def rows(self) -> dict[str, list[Row]]:
         mean_ns = None if self.mean_us is None else self.mean_us * 1000
         asked = {
             "role": "victim",
@@ -31,31 +29,9 @@ class MadeEcho:
             "latency_mean_ns": mean_ns,
             "loss_ratio": 1.0 - (mean_ns is not None),
         }
+        sending = range(1, self.guests if self.others == "tcp" else 1)
         streams = [
             {"role": "neighbour", "guest": guest, "goodput_mbps": 100.0, "loss_ratio": None}
-            for guest in range(1, self.guests)
-            if self.others == "tcp"
+            for guest in sending
         ]
-        return TrialRecord(
-            {
-                "trial_id": trial_id,
-                "cell": f"platform={self.platform} guests={self.guests} others={self.others}",
-                "block": self.block,
-                "repetition": self.block,
-                "platform": self.platform,
-                "guests": self.guests,
-                "others": self.others,
-                "payload_bytes": 56,
-                "interval_ms": 10.0,
-                "emulated": self.emulated,
-                "verdict": self.verdict,
-                "marks": [],
-                "reasons": [],
-                "started_at": datetime(2025, 1, 1, tzinfo=UTC),
-            },
-            [asked, *streams],
-        )
-
-
-def echoes(directory: Path, trials: Sequence[MadeEcho], **scenario: Any) -> Result:
-    return make(directory, trials, scenario={"workload": {"kind": "echo"}, "figures": [], **scenario})
+        return {"flows": [asked, *streams]}

@@ -1,23 +1,32 @@
-"""Results with chosen numbers, so that a test can compute by hand what a view must show."""
+"""Trials of forwarding with chosen numbers, so that a test can compute by hand what a view must show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tests.helpers.results.synthetic import encode
-from vtax.results import Result, ResultWriter, TrialRecord
+from tests.helpers.results.builder import Row, Trial, encode
 from vtax.units import fps
 
 FRAMES_SENT = 10_000
+Accounts = tuple[tuple[str, str, float], ...]
+"""Domain, component and percent of a CPU."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """One trial of one cell; rates are each stream's."""
+class Made(Trial):
+    """What came, whose CPU time it was, and where frames were dropped; rates are each stream's.
+
+    `threads` are those that the kernel counts by name: domain, component, percent of a CPU, and the percent that they
+    were ready and had none. `ledger` is what was sampled. `drops` are hop, share of the frames sent, and reason.
+    """
+
+    SCENARIO: ClassVar = {
+        "workload": {"kind": "forwarding"},
+        "figures": ["throughput-by-load", "maximum-by-streams"],
+    }
+    KEY: ClassVar = ("streams", "frame_bytes", "intended_mbps")
 
     platform: str = "raw"
     block: int = 0
@@ -26,28 +35,36 @@ class Made:
     intended_mbps: float | None = 100.0
     frame_bytes: int = 64
     streams: int = 1
-    delay_ns: int | None = 5_000
+    delay_ns: float | None = 5_000
     samples: int = 1_000
     probes_lost: int | None = None
     clock_error_ns: float | None = None
+    host: str = "local"
     host_percent: float | None = 20.0
-    verdict: str = "valid"
-    marks: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
+    sink_percent: float | None = 1.5
+    threads: tuple[tuple[str, str, float, float], ...] = ()
+    ledger: Accounts = ()
+    cpu: tuple[Row, ...] = ()
+    drops: tuple[tuple[str, float, str], ...] | None = None
     uut_context: str = "own"
-    emulated: bool = False
-    further: tuple[tuple[str, str], ...] = ()
-    ledger: tuple[dict[str, Any], ...] = ()
 
-    @property
-    def cell(self) -> str:
-        load = "max" if self.intended_mbps is None else f"{self.intended_mbps:g}"
-        key = f"platform={self.platform} streams={self.streams} frame_bytes={self.frame_bytes}"
-        return " ".join([key, f"intended_mbps={load}", *(f"{name}={value}" for name, value in self.further)])
+    def columns(self) -> Row:
+        return {"uut_context": self.uut_context}
 
-    def record(self, trial_id: int) -> TrialRecord:
-        lost = round(FRAMES_SENT * (1 - self.received_mbps / self.offered_mbps))
-        flow = {
+    def rows(self) -> dict[str, list[Row]]:
+        streams = range(self.streams)
+        flow, probes = self._flow(), self._probes()
+        return {
+            "flows": [{"stream": stream, **flow} for stream in streams],
+            "cpu": [*self.cpu, *self._counted(), *self._sampled()],
+            "hops": self._hops(),
+            "latency": [{"stream": stream, **each} for stream in streams for each in probes],
+        }
+
+    def _flow(self) -> Row:
+        lost = max(0, round(FRAMES_SENT * (1 - self.received_mbps / self.offered_mbps)))
+        quantiles = (("p50", 20), ("p99", 1_000))
+        return {
             "role": "victim",
             "offered_mbps": self.offered_mbps,
             "received_mbps": self.received_mbps,
@@ -57,50 +74,48 @@ class Made:
             "frames_lost": lost,
             "loss_ratio": lost / FRAMES_SENT,
             "clock_error_ns": self.clock_error_ns,
-            **{
-                f"latency_{name}_ns": self.delay_ns
-                for name, least in (("p50", 20), ("p99", 1_000))
-                if self.samples >= least
-            },
+            **{f"latency_{name}_ns": self.delay_ns for name, least in quantiles if self.samples >= least},
         }
-        total = {"host": "local", "domain": "host", "component": "total", "percent": self.host_percent}
-        sink = {"host": "local", "domain": "sink", "component": "calibrated", "percent": 1.5}
-        histogram = None if self.delay_ns is None else encode(np.full(self.samples, self.delay_ns))
-        return TrialRecord(
+
+    def _probes(self) -> list[Row]:
+        if self.delay_ns is None:
+            return []
+        histogram = encode(np.full(self.samples, self.delay_ns))
+        return [{"kind": "one-way", "corrected": False, "lost": self.probes_lost, "histogram": histogram}]
+
+    def _counted(self) -> list[Row]:
+        totals = [("host", "total", self.host_percent, None)] if self.host_percent is not None else []
+        sink = {"host": "local", "domain": "sink", "component": "calibrated", "percent": self.sink_percent}
+        counted = [
+            {"host": self.host, **_whose(domain), "component": name, "percent": percent, "wait_percent": wait}
+            for domain, name, percent, wait in (*totals, *self.threads)
+        ]
+        return counted if self.sink_percent is None else [*counted, sink]
+
+    def _sampled(self) -> list[Row]:
+        return [
             {
-                "trial_id": trial_id,
-                "cell": self.cell,
-                "block": self.block,
-                "position": trial_id,
-                "repetition": self.block,
-                "attempt": 0,
-                "platform": self.platform,
-                "streams": self.streams,
-                "frame_bytes": self.frame_bytes,
-                "intended_mbps": self.intended_mbps,
-                "accelerator": "emulated" if self.emulated else "none",
-                "emulated": self.emulated,
-                "uut_context": self.uut_context,
-                "verdict": self.verdict,
-                "marks": list(self.marks),
-                "reasons": list(self.reasons),
-                "started_at": datetime(2025, 1, 1, tzinfo=UTC),
-                **dict(self.further),
-            },
-            [{"stream": stream, **flow} for stream in range(self.streams)],
-            cpu=[*self.ledger, *([total, sink] if self.host_percent is not None else [sink])],
-            latency=[
-                {
-                    "stream": stream,
-                    "kind": "one-way",
-                    "corrected": False,
-                    "lost": self.probes_lost,
-                    "histogram": histogram,
-                }
-                for stream in range(self.streams)
-                if histogram
-            ],
-        )
+                "host": "local",
+                **_whose(domain),
+                "component": component,
+                "percent": percent,
+                "samples": round(10 * percent),
+            }
+            for domain, component, percent in self.ledger
+        ]
+
+    def _hops(self) -> list[Row]:
+        if self.drops is None:
+            return []
+        rows: list[Row] = []
+        left = FRAMES_SENT
+        for hop, share, reason in self.drops or (("link", 0.0, ""),):
+            if not rows and hop != "link":
+                rows.append(_hop("link", left, 0, None))
+            dropped = round(share * FRAMES_SENT)
+            rows.append(_hop(hop, left, dropped, reason or None))
+            left -= dropped
+        return rows
 
 
 def blocks(values: Sequence[float], **fixed: Any) -> list[Made]:
@@ -108,49 +123,16 @@ def blocks(values: Sequence[float], **fixed: Any) -> list[Made]:
     return [Made(block=block, received_mbps=value, **fixed) for block, value in enumerate(values)]
 
 
-class Makes(Protocol):
-    """A trial that can be written."""
-
-    platform: str
-    block: int
-    emulated: bool
-    further: tuple[tuple[str, str], ...]
-
-    def record(self, trial_id: int) -> TrialRecord: ...
+def _whose(domain: str) -> Row:
+    return {"domain": domain, "guest": 0 if domain in ("guest", "neighbour") else None}
 
 
-def make(directory: Path, trials: Iterable[Makes], **campaign: Any) -> Result:
-    """Write the trials through the real writer and open the result."""
-    trials = list(trials)
-    factors: dict[str, list[Any]] = {
-        "platform": list(dict.fromkeys(trial.platform for trial in trials)),
-        **{name: [] for trial in trials for name, _ in trial.further},
+def _hop(name: str, received: int, dropped: int, reason: str | None) -> Row:
+    return {
+        "stream": 0,
+        "hop": name,
+        "received": received,
+        "forwarded": received - dropped,
+        "dropped": dropped,
+        "reason": reason,
     }
-    scenario = {
-        "name": "handmade",
-        "title": "Handmade",
-        "factors": factors,
-        "repetitions": len({trial.block for trial in trials}),
-        "figures": ["throughput-by-load", "maximum-by-streams"],
-    }
-    content = {
-        "name": "handmade",
-        "scenario": {**scenario, **campaign.pop("scenario", {})},
-        "seed": 7,
-        "status": "complete",
-        "platforms": {
-            trial.platform: {
-                "title": trial.platform,
-                "kind": "x",
-                "emulated": trial.emulated,
-                "skipped": None,
-            }
-            for trial in trials
-        },
-        "command": ["vtax", "run", "handmade"],
-        **campaign,
-    }
-    with ResultWriter.create(directory, content) as writer:
-        for trial_id, trial in enumerate(sorted(trials, key=lambda trial: trial.block)):
-            writer.commit(trial.record(trial_id))
-    return Result.open(directory)

@@ -4,18 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make, of
+from tests.helpers.results.forwarding import Made, blocks
 from vtax.results import Result
 
 LOST = ("backpressured",)
 """So that a maximum is the platform's own."""
 STEADY = [400.0, 404.0, 398.0, 402.0, 401.0]
 HARMED = [200.0, 203.0, 199.0, 201.0, 200.0]
-
-
-def of(paper: str, scenario: str) -> dict[str, Any]:
-    """The keys of a campaign's scenario that repeats a paper's."""
-    return {"name": f"{paper}/{scenario}", "source": {"paper": paper, "section": "1"}}
 
 
 def beside(behaviour: str, rates: Sequence[float], platform: str = "container", **fixed: Any) -> list[Made]:

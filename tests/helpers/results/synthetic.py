@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 
+from tests.helpers.results.builder import encode, write
 from vtax import units
-from vtax.results import ResultWriter, TrialRecord
+from vtax.results import TrialRecord
 
 FLOOD_CEILING_FPS = 1_250_000.0
 DURATION_S = 10.0
@@ -65,25 +65,21 @@ def make_result(
         "intended_mbps": ["max" if load is None else load for load in loads],
     }
     campaign = _campaign(factors, repetitions, seed)
-    trial_id = 0
-    with ResultWriter.create(directory, campaign) as writer:
-        for block in range(repetitions):
-            drift = {platform: rng.normal(1.0, 0.01) for platform in platforms}
-            for position, index in enumerate(rng.permutation(len(cells))):
-                verdicts = ["valid"]
-                if index == 0 and block == repetitions - 1:
-                    verdicts = ["suspect"]
-                elif index == len(cells) - 1 and block == 0:
-                    verdicts = ["invalid", "valid"]
-                for attempt, verdict in enumerate(verdicts):
-                    cell = Cell(*cells[index])
-                    place = {"block": block, "position": position, "repetition": block, "attempt": attempt}
-                    writer.commit(
-                        cell.record({"trial_id": trial_id, **place}, verdict, drift[cell.platform], rng)
-                    )
-                    trial_id += 1
-        writer.update(status="complete")
-    return directory
+    records: list[TrialRecord] = []
+    for block in range(repetitions):
+        drift = {platform: rng.normal(1.0, 0.01) for platform in platforms}
+        for position, index in enumerate(rng.permutation(len(cells))):
+            verdicts = ["valid"]
+            if index == 0 and block == repetitions - 1:
+                verdicts = ["suspect"]
+            elif index == len(cells) - 1 and block == 0:
+                verdicts = ["invalid", "valid"]
+            for attempt, verdict in enumerate(verdicts):
+                cell = Cell(*cells[index])
+                place = {"block": block, "position": position, "repetition": block, "attempt": attempt}
+                trial = {"trial_id": len(records), **place}
+                records.append(cell.record(trial, verdict, drift[cell.platform], rng))
+    return write(directory, campaign, records).directory
 
 
 @dataclass(frozen=True)
@@ -244,14 +240,6 @@ class Cell:
         }
 
 
-def encode(delays_ns: np.ndarray) -> str:
-    """A real HdrHistogram of the delays: 1 ns to 10 s, three digits, V2 encoding in base64."""
-    histogram = HdrHistogram(1, 10_000_000_000, 3)
-    for value, count in zip(*np.unique(delays_ns, return_counts=True), strict=True):
-        histogram.record_value(int(value), int(count))
-    return str(histogram.encode(), "ascii")
-
-
 def _reasons(verdict: str) -> list[str]:
     return {
         "valid": [],
@@ -274,7 +262,7 @@ def _campaign(factors: Mapping[str, list[Any]], repetitions: int, seed: int) -> 
         },
         "seed": seed,
         "created_at": "2025-01-01T00:00:00+00:00",
-        "status": "running",
+        "status": "complete",
         "platforms": {
             name: {
                 "title": MODELS[name].title,

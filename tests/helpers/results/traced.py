@@ -1,51 +1,37 @@
-"""Results of traced requests with chosen numbers."""
+"""Trials of traced requests with chosen numbers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from tests.helpers.results.forwarding import make
-from tests.helpers.results.synthetic import encode
-from vtax.results import Result, TrialRecord
+from tests.helpers.results.builder import Row, Trial, encode
 
 STAGES = ("driver", "switch", "backend")
 
 
 @dataclass(frozen=True)
-class MadeTrace:
-    """One trial of one cell, whose packets to a guest took `switch_us` in the switch, and 1 µs and 4 µs beside it."""
+class MadeTrace(Trial):
+    """Requests whose packets to a guest took `switch_us` in the switch, and 1 µs and 4 µs beside it."""
 
-    block: int
+    SCENARIO: ClassVar = {
+        "workload": {"kind": "requests"},
+        "figures": ["stage-distributions", "stages-by-guests"],
+    }
+    KEY: ClassVar = ("guests", "trace")
+
+    block: int = field(kw_only=False)
     switch_us: float
-    platform: str = "container"
     guests: int = 1
     trace: str = "stages"
-    emulated: bool = False
-    verdict: str = "valid"
     median_us: float = 50
-    further: tuple[tuple[str, str], ...] = ()
+    platform: str = field(default="container", kw_only=True)
 
-    def record(self, trial_id: int) -> TrialRecord:
-        trial = {
-            "trial_id": trial_id,
-            "cell": f"platform={self.platform} guests={self.guests} trace={self.trace}",
-            "block": self.block,
-            "platform": self.platform,
-            "guests": self.guests,
-            "transport": "tcp",
-            "placement": "guest-to-peer",
-            "message_bytes": 64,
-            "trace": self.trace,
-            "emulated": self.emulated,
-            "verdict": self.verdict,
-            "marks": ["traced"] if self.trace == "stages" else [],
-            "reasons": [],
-            "started_at": datetime(2025, 1, 1, tzinfo=UTC),
-        }
+    def columns(self) -> Row:
+        marks = ["traced"] if self.trace == "stages" else []
+        return {"transport": "tcp", "placement": "guest-to-peer", "message_bytes": 64, "marks": marks}
+
+    def rows(self) -> dict[str, list[Row]]:
         flow = {
             "role": "victim",
             "guest": 0,
@@ -55,12 +41,12 @@ class MadeTrace:
             "duration_s": 1.0,
         }
         if self.trace == "none":
-            return TrialRecord(trial, [flow])
-        rows = [row for guest in range(self.guests) for row in self.stages(guest)]
+            return {"flows": [flow]}
+        stages = [row for guest in range(self.guests) for row in self.stages(guest)]
         unattributed = {"direction": "through", "stage": "unattributed", "count": 100, "mean_ns": 9000.0}
-        return TrialRecord(trial, [flow], stages=[*rows, unattributed], packets=self.packets())
+        return {"flows": [flow], "stages": [*stages, unattributed], "packets": self.packets()}
 
-    def stages(self, guest: int) -> list[dict[str, Any]]:
+    def stages(self, guest: int) -> list[Row]:
         means_us = (1.0, self.switch_us, 4.0, 5.0 + self.switch_us)
         return [
             {
@@ -80,7 +66,7 @@ class MadeTrace:
             for place, (stage, mean_us) in enumerate(zip((*STAGES, "total"), means_us, strict=True))
         ]
 
-    def packets(self) -> list[dict[str, Any]]:
+    def packets(self) -> list[Row]:
         """Three packets, of which the second is as long on its way as it says."""
         return [
             {
@@ -99,10 +85,3 @@ class MadeTrace:
                 (("arrive", None, 0), ("receive", "rx driver", 500), ("queue", "rx switch", 2000))
             )
         ]
-
-
-def traces(directory: Path, trials: Sequence[MadeTrace], **scenario: Any) -> Result:
-    figures = ["stage-distributions", "stages-by-guests"]
-    return make(
-        directory, trials, scenario={"workload": {"kind": "requests"}, "figures": figures, **scenario}
-    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.results.synthetic import encode
+from tests.helpers.results.builder import encode
 from tests.helpers.scenarios import refusal_of, write_scenario
 from tests.helpers.trials import make_flows
 from vtax.campaign.echo.judge import judge

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.results.synthetic import encode
+from tests.helpers.results.builder import encode
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax.campaign.kind import kind_of
 from vtax.campaign.requests.judge import judge

@@ -13,7 +13,8 @@ import pytest
 
 import vtax
 from tests.helpers.paths import VTAX
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.platforms import presets

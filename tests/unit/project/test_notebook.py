@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.helpers.paths import ROOT
-from tests.helpers.results.forwarding import Made, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made
 
 NOTEBOOK = ROOT / "docs/result.ipynb"
 

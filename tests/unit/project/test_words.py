@@ -12,7 +12,8 @@ import yaml
 from rich.console import Console
 
 from tests.helpers.paths import ROOT
-from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import blocks
 from tests.helpers.words import offences, printed, prose, shown
 from vtax import views
 from vtax.cli import app

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import blocks
 from vtax import views
 from vtax.campaign import Resumed
 from vtax.inputs import InputError

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.helpers.results.forwarding import Made, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made
 from tests.helpers.results.stored import record
 from vtax.campaign.blocks import read_blocks
 from vtax.cli import main

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.results.synthetic import encode
+from tests.helpers.results.builder import encode
 from tests.helpers.trials import times
 from vtax.campaign.observed import Observed
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row

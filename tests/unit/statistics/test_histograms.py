@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.histograms import encode_all
-from tests.helpers.results.synthetic import encode
+from tests.helpers.results.builder import encode
 from vtax.statistics import Distribution, Distributions, decode, decode_all, merge, quantile_interval
 
 DELAYS = st.lists(st.integers(1, 9_000_000_000), max_size=40)

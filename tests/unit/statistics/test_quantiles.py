@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.results.synthetic import encode
+from tests.helpers.results.builder import encode
 from vtax.statistics import Distribution, decode, merge, quantile_interval, samples_needed
 
 DELAYS = st.lists(st.integers(1, 9_000_000_000), min_size=1, max_size=300)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.results.bulk import bulk_blocks, make_bulk
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.bulk import bulk_blocks
+from tests.helpers.results.forwarding import Made, blocks
 from vtax import views
 from vtax.cli import main
 from vtax.results import Result
@@ -346,7 +347,7 @@ def test_efficiency_follows_the_same_algebra(
         *bulk_blocks([[700.0], [702.0]], marks=raw),
         *bulk_blocks([[350.0], [352.0]], platform="container", marks=container),
     ]
-    summary = summarise(make_bulk(tmp_path / "r", trials))
+    summary = summarise(make(tmp_path / "r", trials))
     (row,) = summary.sharing.efficiency
     assert isinstance(row, Efficiency) and row.efficiency is not None
     assert row.efficiency.bound is bound
@@ -362,7 +363,7 @@ def test_a_full_link_is_no_bound_of_the_far_ends(tmp_path: Path) -> None:
     trials = bulk_blocks([[940.0], [700.0]], marks=BUSY)
     bounds = []
     for number, made in enumerate(trials):
-        (row,) = summarise(make_bulk(tmp_path / str(number), [made])).sharing.goodput
+        (row,) = summarise(make(tmp_path / str(number), [made])).sharing.goodput
         bounds.append(row.aggregate_mbps.bound)
     assert bounds == [EXACT, AT_LEAST]
 

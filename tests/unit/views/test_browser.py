@@ -11,7 +11,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.helpers.results.bulk import bulk_campaign, make_bulk
+from tests.helpers.results.builder import make
+from tests.helpers.results.bulk import bulk_campaign
 from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.results import Result
@@ -52,7 +53,7 @@ def opening(browser: Browser, report: Path, width: int = 1280, scheme: Scheme = 
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("browser") / request.param
     if request.param == "bulk":
-        return views.write_report(make_bulk(directory, bulk_campaign()))
+        return views.write_report(make(directory, bulk_campaign()))
     make_result(directory, platforms=("raw", "container", "qemu-virtio"), loads=(100.0, 1000.0, None))
     return views.write_report(Result.open(directory))
 

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.results.bulk import MadeBulk, bulk_blocks, make_bulk
-from tests.helpers.results.echo import MadeEcho, echoes
+from tests.helpers.results.builder import make, of
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks
+from tests.helpers.results.echo import MadeEcho
 from tests.helpers.results.forwarding import Made, blocks
-from tests.helpers.results.papers import HARMED, LOST, STEADY, beside, forwarded, of
-from tests.helpers.results.relay import MadeRun, rounds
-from tests.helpers.results.requests import MadeResponses, responses
-from tests.helpers.results.traced import MadeTrace, traces
+from tests.helpers.results.papers import HARMED, LOST, STEADY, beside, forwarded
+from tests.helpers.results.relay import MadeRun
+from tests.helpers.results.requests import MadeResponses
+from tests.helpers.results.traced import MadeTrace
 from vtax.results import Result
 from vtax.views.claims import Judgement, Verdict, counts, judge_results
 from vtax.views.claims.checks import Bound, Ratio, Trend
@@ -53,12 +54,12 @@ SLOWER, FASTER = [120.0, 121.0, 119.0, 120.5], [80.0, 81.0, 79.0, 80.5]
 )
 def test_a_difference(times_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
     trials = [
-        MadeResponses(block, time_us, platform)
+        MadeResponses(block, time_us, platform=platform)
         for platform, times in (("raw", [100.0, 100.5, 99.5, 100.2]), ("container", times_us))
         for block, time_us in enumerate(times)
     ]
     found = judged(
-        responses(tmp_path / "r", trials, **of("oljira2016", "response-time")),
+        make(tmp_path / "r", trials, scenario=of("oljira2016", "response-time")),
         "guests-answer-later-than-hosts",
     )
     assert list(found) == ["container"], "the bare host is what it is compared with"
@@ -79,9 +80,7 @@ def test_a_difference(times_us: list[float], verdict: Verdict, tmp_path: Path) -
 )
 def test_a_bound(goodputs: list[list[float]], verdict: Verdict, tmp_path: Path) -> None:
     trials = bulk_blocks(goodputs, platform="container")
-    found = judged(
-        make_bulk(tmp_path / "r", trials, scenario=of("anhalt2009", "sending")), "senders-share-fairly"
-    )
+    found = judged(make(tmp_path / "r", trials, scenario=of("anhalt2009", "sending")), "senders-share-fairly")
     assert found["container"].verdict is verdict
 
 
@@ -97,11 +96,15 @@ def test_a_bound(goodputs: list[list[float]], verdict: Verdict, tmp_path: Path) 
 def test_a_trend(levels_us: dict[int, float], verdict: Verdict, tmp_path: Path) -> None:
     """Each step counts; a level that was not measured leaves it open, and is named."""
     trials = [
-        MadeEcho(block, mean_us * (1 + block / 100 * (-1) ** guests_block), "container", guests, "tcp")
+        MadeEcho(
+            block, mean_us * (1 + block / 100 * (-1) ** guests_block), guests, "tcp", platform="container"
+        )
         for guests_block, (guests, mean_us) in enumerate(levels_us.items())
         for block in range(4)
     ]
-    found = judged(echoes(tmp_path / "r", trials, **of("anhalt2009", "latency")), "busy-routers-add-delay")
+    found = judged(
+        make(tmp_path / "r", trials, scenario=of("anhalt2009", "latency")), "busy-routers-add-delay"
+    )
     judgement = found["container"]
     assert judgement.verdict is verdict
     assert judgement.missing == (() if 8 in levels_us else ("guests=8 was not measured",))
@@ -115,7 +118,7 @@ def test_a_trend(levels_us: dict[int, float], verdict: Verdict, tmp_path: Path) 
 )
 def test_a_share_of_packets(switch_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
     trials = [MadeTrace(block, each, guests=4) for block, each in enumerate(switch_us)]
-    result = traces(tmp_path / "r", trials, **of("oljira2016", "breakdown-co-located"))
+    result = make(tmp_path / "r", trials, scenario=of("oljira2016", "breakdown-co-located"))
     assert judged(result, "four-guests-hold-most-packets-long")["container"].verdict is verdict
 
 
@@ -129,7 +132,9 @@ def test_an_artifact(with_lines: int, verdict: Verdict, tmp_path: Path) -> None:
         if run // 5 < with_lines:
             us[::20] += 50
         runs.append(MadeRun(run, us.tolist(), load="output"))
-    found = judged(rounds(tmp_path / "r", runs, **of("matthews2009", "null")), "output-brings-lines")["raw"]
+    found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "null")), "output-brings-lines")[
+        "raw"
+    ]
     assert found.verdict is verdict
     assert found.decisive is not None
     assert (found.decisive.estimate.value, found.decisive.estimate.n) == (with_lines / 6, 6)
@@ -139,11 +144,11 @@ def test_runs_are_no_pairs(tmp_path: Path) -> None:
     """A container with other numbers of runs is compared all the same."""
     rng = np.random.default_rng(6)
     runs = [
-        MadeRun(run, rng.normal(mean_us, 1, 20).tolist(), platform)
+        MadeRun(run, rng.normal(mean_us, 1, 20).tolist(), platform=platform)
         for platform, mean_us, count in (("raw", 50, 8), ("container", 80, 5))
         for run in range(count)
     ]
-    found = judged(rounds(tmp_path / "r", runs, **of("matthews2009", "relay")), "rounds-take-longer")
+    found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "relay")), "rounds-take-longer")
     assert found["container"].verdict is HOLDS
     assert found["container"].decisive is not None
     assert found["container"].decisive.estimate.n == 13
@@ -153,11 +158,11 @@ def test_an_emulated_cpu_is_said_and_never_compared_with_the_bare_host(tmp_path:
     keys = of("oljira2016", "response-time")
     times = {"raw": 100, "qemu-virtio": 900}
     trials = [
-        MadeResponses(block, mean_us + block / 10, name, emulated=name != "raw")
+        MadeResponses(block, mean_us + block / 10, platform=name, emulated=name != "raw")
         for name, mean_us in times.items()
         for block in range(4)
     ]
-    result = responses(tmp_path / "r", trials, **keys)
+    result = make(tmp_path / "r", trials, scenario=keys)
     alone = judged(result, "short-requests-between-hosts-are-quick")["qemu-virtio"]
     assert (alone.verdict, alone.told) == (FAILS, "does not hold, emulated CPU")
     beside_raw = judged(result, "guests-answer-later-than-hosts")["qemu-virtio"]
@@ -219,11 +224,11 @@ def test_a_lower_bound_can_only_be_above(tmp_path: Path) -> None:
 
 def test_streams_with_a_busy_far_end_hold_no_upper_bound(tmp_path: Path) -> None:
     trials = [
-        MadeBulk((goodput,), platform, block, marks=marks)
+        MadeBulk((goodput,), platform=platform, block=block, marks=marks)
         for platform, goodput, marks in (("raw", 900.0, ()), ("qemu-e1000", 300.0, ("far-end-busy",)))
         for block in range(4)
     ]
-    result = make_bulk(tmp_path / "r", trials, scenario=of("anhalt2009", "sending"))
+    result = make(tmp_path / "r", trials, scenario=of("anhalt2009", "sending"))
     assert judged(result, "emulated-nic-sends-a-third")["qemu-e1000"].verdict is UNDECIDED
     assert judged(result, "guests-send-what-the-host-can")["qemu-e1000"].verdict is UNDECIDED
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.helpers.paths import ROOT
-from tests.helpers.results.papers import HARMED, STEADY, beside, forwarded, of
+from tests.helpers.results.builder import of
+from tests.helpers.results.papers import HARMED, STEADY, beside, forwarded
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result

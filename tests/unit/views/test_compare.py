@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.inputs import InputError
@@ -502,8 +503,8 @@ def test_within_zero_nothing_but_loss_is_the_same(tmp_path: Path, capsys: Captur
 def busy(percent: float, step_percent: float) -> list[Made]:
     """Five trials with the same busy time, read to a tick."""
     row = {"host": "local", "domain": "host", "component": "total"}
-    ledger = ({**row, "percent": percent, "low": percent - step_percent, "high": percent + step_percent},)
-    return [Made("raw", block, host_percent=None, ledger=ledger) for block in range(5)]
+    rows = ({**row, "percent": percent, "low": percent - step_percent, "high": percent + step_percent},)
+    return [Made("raw", block, host_percent=None, cpu=rows) for block in range(5)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from vtax.views.bound import Bound, Limit
 from vtax.views.estimate import Estimate
 from vtax.views.metrics import read_measured
@@ -292,8 +293,8 @@ def test_a_ledgers_accounts_are_apart_from_what_is_counted_and_add_up(tmp_path: 
     """An account that a trial does not have had nothing in it, and counts as that."""
     softirq, foreign = account("host", "softirq", 30), account("host", "foreign", 10)
     trials = [
-        Made(ledger=(softirq, account("idle", "idle", 170))),
-        Made(block=1, ledger=(softirq, foreign, account("idle", "idle", 160))),
+        Made(cpu=(softirq, account("idle", "idle", 170))),
+        Made(block=1, cpu=(softirq, foreign, account("idle", "idle", 160))),
         Made(block=2),
     ]
     summary = summarise(make(tmp_path / "r", trials))

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.bulk import bulk_blocks, make_bulk
-from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, MadeCause, make_causes, repeated
-from tests.helpers.results.forwarding import make
+from tests.helpers.results.builder import make
+from tests.helpers.results.bulk import bulk_blocks
+from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, make_causes, repeated
+from tests.helpers.results.forwarding import Made
 from vtax.views import diagnosis_of
 from vtax.views.diagnosis import Diagnosis, Finding
 from vtax.views.diagnosis.candidate import Kind
@@ -75,7 +76,7 @@ def test_less_of_a_flood_is_no_cause_where_it_is_still_more_than_the_reference_c
 ) -> None:
     """A neighbour slows the generator too, whose frames a full tap queue drops either way."""
     waiting = ("tap queue", "no room (dropped_out of guestp0)")
-    idle = MadeCause(
+    idle = Made(
         platform="uml",
         offered_mbps=150.0,
         received_mbps=45.0,
@@ -124,7 +125,7 @@ def test_a_queue_that_is_too_short_is_named_against_the_kernels_own(tmp_path: Pa
 
 def test_a_slow_guest_is_named_with_its_own_cpu_time(tmp_path: Path) -> None:
     """A frame takes its virtual CPU four times as long; frames are dropped where they wait for it."""
-    quick = MadeCause(
+    quick = Made(
         platform="qemu-virtio",
         emulated=True,
         host_percent=60.0,
@@ -221,13 +222,13 @@ def test_of_streams_the_guests_own_cpu_time_is_named(tmp_path: Path) -> None:
         for trial in raw
     ]
     layout = {"name": "local", "cpus": {"agents": [0], "host": [1], "guests": [1]}}
-    finding = only(diagnosis_of(make_bulk(tmp_path / "r", [*raw, *slow], testbed=layout)))
+    finding = only(diagnosis_of(make(tmp_path / "r", [*raw, *slow], testbed=layout)))
     assert finding.losses[0].quantity == "goodput_mbps"
     assert {cause.account for cause in finding.causes[:2]} == {("guest", 0, "vcpu 0"), ("guest", 0, "vhost")}
     assert "µs a megabit" in finding.text
     assert all(cause.kind is not Kind.RESENT for cause in (*finding.causes, *finding.shown))
     resent = [replace(trial, retransmissions=90 + trial.block, host_percent=50.0) for trial in slow]
-    finding = only(diagnosis_of(make_bulk(tmp_path / "s", [*raw, *resent], testbed=layout)))
+    finding = only(diagnosis_of(make(tmp_path / "s", [*raw, *resent], testbed=layout)))
     assert finding.causes == () and named(finding.shown) == [(Kind.RESENT, None)]
     assert "segments" in finding.text and "Unexplained" in finding.text
 

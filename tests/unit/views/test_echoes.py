@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.results.echo import MadeEcho, echoes
+from tests.helpers.results.builder import make
+from tests.helpers.results.echo import MadeEcho
 from vtax.views import as_json, write_report
 from vtax.views.echoes_table import echoes_table
 from vtax.views.layout import text_of
@@ -16,7 +17,7 @@ PAPER = {"source": {"paper": "anhalt2009", "section": "IV.C.2"}}
 def test_a_round_trip_is_the_mean_over_repetitions_with_its_interval(tmp_path: Path) -> None:
     trials = [MadeEcho(0, 90), MadeEcho(1, 110), MadeEcho(2, 5000, verdict="invalid")]
     stressed = [MadeEcho(block, 900, guests=4, others="tcp") for block in range(2)]
-    idle, busy = summarise(echoes(tmp_path / "r", [*trials, *stressed])).echoes
+    idle, busy = summarise(make(tmp_path / "r", [*trials, *stressed])).echoes
     assert idle.mean_ns is not None
     assert (idle.mean_ns.value, idle.mean_ns.n, idle.left_out) == (100_000, 2, pytest.approx(1 / 3))
     assert idle.mean_ns.has_interval
@@ -27,7 +28,7 @@ def test_a_round_trip_is_the_mean_over_repetitions_with_its_interval(tmp_path: P
 
 
 def test_what_nobody_answered_is_lost_and_has_no_round_trip(tmp_path: Path) -> None:
-    result = echoes(tmp_path / "r", [MadeEcho(block, None) for block in range(2)])
+    result = make(tmp_path / "r", [MadeEcho(block, None) for block in range(2)])
     summary = summarise(result)
     (row,) = echoes_table(summary).sections[0].rows
     assert [text_of(cell) for cell in row][2:4] == ["–", "100.00"]
@@ -40,9 +41,9 @@ def test_what_nobody_answered_is_lost_and_has_no_round_trip(tmp_path: Path) -> N
 def test_published_round_trips_stand_apart_as_other_hardware(tmp_path: Path) -> None:
     trials = [
         *(MadeEcho(block, 90, others=others) for block in range(2) for others in ("idle", "tcp")),
-        *(MadeEcho(block, 900, "uml", emulated=True) for block in range(2)),
+        *(MadeEcho(block, 900, platform="uml", emulated=True) for block in range(2)),
     ]
-    table = echoes_table(summarise(echoes(tmp_path / "r", trials, **PAPER)))
+    table = echoes_table(summarise(make(tmp_path / "r", trials, scenario=PAPER)))
     titles = [section.title for section in table.sections]
     assert titles == [
         "others idle, 56-byte echoes every 10 ms",
@@ -55,12 +56,14 @@ def test_published_round_trips_stand_apart_as_other_hardware(tmp_path: Path) -> 
     assert printed[0] == ["classical Linux", "1", "84.0"]
     assert printed[-1] == ["Xen 3.2", "8", "3,852"]
     assert "no ratio" in table.note
-    own = summarise(echoes(tmp_path / "own", trials))
+    own = summarise(make(tmp_path / "own", trials))
     assert own.published_round_trips == []
 
 
 def test_every_view_shows_echoes_and_nothing_of_frames(tmp_path: Path) -> None:
-    summary = summarise(echoes(tmp_path / "r", [MadeEcho(block, 90 + block) for block in range(3)], **PAPER))
+    summary = summarise(
+        make(tmp_path / "r", [MadeEcho(block, 90 + block) for block in range(3)], scenario=PAPER)
+    )
     assert as_json(summary)["echoes"][0]["mean_ns"]["value"] == 91_000
     assert summary.sentences[0].text.startswith(
         "passes echoes through one of 2 guests in 91.0 µs with others idle"

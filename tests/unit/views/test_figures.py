@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import blocks
 from tests.helpers.results.synthetic import make_result
 from vtax.cli import BAD_INPUT, main
 from vtax.results import Result

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import blocks
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.statistics import change_points, proportion_interval

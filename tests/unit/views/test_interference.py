@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from vtax.results import Result
 from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.helpers.results.bulk import MadeBulk, bulk_blocks, make_bulk
+from tests.helpers.results.builder import make
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks
 from vtax import views
 from vtax.results import Result
 from vtax.scenario import load_scenario
@@ -56,7 +57,7 @@ def campaign() -> list[MadeBulk]:
 
 def made(directory: Path, trials: Sequence[MadeBulk], **scenario: Any) -> Result:
     figures = ["goodput-by-message"]
-    return make_bulk(directory, trials, scenario={"testbed": TESTBED, "figures": figures, **scenario})
+    return make(directory, trials, scenario={"testbed": TESTBED, "figures": figures, **scenario})
 
 
 def rows_of(table: Table) -> list[list[str]]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from vtax.results import Result, ResultWriter
 from vtax.statistics import anytime_interval
 from vtax.views import as_json, show, write_report

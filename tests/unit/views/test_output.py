@@ -10,7 +10,8 @@ import plotly.graph_objects
 import pytest
 from rich.console import Console
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.inputs import InputError
@@ -286,7 +287,7 @@ def test_a_campaign_without_trials_is_shown_as_such(tmp_path: Path, status: str)
     factors = {"platform": ["raw", "container"], "frame_bytes": [64, 1500]}
     described: dict[str, Any] = {"raw": {"kind": "raw"}, "container": {"kind": "container"}}
     scenario = {"factors": factors, "repetitions": 3}
-    result = make(tmp_path / "r", [], status=status, platforms=described, scenario=scenario)
+    result = make(tmp_path / "r", [], kind=Made, status=status, platforms=described, scenario=scenario)
     text = shown(result)
     assert "No usable trial is recorded yet" in text
     assert f"Campaign is {status}: 0 of 12 trials are measured" in text

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.requests import MadeResponses, both, responses
+from tests.helpers.results.builder import make
+from tests.helpers.results.requests import MadeResponses, both
 from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures
 from vtax.views.layout import text_of
@@ -26,7 +27,7 @@ def rows_of(table: Any) -> list[list[str]]:
 
 def test_a_mean_has_its_interval_and_the_repetitions_their_deviation(tmp_path: Path) -> None:
     trials = [MadeResponses(0, 90), MadeResponses(1, 110), MadeResponses(2, 5000, verdict="invalid")]
-    (row,) = summarise(responses(tmp_path / "r", trials)).responses
+    (row,) = summarise(make(tmp_path / "r", trials)).responses
     assert row.mean_ns is not None
     assert row.per_s is not None
     assert (row.mean_ns.value, row.mean_ns.n, row.left_out) == (100_000, 2, pytest.approx(1 / 3))
@@ -37,7 +38,7 @@ def test_a_mean_has_its_interval_and_the_repetitions_their_deviation(tmp_path: P
 
 
 def test_what_guests_add_is_paired_within_blocks(tmp_path: Path) -> None:
-    summary = summarise(responses(tmp_path / "r", [*both(40, 80), *both(500, 600, message_bytes=65536)]))
+    summary = summarise(make(tmp_path / "r", [*both(40, 80), *both(500, 600, message_bytes=65536)]))
     assert [(row.platform, row.message_bytes) for row in summary.added_times] == [
         ("container", 64),
         ("container", 65536),
@@ -55,10 +56,10 @@ def test_what_guests_add_is_paired_within_blocks(tmp_path: Path) -> None:
 def test_emulated_guests_are_compared_with_each_other_only(tmp_path: Path) -> None:
     trials = [
         *both(40, 50),
-        *(MadeResponses(block, 900, "uml", emulated=True) for block in range(2)),
-        *(MadeResponses(block, 1000, "qemu-virtio", emulated=True) for block in range(2)),
+        *(MadeResponses(block, 900, platform="uml", emulated=True) for block in range(2)),
+        *(MadeResponses(block, 1000, platform="qemu-virtio", emulated=True) for block in range(2)),
     ]
-    summary = summarise(responses(tmp_path / "r", trials))
+    summary = summarise(make(tmp_path / "r", trials))
     assert [row[0] for row in rows_of(added_times_table(summary))] == ["container"]
     (row,) = rows_of(added_times_table(summary, emulated=True))
     assert (row[0], row[2], row[-1]) == ("qemu-virtio", "+100", "uml")
@@ -70,7 +71,7 @@ def test_emulated_guests_are_compared_with_each_other_only(tmp_path: Path) -> No
 
 
 def test_published_times_stand_apart_as_other_hardware(tmp_path: Path) -> None:
-    summary = summarise(responses(tmp_path / "r", both(40, 50), **PAPER))
+    summary = summarise(make(tmp_path / "r", both(40, 50), scenario=PAPER))
     printed = responses_table(summary)
     assert [text_of(cell) for cell in printed.sections[-1].rows[0]][:3] == [
         "VMware ESXi 6.0",
@@ -82,15 +83,15 @@ def test_published_times_stand_apart_as_other_hardware(tmp_path: Path) -> None:
     assert rows_of(added_times_table(summary))[-1] == ["VMware ESXi 6.0", "not said", "140", "", "", ""]
     shown = write_report(summary).read_text()
     assert "Number(text=" not in shown
-    inside = [MadeResponses(0, 40, "container", placement="intra-host")]
-    (only,) = summarise(responses(tmp_path / "i", inside, **PAPER)).published_times
+    inside = [MadeResponses(0, 40, platform="container", placement="intra-host")]
+    (only,) = summarise(make(tmp_path / "i", inside, scenario=PAPER)).published_times
     assert (only.placement, only.value_ms) == ("intra-host", "0.1")
-    assert summarise(responses(tmp_path / "own", both(40, 50))).published_times == []
+    assert summarise(make(tmp_path / "own", both(40, 50))).published_times == []
 
 
 def test_the_figure_has_a_line_a_platform_with_deviations_for_bars(tmp_path: Path) -> None:
     trials = [*both(40, 80), *both(500, 600, message_bytes=65536)]
-    drawn = draw_figures(summarise(responses(tmp_path / "r", trials)))
+    drawn = draw_figures(summarise(make(tmp_path / "r", trials)))
     (panel,) = next(figure for figure in drawn if figure.name == "response-time-by-message").panels
     assert panel.plot.layout.xaxis.type == "log"
     raw, container = panel.plot.data
@@ -100,7 +101,7 @@ def test_the_figure_has_a_line_a_platform_with_deviations_for_bars(tmp_path: Pat
 
 
 def test_what_nobody_answered_has_no_time(tmp_path: Path) -> None:
-    summary = summarise(responses(tmp_path / "r", [MadeResponses(block, None) for block in range(2)]))
+    summary = summarise(make(tmp_path / "r", [MadeResponses(block, None) for block in range(2)]))
     assert rows_of(responses_table(summary)) == [["raw", "64", "–", "–", "100.00", "2", "0%"]]
     assert summary.sentences[0].text == (
         "answers no 64-byte requests, with TCP inter-host, answers of equal length; no trial left out."
@@ -109,8 +110,8 @@ def test_what_nobody_answered_has_no_time(tmp_path: Path) -> None:
 
 def test_every_view_shows_responses_and_nothing_of_frames(tmp_path: Path) -> None:
     trials = [*both(40, 80), *both(500, 600, message_bytes=65536)]
-    broken = [MadeResponses(block, 1, "lxc", verdict="invalid") for block in range(2)]
-    summary = summarise(responses(tmp_path / "r", [*trials, *broken], **PAPER))
+    broken = [MadeResponses(block, 1, platform="lxc", verdict="invalid") for block in range(2)]
+    summary = summarise(make(tmp_path / "r", [*trials, *broken], scenario=PAPER))
     assert as_json(summary)["responses"][0]["mean_ns"]["value"] == 60_000
     told = {sentence.platform: sentence.text for sentence in summary.sentences}
     assert told["container"].startswith("answers 64-byte requests in 80.0 µs")

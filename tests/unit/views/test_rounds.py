@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.results.relay import MadeProgram, MadeRun, rounds
+from tests.helpers.results.builder import make
+from tests.helpers.results.relay import MadeProgram, MadeRun
 from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures
 from vtax.views.layout import text_of
@@ -19,7 +20,7 @@ PAPER = {"source": {"paper": "matthews2009", "section": "2"}}
 def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:
     first, second = [10.0, 20.0, 30.0, None], [40.0, 50.0, 60.0, 70.0]
     left_out = MadeRun(2, [1e6] * 4, verdict="invalid")
-    result = rounds(tmp_path, [MadeRun(0, first), MadeRun(1, second), left_out])
+    result = make(tmp_path, [MadeRun(0, first), MadeRun(1, second), left_out])
     (row,) = summarise(result).rounds
     assert (row.runs, row.rounds, row.failed_ratio, row.left_out) == (2, 8, 0.125, pytest.approx(1 / 3))
     done = np.array([10, 20, 30, 40, 50, 60, 70]) * 1000
@@ -35,23 +36,23 @@ def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:
 
 def test_each_run_is_a_trial_that_was_planned(tmp_path: Path) -> None:
     made = [MadeRun(0, [10.0] * 4), MadeRun(1, [10.0] * 4), MadeRun(2, [10.0] * 4, verdict="invalid")]
-    origin = summarise(rounds(tmp_path, made, workload={"kind": "relay", "runs": 3})).provenance
+    origin = summarise(make(tmp_path, made, scenario={"workload": {"kind": "relay", "runs": 3}})).provenance
     assert (origin.planned_trials, origin.recorded_trials, origin.measured_trials) == (3, 3, 2)
 
 
 def test_a_failed_round_is_later_than_every_other(tmp_path: Path) -> None:
     times = [float(us) for us in range(1, 101)]
-    (row,) = summarise(rounds(tmp_path / "a", [MadeRun(0, times)])).rounds
+    (row,) = summarise(make(tmp_path / "a", [MadeRun(0, times)])).rounds
     assert (row.p50_ns, row.p90_ns, row.p99_ns) == (50_000, 90_000, None)
-    (row,) = summarise(rounds(tmp_path / "b", [MadeRun(0, [*times[:80], *[None] * 20])])).rounds
+    (row,) = summarise(make(tmp_path / "b", [MadeRun(0, [*times[:80], *[None] * 20])])).rounds
     assert (row.p50_ns, row.p90_ns) == (50_000, None)
 
 
 def test_scatter_is_compared_with_the_bare_host_s(tmp_path: Path) -> None:
     noise = np.random.default_rng(7).normal(0, 1, (2, 8, 100))
     runs = [MadeRun(run, (50 + noise[0, run]).tolist()) for run in range(8)]
-    runs += [MadeRun(run, (80 + 6 * noise[1, run]).tolist(), "container") for run in range(8)]
-    native, tenfold = summarise(rounds(tmp_path, runs)).rounds
+    runs += [MadeRun(run, (80 + 6 * noise[1, run]).tolist(), platform="container") for run in range(8)]
+    native, tenfold = summarise(make(tmp_path, runs)).rounds
     assert (native.reference, native.dispersion) == (None, None)
     assert tenfold.reference == "raw"
     assert tenfold.dispersion is not None
@@ -62,20 +63,20 @@ def test_scatter_is_compared_with_the_bare_host_s(tmp_path: Path) -> None:
 
 
 def test_the_paper_s_table_stands_beside_one_hop(tmp_path: Path) -> None:
-    summary = summarise(rounds(tmp_path / "one", [MadeRun(0, [50.0] * 100)], **PAPER))
+    summary = summarise(make(tmp_path / "one", [MadeRun(0, [50.0] * 100)], scenario=PAPER))
     cells = [tuple(map(text_of, row)) for section in rounds_table(summary).sections for row in section.rows]
     assert cells[0][:2] == ("raw", "50.0")
     assert cells[1] == ("Linux", "54.40", "5.05", "52", "", "", "", "", "421", "", "", "")
     assert cells[3][0] == "VM2"
     assert "no ratio is formed" in rounds_table(summary).note
-    more = summarise(rounds(tmp_path / "more", [MadeRun(0, [50.0] * 100, hops=2)], **PAPER))
+    more = summarise(make(tmp_path / "more", [MadeRun(0, [50.0] * 100, hops=2)], scenario=PAPER))
     assert more.published_rounds == []
 
 
 def test_the_ladder_goes_upwards_from_nothing(tmp_path: Path) -> None:
     times = {"network": 50.0, "nothing": 0.03, "lines": 2.0, "output": 0.2}
     runs = [MadeRun(0, [us] * 10_000, load=load) for load, us in times.items()]
-    result = rounds(tmp_path, runs)
+    result = make(tmp_path, runs)
     summary = summarise(result)
     (section,) = ladder_table(summary).sections
     assert section.title == "raw"
@@ -87,7 +88,7 @@ def test_the_ladder_goes_upwards_from_nothing(tmp_path: Path) -> None:
     ]
     figures = {figure.name: figure for figure in draw_figures(summary)}
     assert len(figures["null-ladder"].panels) == 1
-    assert ladder_table(summarise(rounds(tmp_path / "bare", [MadeRun(0, [1.0] * 9)]))).size == 0
+    assert ladder_table(summarise(make(tmp_path / "bare", [MadeRun(0, [1.0] * 9)]))).size == 0
 
 
 def test_no_slow_round_is_lost_in_a_mesh() -> None:
@@ -106,12 +107,12 @@ def test_views_of_rounds_hang_together(tmp_path: Path) -> None:
     noise = np.random.default_rng(3).exponential(5, (3, 2, 400)) + 50
     platforms = ("raw", "container", "qemu-virtio")
     runs = [
-        MadeRun(run, noise[at, run].tolist(), platform, hops, emulated=platform == "qemu-virtio")
+        MadeRun(run, noise[at, run].tolist(), hops, platform=platform, emulated=platform == "qemu-virtio")
         for at, platform in enumerate(platforms)
         for hops in (1, 2)
         for run in range(2)
     ]
-    result = rounds(tmp_path, runs, **PAPER)
+    result = make(tmp_path, runs, scenario=PAPER)
     summary = summarise(result)
     assert [text_of(row[0]) for row in run_time_table(summary).sections[0].rows] == ["raw", "container"]
     figures = {figure.name: figure for figure in draw_figures(summary)}
@@ -126,8 +127,8 @@ def test_views_of_rounds_hang_together(tmp_path: Path) -> None:
 
 
 def test_a_platform_whose_rounds_all_failed_is_no_error(tmp_path: Path) -> None:
-    runs = [MadeRun(0, [50.0] * 20), MadeRun(0, [None] * 10, "container")]
-    result = rounds(tmp_path, runs)
+    runs = [MadeRun(0, [50.0] * 20), MadeRun(0, [None] * 10, platform="container")]
+    result = make(tmp_path, runs)
     failed = next(row for row in summarise(result).rounds if row.platform == "container")
     assert (failed.failed_ratio, failed.mean_ns, failed.max_ns) == (1.0, None, None)
     assert write_report(result).exists()
@@ -138,11 +139,11 @@ def test_artifacts_are_told_of_with_what_they_were_compared_with(tmp_path: Path)
     noise = np.random.default_rng(5).gamma(4, 1, (2, 10, 2000)) + 50
     noise[1, :, ::100] += 60
     runs = [
-        MadeRun(run, noise[at, run].tolist(), platform)
+        MadeRun(run, noise[at, run].tolist(), platform=platform)
         for at, platform in enumerate(("raw", "container"))
         for run in range(10)
     ]
-    result = rounds(tmp_path, runs)
+    result = make(tmp_path, runs)
     found = [row for row in summarise(result).artifacts if row.p_value is not None]
     assert {(row.platform, row.reference) for row in found} == {("container", "raw")}
     assert any("Every 100 iterations" in row.sentence for row in found)
@@ -152,13 +153,13 @@ def test_artifacts_are_told_of_with_what_they_were_compared_with(tmp_path: Path)
 
 def test_iterations_of_programs_are_shown_as_rounds_are(tmp_path: Path) -> None:
     runs = [
-        MadeProgram(run, [base + us % 7 for us in range(200)], platform, placement=placement)
+        MadeProgram(run, [base + us % 7 for us in range(200)], platform=platform, placement=placement)
         for platform, base in (("raw", 70.0), ("container", 80.0))
         for placement in ("inside", "inter-host")
         for run in range(2)
     ]
     runs.append(MadeProgram(2, [None] * 200, verdict="invalid"))
-    result = rounds(tmp_path, runs, workload={"kind": "program"})
+    result = make(tmp_path, runs)
     summary = summarise(result)
     labels = [row.setting.label for row in summary.rounds]
     assert labels == ["lighttpd, inside"] * 2 + ["lighttpd, inter-host"] * 2

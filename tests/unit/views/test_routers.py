@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import blocks
 from vtax.results import Result
 from vtax.units import fps
 from vtax.views.layout import text_of

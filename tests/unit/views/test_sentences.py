@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from vtax.views.sentences import Sentence
 from vtax.views.summary import summarise
 

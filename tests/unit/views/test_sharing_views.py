@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.helpers.results.bulk import MadeBulk, bulk_blocks, bulk_campaign, make_bulk
-from tests.helpers.results.forwarding import blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.bulk import MadeBulk, bulk_blocks, bulk_campaign
+from tests.helpers.results.forwarding import blocks
 from vtax import views
 from vtax.results import Result
 from vtax.scenario import load_scenario
@@ -29,7 +30,7 @@ PAPER = {"source": {"paper": "anhalt2009", "section": "IV.B.1"}}
 
 @pytest.fixture(scope="module")
 def bulk(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return make_bulk(tmp_path_factory.mktemp("sharing") / "bulk", bulk_campaign(), scenario=PAPER)
+    return make(tmp_path_factory.mktemp("sharing") / "bulk", bulk_campaign(), scenario=PAPER)
 
 
 def shown(result: Result, width: int = 100) -> str:
@@ -167,7 +168,7 @@ def test_published_numbers_stand_beside_the_measured(bulk: Result) -> None:
 @pytest.mark.parametrize("paper", [None, "other", "../anhalt2009", ""])
 def test_nothing_published_without_its_paper(tmp_path: Path, paper: str | None) -> None:
     source = None if paper is None else {"paper": paper, "section": "1"}
-    result = make_bulk(tmp_path / "r", [MadeBulk()], scenario={"source": source})
+    result = make(tmp_path / "r", [MadeBulk()], scenario={"source": source})
     assert summarise(result).sharing.published == []
     assert "published" not in shown(result)
 
@@ -202,7 +203,7 @@ def test_caveats_name_full_links_missing_references_and_dead_guests(tmp_path: Pa
         ),
         MadeBulk((1.0, 1.0, 1.0), platform="container", verdict="invalid", reasons=("instrument failed: x",)),
     ]
-    summary = summarise(make_bulk(tmp_path / "r", trials))
+    summary = summarise(make(tmp_path / "r", trials))
     caveats = {caveat.subject: caveat.text for caveat in summary.caveats}
     assert "1 cell with a full link" in caveats
     assert "No reference" in caveats
@@ -219,7 +220,7 @@ def test_goodput_of_busy_far_ends_is_a_lower_bound_unless_the_link_is_full(tmp_p
         *bulk_blocks([[470.0] * 2, [471.0] * 2], marks=busy),
         *bulk_blocks([[200.0] * 3, [200.0] * 3]),
     ]
-    summary = summarise(make_bulk(tmp_path / "r", trials))
+    summary = summarise(make(tmp_path / "r", trials))
     assert [row.aggregate_mbps.bound for row in summary.sharing.goodput] == [
         Bound.AT_LEAST,
         Bound.EXACT,
@@ -235,7 +236,7 @@ def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Pa
     rates = [900.0, 901.0, 899.0, 900.5, 899.5]
     trials = [*bulk_blocks([[rate] for rate in rates]), *bulk_blocks([[rate / 3] * 2 for rate in rates])]
     precision = {"relative_width": 0.05, "of": "throughput", "least": 3, "budget_s": None}
-    result = make_bulk(tmp_path / "r", trials, scenario={"precision": precision, "repetitions": 9})
+    result = make(tmp_path / "r", trials, scenario={"precision": precision, "repetitions": 9})
     summary = summarise(result)
     expected = anytime_interval(rates)
     aggregate = summary.sharing.goodput[0].aggregate_mbps
@@ -249,7 +250,7 @@ def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Pa
 
 def test_half_a_campaign_is_shown_with_what_there_is(tmp_path: Path) -> None:
     trials = [MadeBulk(), MadeBulk((400.0, 300.0), platform="uml", emulated=True, host_percent=None)]
-    result = make_bulk(tmp_path / "r", trials, status="running")
+    result = make(tmp_path / "r", trials, status="running")
     text = " ".join(shown(result).split())
     assert "n=1" in text
     assert "1 cell without an efficiency: uml has no usable trial with one guest." in text
@@ -261,7 +262,7 @@ def test_half_a_campaign_is_shown_with_what_there_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verdict", ["invalid", None])
 def test_a_campaign_without_a_usable_trial_is_shown_as_such(tmp_path: Path, verdict: str | None) -> None:
     trials = [MadeBulk(verdict=verdict, reasons=("instrument failed: x",))] if verdict else []
-    result = make_bulk(tmp_path / "r", trials, status="cut short")
+    result = make(tmp_path / "r", trials, kind=MadeBulk, status="cut short")
     assert "No usable trial is recorded yet" in shown(result)
     page = views.write_report(result).read_text(encoding="utf-8")
     assert "No usable trial is recorded yet" in page
@@ -271,7 +272,7 @@ def test_a_campaign_without_a_usable_trial_is_shown_as_such(tmp_path: Path, verd
 def test_names_from_a_result_are_escaped(tmp_path: Path) -> None:
     hostile = "</script><img src=x onerror=alert(1)>"
     trials = [MadeBulk((9.0, 9.0), platform=hostile, guest_percent=(1.0, 1.0), further=(("vcpus", hostile),))]
-    page = views.write_report(make_bulk(tmp_path / "r", trials)).read_text(encoding="utf-8")
+    page = views.write_report(make(tmp_path / "r", trials)).read_text(encoding="utf-8")
     assert "<img" not in page.split("<script>")[0]
     assert page.count("</script>") == 4
 

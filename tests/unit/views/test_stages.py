@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.results.traced import STAGES, MadeTrace, traces
+from tests.helpers.results.builder import make
+from tests.helpers.results.traced import STAGES, MadeTrace
 from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures
 from vtax.views.layout import text_of
@@ -21,7 +22,7 @@ def rows_of(table: Any) -> list[list[str]]:
 
 
 def test_stages_of_a_way_add_up_and_are_shown_in_its_order(tmp_path: Path) -> None:
-    summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 20)]))
+    summary = summarise(make(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 20)]))
     assert [row[0] for row in rows_of(stages_table(summary))] == [
         "rx driver",
         "rx switch",
@@ -41,18 +42,18 @@ def test_stages_of_a_way_add_up_and_are_shown_in_its_order(tmp_path: Path) -> No
 
 def test_a_traced_trial_feeds_no_view_of_throughput_or_response_time(tmp_path: Path) -> None:
     both = [MadeTrace(block, 10, trace=trace) for block in range(2) for trace in ("none", "stages")]
-    result = traces(tmp_path / "r", both)
+    result = make(tmp_path / "r", both)
     (row,) = summarise(result).responses
     assert (row.recorded, row.mean_ns is not None) == (2, True)
     assert result.query("SELECT DISTINCT trace FROM cells").to_pylist() == [{"trace": "none"}]
-    only = summarise(traces(tmp_path / "only", [MadeTrace(0, 10)]))
+    only = summarise(make(tmp_path / "only", [MadeTrace(0, 10)]))
     assert only.responses == only.throughput == only.added_times == []
     assert rows_of(responses_table(only)) == []
     assert only.has_usable
 
 
 def test_a_packet_that_is_typical_stands_beside_the_papers(tmp_path: Path) -> None:
-    summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10)], **PAPER))
+    summary = summarise(make(tmp_path / "r", [MadeTrace(0, 10)], scenario=PAPER))
     table = packets_table(summary)
     assert rows_of(table)[:3] == [
         ["arrive", "in0", "0.00", "", ""],
@@ -71,7 +72,7 @@ def test_a_packet_that_is_typical_stands_beside_the_papers(tmp_path: Path) -> No
 
 
 def test_what_following_took_is_told(tmp_path: Path) -> None:
-    summary = summarise(traces(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 10, verdict="invalid")]))
+    summary = summarise(make(tmp_path / "r", [MadeTrace(0, 10), MadeTrace(1, 10, verdict="invalid")]))
     assert rows_of(tracing_table(summary)) == [["container", "100", "3", "1", "80", "–", "2", "50%"]]
     (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
     assert "about 80 ns a packet at each hook" in caveat.text
@@ -85,7 +86,7 @@ def test_what_following_adds_is_told_against_trials_without_it(tmp_path: Path) -
         for trace, blocks in medians.items()
         for block, median in enumerate(blocks)
     ]
-    summary = summarise(traces(tmp_path / "r", trials))
+    summary = summarise(make(tmp_path / "r", trials))
     ((*_, added, _, _),) = rows_of(tracing_table(summary))
     assert added == "+10.0"
     (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
@@ -94,13 +95,13 @@ def test_what_following_adds_is_told_against_trials_without_it(tmp_path: Path) -
 
 def test_what_following_adds_is_not_told_against_another_setting(tmp_path: Path) -> None:
     other = [MadeTrace(block, 10, trace="none", guests=2) for block in range(2)]
-    summary = summarise(traces(tmp_path / "r", [*other, MadeTrace(0, 10), MadeTrace(1, 10)]))
+    summary = summarise(make(tmp_path / "r", [*other, MadeTrace(0, 10), MadeTrace(1, 10)]))
     assert [cell.added_ns for cell in summary.traced] == [None]
 
 
 def test_figures_have_a_line_a_stage_and_a_line_a_number_of_guests(tmp_path: Path) -> None:
     trials = [MadeTrace(block, 10 * guests, guests=guests) for block in range(2) for guests in (1, 2, 4)]
-    drawn = {figure.name: figure for figure in draw_figures(summarise(traces(tmp_path / "r", trials)))}
+    drawn = {figure.name: figure for figure in draw_figures(summarise(make(tmp_path / "r", trials)))}
     distributions = drawn["stage-distributions"]
     assert [len(panel.plot.data) for panel in distributions.panels] == [4, 4, 4]
     assert [key.label for key in distributions.keys] == [*STAGES, "total"]
@@ -116,8 +117,10 @@ def test_figures_have_a_line_a_stage_and_a_line_a_number_of_guests(tmp_path: Pat
 
 
 def test_a_sentence_says_where_most_of_the_time_is_spent(tmp_path: Path) -> None:
-    trials = [MadeTrace(block, 15, platform) for block in range(2) for platform in ("container", "uml")]
-    summary = summarise(traces(tmp_path / "r", trials))
+    trials = [
+        MadeTrace(block, 15, platform=platform) for block in range(2) for platform in ("container", "uml")
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
     told = {sentence.platform: sentence.text for sentence in summary.sentences}
     assert told["container"].startswith(
         "delays packets to a guest by 20.0 µs (95% interval 20.0 to 20.0, n = 2), "
@@ -126,7 +129,7 @@ def test_a_sentence_says_where_most_of_the_time_is_spent(tmp_path: Path) -> None
 
 
 def test_every_view_shows_stages(tmp_path: Path) -> None:
-    summary = summarise(traces(tmp_path / "r", [MadeTrace(block, 10) for block in range(2)], **PAPER))
+    summary = summarise(make(tmp_path / "r", [MadeTrace(block, 10) for block in range(2)], scenario=PAPER))
     assert as_json(summary)["stages"][0]["mean_ns"]["value"] == 1000
     page = write_report(summary).read_text()
     for title in ("Delay by stage", "Path of one packet", "Delay by number of guests", "Packets followed"):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.results.forwarding import Made, blocks, make
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
 from vtax import views
 from vtax.views import summarise, trials
 from vtax.views.trials import embedded
