@@ -258,8 +258,12 @@ def _table(name: str, schema: pa.Schema, rows: list[Row], trial_id: int) -> pa.T
             )
         if row.get("trial_id", trial_id) != trial_id:
             raise ValueError(f"{name}: a row of trial {row['trial_id']} in the record of trial {trial_id}")
+    given = {"trial_id"}.union(*rows)
     columns = []
     for column in schema:
+        if column.name not in given:
+            columns.append(pa.nulls(len(rows), column.type))
+            continue
         values = [trial_id if column.name == "trial_id" else row.get(column.name) for row in rows]
         if column.type == pa.string():
             values = [_text(value) for value in values]

@@ -3,6 +3,7 @@
 A kind of workload is a `Trial` of its own: what its scenarios say, which of its fields make a cell, and its rows.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +11,17 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
 from vtax.results import Result, ResultWriter, TrialRecord
+from vtax.results.journal import Entry
+from vtax.results.schema import BLOCK_TABLES
 
 Row = dict[str, Any]
 STARTED_AT = datetime(2025, 1, 1, tzinfo=UTC)
@@ -129,22 +134,44 @@ KEPT: dict[str, Result] = {}
 
 
 def write(directory: Path, campaign: Mapping[str, Any], records: Sequence[TrialRecord]) -> Result:
-    """Write through the real writer, or copy what it wrote of the same content before, into `directory`."""
+    """Write the trials, in the order of their blocks, or copy what was written of the same content before."""
     content = repr((campaign, records))
     if content not in KEPT:
         own = Path(tempfile.mkdtemp(dir=_kept_directory().name))
-        with ResultWriter.create(own, campaign) as writer:
-            for record in records:
-                writer.commit(record)
+        with BlockWriter.create(own, campaign) as writer:
+            for _, block in groupby(records, lambda record: record.trial["block"]):
+                writer.commit_block(list(block))
         KEPT[content] = Result.open(own)
     kept = KEPT[content]
     shutil.copytree(kept.directory, directory, copy_function=shutil.copyfile, dirs_exist_ok=True)
     return replace(kept, directory=directory, campaign=deepcopy(kept.campaign))
 
 
+class BlockWriter(ResultWriter):
+    """Leaves the same files as the writer of campaigns, each written once rather than with every trial."""
+
+    def commit_block(self, records: Sequence[TrialRecord]) -> None:
+        """Commit all trials of a block that has none yet."""
+        added = [self._arrow(record) for record in records]
+        numbers = [int(record.trial["trial_id"]) for record in records]
+        block = int(records[0].trial["block"])
+        for number, tables in zip(numbers, added, strict=True):
+            self._write_trial(block, number, tables)
+        rows = {name: pa.concat_tables([tables[name] for tables in added]) for name in BLOCK_TABLES}
+        self._write(block, {name: table.combine_chunks() for name, table in rows.items()}, BLOCK_TABLES)
+        self._journal.extend(
+            Entry(number, block, {name: table.num_rows for name, table in tables.items()})
+            for number, tables in zip(numbers, added, strict=True)
+        )
+
+
 @cache
 def _kept_directory() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="vtax-results-")
+    """In memory where that is possible: the writer flushes every file to the disk."""
+    memory = Path("/dev/shm")  # noqa: S108, a directory of one's own is made there
+    return tempfile.TemporaryDirectory(
+        prefix="vtax-results-", dir=memory if os.access(memory, os.W_OK) else None
+    )
 
 
 def encode(delays_ns: np.ndarray) -> str:

@@ -26,6 +26,7 @@ from vtax.views.compare.document import comparison_document
 from vtax.views.compare.junit import comparison_junit
 from vtax.views.compare.markdown import comparison_markdown
 from vtax.views.compare.rules import judge
+from vtax.views.compare.side import Side
 from vtax.views.metrics import ALL
 
 Captured = pytest.CaptureFixture[str]
@@ -57,6 +58,13 @@ def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]
     tmp_path = tmp_path_factory.mktemp("regressed")
     before = made(tmp_path / "a", {"raw": STEADY, "container": STEADY})
     return before, made(tmp_path / "b", {"raw": scaled(1.0), "container": scaled(0.9)})
+
+
+@pytest.fixture(scope="module")
+def sides(regressed: tuple[Result, Result]) -> tuple[Side, Side]:
+    """What is compared of them, read once."""
+    before, after = map(read_side, regressed)
+    return before, after
 
 
 def verdicts(compared: Comparison, metric: str) -> dict[str, Verdict]:
@@ -318,9 +326,9 @@ def test_a_rule_is_broken_beyond_its_limit_undecided_across_it_and_passes_within
 @pytest.mark.parametrize("bound", [-20.0, -10.0, -9.9, -5.0, -0.1, 0.0, 0.1, 5.0])
 @pytest.mark.parametrize("side", ["<", ">"])
 def test_a_rule_passes_only_where_the_interval_lies_inside_it(
-    bound: float, side: str, regressed: tuple[Result, Result]
+    bound: float, side: str, sides: tuple[Side, Side]
 ) -> None:
-    compared = compare_results(*regressed, within=0.05, rules=parse_rules(f"throughput{side}{bound}%"))
+    compared = compare(*sides, within=0.05, rules=parse_rules(f"throughput{side}{bound}%"))
     assert len(compared.judged) == 2
     for one in compared.judged:
         change = one.change and one.change.change
@@ -540,10 +548,10 @@ def test_every_metric_has_a_resolution() -> None:
     ],
 )
 def test_a_change_with_one_bound_decides_what_that_bound_decides(
-    low: float | None, high: float | None, rule: str, outcome: Outcome, regressed: tuple[Result, Result]
+    low: float | None, high: float | None, rule: str, outcome: Outcome, sides: tuple[Side, Side]
 ) -> None:
     """A change that is only known to be at least, or at most, so large."""
-    row = compare_results(*regressed, within=0.05).changes[0]
+    row = compare(*sides, within=0.05).changes[0]
     mean = next(0.0 if end is None else end for end in (low, high, 0.0) if end is not None)
     evidence = Change(Interval(mean, low, high, 6), lambda _: 1e-6, lambda *_: None)
     (one,) = judge(parse_rules(rule), [replace(row, evidence=evidence)], [(row.cell, row.uut_context)], [])
