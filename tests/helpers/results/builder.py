@@ -21,6 +21,7 @@ from hdrh.histogram import HdrHistogram
 
 from vtax.results import Result, ResultWriter, TrialRecord
 from vtax.results.journal import Entry
+from vtax.results.parts import part_path, write_part
 from vtax.results.schema import BLOCK_TABLES
 
 Row = dict[str, Any]
@@ -158,7 +159,8 @@ class BlockWriter(ResultWriter):
         for number, tables in zip(numbers, added, strict=True):
             self._write_trial(block, number, tables)
         rows = {name: pa.concat_tables([tables[name] for tables in added]) for name in BLOCK_TABLES}
-        self._write(block, {name: table.combine_chunks() for name, table in rows.items()}, BLOCK_TABLES)
+        for name, table in rows.items():
+            write_part(part_path(self.directory, name, block), table.combine_chunks())
         self._journal.extend(
             Entry(number, block, {name: table.num_rows for name, table in tables.items()})
             for number, tables in zip(numbers, added, strict=True)
