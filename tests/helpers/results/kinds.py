@@ -1,8 +1,7 @@
 """A small made-up result of every kind of workload, for tests that go through all of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from tests.helpers.results.builder import Trial, make, of
 from tests.helpers.results.bulk import bulk_blocks
@@ -17,11 +16,11 @@ TIMES_US = [10.0, 20.0, 30.0]
 TRACED = "traced requests"
 
 
-def _result(trials: Sequence[Trial], paper: str, scenario: str) -> Callable[[Path], Result]:
+def _result(trials: Sequence[Trial], paper: str, scenario: str) -> partial[Result]:
     return partial(make, trials=trials, scenario=of(paper, scenario))
 
 
-RESULTS: Mapping[str, Callable[[Path], Result]] = {
+RESULTS: Mapping[str, partial[Result]] = {
     "forwarding": _result(
         [*blocks([90.0, 92.0, 91.0]), *blocks([60.0, 62.0, 61.0], platform="container")],
         *("schlosser2011", "dedicated"),

@@ -14,7 +14,7 @@ class MadeRun(Trial):
     """One run of a relay, by how long each round took; None is a round that failed."""
 
     SCENARIO: ClassVar = {"workload": {"kind": "relay"}, "figures": FIGURES}
-    KEY: ClassVar = ("hops", "load")
+    KEY: ClassVar[Sequence[str]] = ("hops", "load")
 
     run: int
     us: Sequence[float | None]
@@ -52,7 +52,7 @@ class MadeProgram(MadeRun):
     """A run of a client program, which has no hops."""
 
     SCENARIO: ClassVar = {"workload": {"kind": "program"}, "figures": FIGURES}
-    KEY: ClassVar = ("placement",)
+    KEY: ClassVar[Sequence[str]] = ("placement",)
 
     placement: str = "inside"
 
