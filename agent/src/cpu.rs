@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// CPU numbers as cpuset(7) lists them: `0,2-3`.
@@ -80,7 +81,7 @@ pub(crate) fn preempt_ordinary_threads() -> io::Result<()> {
 }
 
 /// A thread's time on its CPU and its time of waiting for it, from schedstat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ThreadTime {
     pub(crate) run_ns: u64,
     pub(crate) run_delay_ns: u64,

@@ -19,14 +19,3 @@ impl Error {
         }
     }
 }
-
-/// Refuses what is not above 0 and at most `greatest`.
-pub(crate) fn check_positive(field: &str, value: f64, greatest: f64) -> Result<(), Error> {
-    if value > 0.0 && value <= greatest {
-        return Ok(());
-    }
-    Err(Error::params(
-        field,
-        format!("{value} is not above 0 and at most {greatest}"),
-    ))
-}

@@ -3,6 +3,7 @@
 //! The only part of vtax that touches packets. It serves JSON-RPC on the byte stream it was started with, and on nothing
 //! else: it opens no control port. (A responder or receiver listens as the endpoint that is measured.)
 
+mod api;
 pub mod control;
 mod cpu;
 mod endpoint;
@@ -15,6 +16,7 @@ mod offload;
 mod stress;
 pub mod traffic;
 
+pub use api::contract;
 pub use cpu::CpuList;
 pub use endpoint::program::serve as supervise_program;
 pub use endpoint::relay::serve as serve_as_relay;

@@ -1,14 +1,30 @@
 //! # Ethernet addresses
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// An EUI-48 address, written as six pairs of hexadecimal digits: `02:76:74:00:00:01`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct MacAddress(pub(crate) [u8; 6]);
+
+impl JsonSchema for MacAddress {
+    fn schema_name() -> Cow<'static, str> {
+        "MacAddress".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "An EUI-48 address, written as six pairs of hexadecimal digits: `02:76:74:00:00:01`.",
+            "pattern": "^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$",
+        })
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 #[error(

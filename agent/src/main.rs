@@ -15,13 +15,15 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
 use vtax_agent::control::{init, serve};
-use vtax_agent::{CpuList, runs_as_init, serve_as_relay, supervise_program};
+use vtax_agent::{CpuList, contract, runs_as_init, serve_as_relay, supervise_program};
 
 const HELP: &str = "\
 The part of vtax that touches packets. Serves JSON-RPC 2.0, one message a line, on standard input and output.
 
 Usage: vtax-agent [--netns PATH] [--cpus LIST] [--relay | --program]
+       vtax-agent schema
 
+  schema        print the methods, their params and answers, and the bounds as JSON Schema
   --netns PATH  work in this network namespace
   --cpus LIST   stay on these CPUs, as in 0,2-3
   --relay       be a relay of the agent that starts this
@@ -68,6 +70,9 @@ fn parse(mut parser: Parser) -> Result<Options, lexopt::Error> {
             Arg::Long("cpus") => options.cpus = Some(parser.value()?.parse()?),
             Arg::Long("relay") => options.relay = true,
             Arg::Long("program") => options.program = true,
+            Arg::Value(word) if word == "schema" => {
+                options.print = Some(format!("{:#}", contract()));
+            }
             Arg::Long("version") => {
                 options.print = Some(format!("vtax-agent {}", env!("CARGO_PKG_VERSION")));
             }

@@ -7,22 +7,9 @@ use std::time::Duration;
 use nix::sys::utsname::uname;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
-use serde::Serialize;
 
 use super::message;
-
-const PROTOCOL: u32 = 1;
-
-#[derive(Serialize)]
-struct Hello {
-    protocol: u32,
-    version: &'static str,
-    kernel: String,
-    /// CPUs online.
-    cpus: i64,
-    /// Seconds since this kernel started.
-    uptime_s: f64,
-}
+use crate::api::notifications::{Hello, PROTOCOL};
 
 /// The hello notification as a line.
 pub(super) fn line() -> nix::Result<Vec<u8>> {

@@ -18,11 +18,11 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::wait::{WaitStatus, wait};
 use nix::unistd::{ForkResult, Pid, fork};
-use serde::Serialize;
 
 use super::message;
 use super::server::serve;
 use super::terminal::{self, TellingReader};
+use crate::api::notifications::Died;
 use crate::guest::modules;
 
 /// The virtio-serial port's name, as the hypervisor was given it.
@@ -38,13 +38,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 const FILE_SYSTEMS: [(&str, &str); 3] =
     [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")];
-
-/// The notification `died`: the agent's end in a guest that lives on.
-#[derive(Serialize)]
-struct Died {
-    /// In words that follow "the agent".
-    reason: String,
-}
 
 /// Has a child serve until the peer is gone, then powers the guest off.
 pub fn run() -> ! {

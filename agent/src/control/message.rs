@@ -4,11 +4,10 @@
 //! by position.
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::stream::LINE_LIMIT_BYTES;
-use crate::Error;
+use crate::error::Error;
 
 const PARSE: i32 = -32_700;
 const REQUEST: i32 = -32_600;
@@ -85,17 +84,6 @@ fn take_call(mut members: Map<String, Value>) -> Result<(String, Map<String, Val
         return Err(RpcError::request(problem));
     }
     Ok((method, params))
-}
-
-/// Reads a method's params; an error names the field.
-pub(super) fn read_params<T: DeserializeOwned>(params: Map<String, Value>) -> Result<T, Error> {
-    serde_path_to_error::deserialize(Value::Object(params)).map_err(|error| {
-        let field = match error.path().to_string() {
-            path if path == "." => "params".to_owned(),
-            path => path,
-        };
-        Error::params(field, error.into_inner().to_string())
-    })
 }
 
 impl RpcError {
@@ -262,22 +250,6 @@ mod tests {
         let long = "x".repeat(ID_LIMIT_BYTES + 1);
         let line = format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"ping"}}"#);
         assert_eq!(code_and_id(&line), (REQUEST, Value::Null));
-    }
-
-    #[test]
-    fn a_param_of_the_wrong_type_is_named_by_its_path() {
-        #[derive(Debug, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Outer {
-            _streams: Vec<u8>,
-        }
-        let Value::Object(params) = json!({"_streams": [1, "two"]}) else {
-            unreachable!()
-        };
-        let error = read_params::<Outer>(params).unwrap_err().to_string();
-        assert!(error.starts_with("_streams[1]: invalid type"), "{error}");
-        let error = read_params::<Outer>(Map::new()).unwrap_err().to_string();
-        assert_eq!(error, "params: missing field `_streams`");
     }
 
     #[test]

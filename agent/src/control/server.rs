@@ -8,8 +8,8 @@ use std::thread::{self, Scope};
 
 use super::hello;
 use super::message::{self, Id, RpcError};
-use super::methods::{Agent, Answer, Job};
 use super::stream::{LINE_LIMIT_BYTES, Line, LineReader, LineWriter};
+use crate::api::{self, Agent, Answer, Job};
 
 /// Serves until the input ends, the output breaks, or `shutdown` was answered. By then nothing is sent any more.
 pub fn serve(input: impl Read, output: impl Write + Send) -> io::Result<()> {
@@ -19,7 +19,7 @@ pub fn serve(input: impl Read, output: impl Write + Send) -> io::Result<()> {
     output.write(&hello::line()?)?;
     thread::scope(|scope| {
         let ended = dispatch(scope, &agent, &mut input, &output);
-        agent.calls.abort();
+        agent.abort();
         ended
     })
 }
@@ -54,7 +54,13 @@ fn dispatch<'scope>(
 
 fn answer<'a>(agent: &'a Agent, line: &[u8]) -> (Id, Result<Answer<'a>, RpcError>) {
     match message::parse(line) {
-        Ok(request) => (request.id, agent.call(&request.method, request.params)),
+        Ok(request) => (
+            request.id,
+            match api::find(&request.method) {
+                Some(method) => method.call(agent, request.params).map_err(RpcError::from),
+                None => Err(RpcError::unknown_method(&request.method)),
+            },
+        ),
         Err((id, error)) => (id, Err(error)),
     }
 }
@@ -69,7 +75,7 @@ fn run_apart<'scope>(
     let to = id.clone();
     let started = thread::Builder::new().spawn_scoped(scope, move || {
         let outcome = job();
-        if let Err(error) = output.write(&message::reply(&to, outcome)) {
+        if let Err(error) = output.write(&message::reply(&to, outcome.map_err(RpcError::from))) {
             eprintln!("vtax-agent: cannot send a reply: {error}");
         }
     });

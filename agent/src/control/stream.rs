@@ -3,8 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Mutex;
 
+use crate::api::bounds::LONGEST_LINE_BYTES;
+
 /// Longest line either side may send, its newline included.
-pub const LINE_LIMIT_BYTES: usize = 65_536;
+pub const LINE_LIMIT_BYTES: usize = LONGEST_LINE_BYTES as usize;
 
 /// What the reader found up to the next newline, or up to the end of the stream.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
-use serde::Serialize;
 
 use super::message;
+use crate::api::notifications;
 
 /// What is read without telling; a short request needs no answer but its own.
 const UNTOLD_BYTES: usize = 1024;
@@ -31,12 +31,6 @@ pub(super) fn open(path: &Path) -> anyhow::Result<File> {
     };
     make_raw().with_context(|| format!("cannot make {} a plain byte stream", path.display()))?;
     Ok(terminal)
-}
-
-/// The params of `read`.
-#[derive(Serialize)]
-struct BytesRead {
-    bytes: usize,
 }
 
 /// A reader that tells its peer how much it has read.
@@ -64,7 +58,7 @@ impl<R: Read, W: Write> Read for TellingReader<R, W> {
         self.untold_bytes += count;
         if self.untold_bytes >= UNTOLD_BYTES {
             let bytes = std::mem::take(&mut self.untold_bytes);
-            let line = message::notification("read", &BytesRead { bytes });
+            let line = message::notification("read", &notifications::Read { bytes });
             self.output.write_all(&line)?;
         }
         Ok(count)

@@ -3,11 +3,16 @@
 //! A request begins with its id, so that an answer, which begins with the request's own bytes, carries as much of the id as both
 //! have room for: sequence (8 bytes, least first), trial (4), what it is (4), and of a request its length (4).
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::api::bounds::GREATEST_MESSAGE_BYTES;
+
 pub(super) const LEAST_BYTES: usize = 1;
-pub(super) const GREATEST_BYTES: usize = 65_536;
+pub(super) const GREATEST_BYTES: usize = GREATEST_MESSAGE_BYTES as usize;
 /// What one UDP datagram carries.
 pub(super) const GREATEST_DATAGRAM_BYTES: usize = 65_507;
 
@@ -23,6 +28,22 @@ pub(super) enum ResponseBytes {
     /// As long as its request.
     Equal,
     Bytes(usize),
+}
+
+impl JsonSchema for ResponseBytes {
+    fn schema_name() -> Cow<'static, str> {
+        "ResponseBytes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The length of an answer in bytes; `equal` is the length of its request.",
+            "oneOf": [
+                {"const": "equal"},
+                {"type": "integer", "minimum": 1, "maximum": GREATEST_BYTES},
+            ],
+        })
+    }
 }
 
 impl TryFrom<Value> for ResponseBytes {

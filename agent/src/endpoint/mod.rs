@@ -10,6 +10,7 @@ pub(crate) mod echo;
 mod message;
 mod options;
 pub mod program;
+mod protocol;
 pub(crate) mod receiver;
 mod record;
 pub mod relay;

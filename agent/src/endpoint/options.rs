@@ -1,24 +1,25 @@
 //! # How sockets are to behave
 
 use std::ffi::OsString;
-use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::Context;
 use nix::poll::PollFd;
 use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::socket::Protocol;
+use super::protocol::Protocol;
 use super::sockopt as raw;
 use super::wait::{is_ready, wait};
-use crate::Error;
+use crate::api::bounds::{
+    GREATEST_MSS_BYTES, GREATEST_SOCKET_BUFFER_BYTES, LEAST_MSS_BYTES, LEAST_SOCKET_BUFFER_BYTES,
+    LONGEST_BUSY_POLL_US,
+};
+use crate::api::values::Whole;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 
-const LONGEST_BUSY_POLL_US: u64 = 1_000_000;
-const BUFFER_BYTES: RangeInclusive<usize> = 4096..=1 << 28;
-/// What the kernel takes, of TCP.
-const MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
 const LONGEST_NAME: usize = 15;
 
 /// Of linux/sctp.h, which the libc crate lacks.
@@ -33,28 +34,31 @@ struct OfAssociation {
     value: u32,
 }
 
+/// What the kernel is asked for, of which it takes twice.
+type BufferBytes = Whole<usize, LEAST_SOCKET_BUFFER_BYTES, GREATEST_SOCKET_BUFFER_BYTES>;
+
 /// How a socket is to behave; those of the two ends are set apart.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub(super) struct SocketOptions {
     /// TCP and SCTP send at once, however little there is (no Nagle).
     no_delay: bool,
     /// How long an end that waits looks for input before it sleeps. It burns the CPU meanwhile, and saves being woken.
-    pub(super) busy_poll_us: u64,
+    pub(super) busy_poll_us: Whole<u64, 0, LONGEST_BUSY_POLL_US>,
     /// Null for the kernel's defaults.
-    send_buffer_bytes: Option<usize>,
-    receive_buffer_bytes: Option<usize>,
+    send_buffer_bytes: Option<BufferBytes>,
+    receive_buffer_bytes: Option<BufferBytes>,
     /// TCP's congestion control by its name.
     congestion: Option<String>,
     /// Greatest segment of TCP, or piece of a message in one SCTP packet.
-    mss_bytes: Option<u32>,
+    mss_bytes: Option<Whole<u32, LEAST_MSS_BYTES, GREATEST_MSS_BYTES>>,
 }
 
-impl Default for Options {
+impl Default for SocketOptions {
     fn default() -> Self {
         Self {
             no_delay: true,
-            busy_poll_us: 0,
+            busy_poll_us: Whole::LEAST,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,
             congestion: None,
@@ -63,24 +67,9 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl SocketOptions {
     /// Whether sockets of `protocol` can behave so.
     pub(super) fn check(&self, protocol: Protocol) -> Result<(), Error> {
-        if self.busy_poll_us > LONGEST_BUSY_POLL_US {
-            let problem = format!("{} is above {LONGEST_BUSY_POLL_US}", self.busy_poll_us);
-            return Err(Error::params("options.busy_poll_us", problem));
-        }
-        let buffers = [
-            ("options.send_buffer_bytes", self.send_buffer_bytes),
-            ("options.receive_buffer_bytes", self.receive_buffer_bytes),
-        ];
-        for (field, bytes) in buffers {
-            if let Some(bytes) = bytes.filter(|bytes| !BUFFER_BYTES.contains(bytes)) {
-                let (least, greatest) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
-                let problem = format!("{bytes} is not between {least} and {greatest}");
-                return Err(Error::params(field, problem));
-            }
-        }
         if let Some(name) = &self.congestion {
             check_congestion(protocol, name)?;
         }
@@ -88,19 +77,14 @@ impl Options {
             Some(_) if protocol.is_datagram() => {
                 Err(Error::params("options.mss_bytes", "udp has no segments"))
             }
-            Some(bytes) if !MSS_BYTES.contains(&bytes) => {
-                let (least, greatest) = (MSS_BYTES.start(), MSS_BYTES.end());
-                let problem = format!("{bytes} is not between {least} and {greatest}");
-                Err(Error::params("options.mss_bytes", problem))
-            }
             _ => Ok(()),
         }
     }
 
     /// Waits until one of `sockets` has input; looks for it as long as asked for before it sleeps.
     pub(super) fn wait_for_input(&self, sockets: &mut [PollFd<'_>]) -> nix::Result<()> {
-        if self.busy_poll_us > 0 {
-            let end_ns = now_ns() + self.busy_poll_us * 1000;
+        if self.busy_poll_us.get() > 0 {
+            let end_ns = now_ns() + self.busy_poll_us.get() * 1000;
             while now_ns() < end_ns {
                 wait(sockets, Some(0))?;
                 if sockets.iter().any(is_ready) {
@@ -114,10 +98,10 @@ impl Options {
     /// Looks for input as long as asked for. Whoever receives next finds it, or sleeps.
     #[inline]
     pub(super) fn poll_busily(&self, socket: &impl AsRawFd) {
-        if self.busy_poll_us == 0 {
+        if self.busy_poll_us.get() == 0 {
             return;
         }
-        let end_ns = now_ns() + self.busy_poll_us * 1000;
+        let end_ns = now_ns() + self.busy_poll_us.get() * 1000;
         let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
         while recv(socket.as_raw_fd(), &mut [0], look) == Err(nix::Error::EAGAIN) {
             if now_ns() >= end_ns {
@@ -144,13 +128,17 @@ fn check_congestion(protocol: Protocol, name: &str) -> Result<(), Error> {
 }
 
 /// Has the socket behave so.
-pub(super) fn apply(options: &Options, protocol: Protocol, socket: &OwnedFd) -> anyhow::Result<()> {
+pub(super) fn apply(
+    options: &SocketOptions,
+    protocol: Protocol,
+    socket: &OwnedFd,
+) -> anyhow::Result<()> {
     let set = || -> nix::Result<()> {
         if let Some(bytes) = options.send_buffer_bytes {
-            setsockopt(socket, sockopt::SndBufForce, &bytes)?;
+            setsockopt(socket, sockopt::SndBufForce, &bytes.get())?;
         }
         if let Some(bytes) = options.receive_buffer_bytes {
-            setsockopt(socket, sockopt::RcvBufForce, &bytes)?;
+            setsockopt(socket, sockopt::RcvBufForce, &bytes.get())?;
         }
         match protocol {
             Protocol::Tcp => {
@@ -158,7 +146,7 @@ pub(super) fn apply(options: &Options, protocol: Protocol, socket: &OwnedFd) -> 
                 setsockopt(socket, sockopt::ReuseAddr, &true)?;
                 setsockopt(socket, sockopt::TcpNoDelay, &options.no_delay)?;
                 if let Some(bytes) = options.mss_bytes {
-                    setsockopt(socket, sockopt::TcpMaxSeg, &bytes)?;
+                    setsockopt(socket, sockopt::TcpMaxSeg, &bytes.get())?;
                 }
             }
             Protocol::Sctp => apply_to_sctp(socket, options)?,
@@ -178,13 +166,13 @@ pub(super) fn apply(options: &Options, protocol: Protocol, socket: &OwnedFd) -> 
     })
 }
 
-fn apply_to_sctp(socket: &OwnedFd, options: &Options) -> nix::Result<()> {
+fn apply_to_sctp(socket: &OwnedFd, options: &SocketOptions) -> nix::Result<()> {
     let no_delay = libc::c_int::from(options.no_delay);
     raw::set(socket, libc::IPPROTO_SCTP, SCTP_NODELAY, no_delay)?;
     if let Some(bytes) = options.mss_bytes {
         let greatest = OfAssociation {
             association: 0,
-            value: bytes,
+            value: bytes.get(),
         };
         raw::set(socket, libc::IPPROTO_SCTP, SCTP_MAXSEG, greatest)?;
     }
@@ -194,11 +182,16 @@ fn apply_to_sctp(socket: &OwnedFd, options: &Options) -> nix::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
     fn problem(protocol: Protocol, options: Value) -> String {
-        let options: Options = serde_json::from_value(options).unwrap();
-        let checked = options.check(protocol);
+        #[derive(Deserialize)]
+        struct Params {
+            options: SocketOptions,
+        }
+        let read = read_value::<Params>(json!({"options": options}));
+        let checked = read.and_then(|params| params.options.check(protocol));
         checked.map_or_else(|error| error.to_string(), |()| "none".to_owned())
     }
 

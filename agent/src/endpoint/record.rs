@@ -7,8 +7,9 @@
 //! beside the stream can overtake what buffers and queues still hold, and a byte of the warm-up stays one however late it comes.
 
 use super::message::GREATEST_BYTES;
+use crate::api::bounds::LEAST_RECORD_BYTES;
 
-pub(super) const HEADER_BYTES: usize = 24;
+pub(super) const HEADER_BYTES: usize = LEAST_RECORD_BYTES as usize;
 const MAGIC: [u8; 4] = *b"vtxB";
 /// No run comes near it; what is above it was never sent.
 const GREATEST_SEQUENCE: u64 = 1 << 48;

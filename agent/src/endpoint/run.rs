@@ -3,24 +3,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::wait::LOOK_UP_NS;
-use crate::Error;
-use crate::error::check_positive;
+use crate::api::bounds::LONGEST_PHASE_S;
+use crate::api::values::Positive;
+use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
 
-const LONGEST_PHASE_S: f64 = 3600.0;
 const MOST_AHEAD_NS: u64 = 10_000_000_000;
 
 /// `sender.go`, `echo.go`: for how long to send.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunParams {
+pub(crate) struct GoParams {
     pub(super) trial: u32,
     /// Null for none.
-    warmup_s: Option<f64>,
-    duration_s: f64,
+    warmup_s: Option<Positive<LONGEST_PHASE_S>>,
+    duration_s: Positive<LONGEST_PHASE_S>,
     /// When to begin, CLOCK_MONOTONIC, for who shares this kernel's clock; a moment gone by is now. Null: at once.
     #[serde(default)]
     at_ns: Option<u64>,
@@ -35,9 +36,8 @@ pub(super) struct Times {
     pub(super) end_ns: u64,
 }
 
-impl RunParams {
+impl GoParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_phases(self.warmup_s, self.duration_s)?;
         let ahead_ns = self.at_ns.unwrap_or(0).saturating_sub(now_ns());
         if ahead_ns > MOST_AHEAD_NS {
             let problem = format!("is {:.1} s ahead, more than 10", ahead_ns as f64 / 1e9);
@@ -59,7 +59,7 @@ impl RunParams {
 
     /// Of a run that begins at `begin_ns`.
     pub(super) fn times(&self, begin_ns: u64) -> Times {
-        let start_ns = begin_ns + to_ns(self.warmup_s.unwrap_or(0.0));
+        let start_ns = begin_ns + self.warmup_s.map_or(0, to_ns);
         Times {
             begin_ns,
             start_ns,
@@ -68,40 +68,34 @@ impl RunParams {
     }
 }
 
-pub(super) fn check_phases(warmup_s: Option<f64>, duration_s: f64) -> Result<(), Error> {
-    if let Some(warmup_s) = warmup_s {
-        check_positive("warmup_s", warmup_s, LONGEST_PHASE_S)?;
-    }
-    check_positive("duration_s", duration_s, LONGEST_PHASE_S)
-}
-
-/// Of checked params only.
-pub(super) fn to_ns(seconds: f64) -> u64 {
-    Duration::from_secs_f64(seconds).as_nanos() as u64
+/// The length of a phase in nanoseconds.
+pub(super) fn to_ns(phase_s: Positive<LONGEST_PHASE_S>) -> u64 {
+    Duration::from_secs_f64(phase_s.get()).as_nanos() as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
-    fn read(warmup_s: Value, duration_s: Value) -> RunParams {
+    fn read(warmup_s: Value, duration_s: Value) -> Result<GoParams, Error> {
         let params = json!({"trial": 1, "warmup_s": warmup_s, "duration_s": duration_s});
-        serde_json::from_value(params).unwrap()
+        read_value(params)
     }
 
     #[test]
     fn phases_follow_one_another() {
-        let times = read(json!(0.5), json!(2)).times(7);
+        let times = read(json!(0.5), json!(2)).unwrap().times(7);
         let expected = (7, 500_000_007, 2_500_000_007);
         assert_eq!((times.begin_ns, times.start_ns, times.end_ns), expected);
-        let times = read(json!(null), json!(1e-9)).times(7);
+        let times = read(json!(null), json!(1e-9)).unwrap().times(7);
         assert_eq!((times.start_ns, times.end_ns), (7, 8));
     }
 
     #[test]
     fn a_run_begins_when_it_is_told_to() {
-        let mut params = read(json!(null), json!(1));
+        let mut params = read(json!(null), json!(1)).unwrap();
         let abort = AtomicBool::new(false);
         let at_ns = now_ns() + 20_000_000;
         params.at_ns = Some(at_ns);
@@ -121,14 +115,14 @@ mod tests {
 
     #[test]
     fn phases_are_bounded() {
-        assert!(read(json!(0.1), json!(3600)).check().is_ok());
+        assert!(read(json!(0.1), json!(3600)).is_ok());
         for (warmup_s, duration_s, field) in [
             (json!(0.0), json!(1), "warmup_s: 0"),
             (json!(3601), json!(1), "warmup_s: 3601"),
             (json!(null), json!(-1), "duration_s: -1"),
             (json!(null), json!(3601), "duration_s: 3601"),
         ] {
-            let problem = read(warmup_s, duration_s).check().unwrap_err().to_string();
+            let problem = read(warmup_s, duration_s).unwrap_err().to_string();
             assert!(problem.starts_with(field), "{problem}");
         }
     }

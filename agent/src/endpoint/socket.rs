@@ -1,7 +1,7 @@
 //! # Sockets of endpoints: one address, one interface
 
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -11,61 +11,18 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeVal;
-use serde::{Deserialize, Serialize};
 
-use super::message::{GREATEST_BYTES, GREATEST_DATAGRAM_BYTES};
-use super::options::{self, Options};
-use crate::Error;
+use super::options::{self, SocketOptions};
+use super::protocol::Protocol;
+use crate::error::Error;
 use crate::traffic::interface::Interface;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Protocol {
-    Tcp,
-    Udp,
-    /// One association a socket, which is used as a connection is.
-    Sctp,
-}
-
-impl Protocol {
-    /// Whether each message is for itself, and may be lost.
-    pub(super) fn is_datagram(self) -> bool {
-        self == Self::Udp
-    }
-
-    /// Whether one message may be so long.
-    pub(super) fn check_bytes(self, field: &str, bytes: usize) -> Result<(), Error> {
-        let greatest = match self {
-            Self::Tcp | Self::Sctp => GREATEST_BYTES,
-            Self::Udp => GREATEST_DATAGRAM_BYTES,
-        };
-        if bytes > greatest {
-            let problem = format!("{bytes} is above the {greatest} that one message may have");
-            return Err(Error::params(field, problem));
-        }
-        Ok(())
-    }
-}
-
-/// Whether an endpoint may be at the address; `field` is where the params name it.
-pub(super) fn check_address(field: &str, address: Ipv4Addr) -> Result<(), Error> {
-    if address.is_unspecified()
-        || address.is_loopback()
-        || address.is_multicast()
-        || address.is_broadcast()
-    {
-        let problem = format!("{address} is not the address of a measured interface");
-        return Err(Error::params(field, problem));
-    }
-    Ok(())
-}
 
 /// A socket at `local`, by whose `interface` alone it sends and receives.
 pub(super) fn open(
     protocol: Protocol,
     interface: &Interface,
     local: SocketAddrV4,
-    options: &Options,
+    options: &SocketOptions,
 ) -> Result<OwnedFd, Error> {
     let socket = open_unplaced(protocol, interface, options)?;
     bind(socket.as_raw_fd(), &SockaddrIn::from(local)).with_context(|| {
@@ -81,7 +38,7 @@ pub(super) fn open(
 pub(super) fn open_unplaced(
     protocol: Protocol,
     interface: &Interface,
-    options: &Options,
+    options: &SocketOptions,
 ) -> Result<OwnedFd, Error> {
     let socket = make(protocol)?;
     options::apply(options, protocol, &socket)?;

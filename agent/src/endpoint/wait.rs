@@ -1,5 +1,6 @@
 //! # Waiting for several sockets at once, and for a time
 
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,6 +13,9 @@ use crate::traffic::clock::{now_ns, sleep_until};
 pub(super) const LOOK_UP_NS: u64 = 10_000_000;
 /// How long before its time a waiter is awake: longer than any ordinary wake-up takes.
 const AWAKE_NS: u64 = 200_000;
+
+/// A thread's end of a pair: it has input once the other end is dropped.
+pub(super) type Waker = UnixStream;
 
 /// Waits until one of `sockets` is ready, at most until `until_ns`; a signal may end it early, and then none is.
 pub(super) fn wait(sockets: &mut [PollFd<'_>], until_ns: Option<u64>) -> nix::Result<()> {

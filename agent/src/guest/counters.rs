@@ -8,7 +8,7 @@ use std::fs;
 use anyhow::Context;
 
 use super::links::Frames;
-use crate::Error;
+use crate::error::Error;
 
 const FILE: &str = "/proc/net/dev";
 const HEADER_LINES: usize = 2;

@@ -15,13 +15,21 @@ use rtnetlink::packet_route::link::{
 };
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use rtnetlink::{Handle, LinkUnspec, LinkVlan, RouteMessageBuilder, new_connection};
+use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::runtime::{Builder, Runtime};
 
-use crate::Error;
+use crate::error::Error;
 use crate::mac::MacAddress;
 
 /// Of every namespace's first interface.
 const LOOPBACK_INDEX: u32 = 1;
+
+/// What netlink requests run in.
+pub(super) fn runtime() -> Result<Runtime, Error> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    Ok(runtime.context("cannot start the netlink runtime")?)
+}
 
 /// A network interface as it was when it was listed.
 #[derive(Clone, Debug)]
@@ -40,7 +48,7 @@ pub(super) struct Link {
 }
 
 /// Totals since the interface was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Frames {
     pub(super) received: u64,
     pub(super) sent: u64,

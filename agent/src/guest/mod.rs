@@ -5,63 +5,48 @@
 
 mod counters;
 pub(crate) mod egress;
+mod kernel;
 mod links;
 pub(crate) mod modules;
 pub(crate) mod residence;
 mod state;
 mod sysctl;
 
+use std::borrow::Cow;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use tokio::runtime::{Builder, Runtime};
 
-use crate::Error;
+use crate::error::Error;
 use crate::mac::MacAddress;
 use crate::netdevice;
-use links::{Link, Links};
+pub use kernel::runs_as_init;
+use links::{Link, Links, runtime};
 pub(crate) use state::state;
 
 /// How long NICs may take to appear, and then to have a carrier. Generous: an emulated CPU is slow.
 const LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Whether this process is the init of a guest with a kernel of its own.
-///
-/// A container's first process may have the number 1 as well, but is not named `init`, as an initramfs wants it.
-pub fn runs_as_init() -> bool {
-    std::process::id() == 1 && is_named_init()
-}
-
-/// Whether this process serves a guest with a kernel of its own: its init's child does.
-fn serves_own_kernel() -> bool {
-    std::os::unix::process::parent_id() == 1 && is_named_init()
-}
-
-fn is_named_init() -> bool {
-    let program = std::env::args_os().next().map(PathBuf::from);
-    program.is_some_and(|path| path.file_name() == Some("init".as_ref()))
-}
-
 /// `guest.configure`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ConfigureParams {
+pub(crate) struct GuestConfigureParams {
     /// Names of module lists to load; a guest's init only.
     #[serde(default)]
     modules: Vec<String>,
-    nics: Vec<NicParams>,
+    nics: Vec<GuestNic>,
     /// Whether packets are forwarded between the interfaces.
     forward: bool,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NicParams {
+struct GuestNic {
     mac: MacAddress,
     address: IpInterface,
     mtu: u32,
@@ -75,7 +60,7 @@ struct NicParams {
 }
 
 /// A permanent entry of ARP or neighbour discovery.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Neighbour {
     address: IpAddr,
@@ -83,7 +68,7 @@ struct Neighbour {
 }
 
 /// A network behind a router on the NIC's own.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Route {
     network: IpInterface,
@@ -96,6 +81,20 @@ struct Route {
 struct IpInterface {
     address: IpAddr,
     prefix_bits: u8,
+}
+
+impl JsonSchema for IpInterface {
+    fn schema_name() -> Cow<'static, str> {
+        "IpInterface".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "An address with the length of its network's prefix: `198.18.0.1/24`, `2001:2::1/64`.",
+            "pattern": "^[0-9a-fA-F.:]+/[0-9]{1,3}$",
+        })
+    }
 }
 
 impl TryFrom<String> for IpInterface {
@@ -118,13 +117,13 @@ impl TryFrom<String> for IpInterface {
 }
 
 /// The NICs in the order of the params.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ConfigureReply {
-    nics: Vec<NicReply>,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct GuestConfigureAnswer {
+    nics: Vec<ConfiguredNic>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct NicReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct ConfiguredNic {
     mac: MacAddress,
     interface: String,
     /// Null where the interface does not tell.
@@ -133,9 +132,9 @@ struct NicReply {
 
 /// Loads modules, waits for the NICs, configures them, and waits for their carriers. Doing it again changes nothing.
 pub(crate) fn configure(
-    params: &ConfigureParams,
+    params: &GuestConfigureParams,
     abort: &AtomicBool,
-) -> Result<ConfigureReply, Error> {
+) -> Result<GuestConfigureAnswer, Error> {
     for (at, name) in params.modules.iter().enumerate() {
         modules::load_for_guest(name).map_err(|problem| match problem {
             Error::Params { problem, .. } => Error::params(format!("modules[{at}]"), problem),
@@ -145,16 +144,10 @@ pub(crate) fn configure(
     runtime()?.block_on(configure_nics(params, abort))
 }
 
-/// What netlink requests run in.
-fn runtime() -> Result<Runtime, Error> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    Ok(runtime.context("cannot start the netlink runtime")?)
-}
-
 async fn configure_nics(
-    params: &ConfigureParams,
+    params: &GuestConfigureParams,
     abort: &AtomicBool,
-) -> Result<ConfigureReply, Error> {
+) -> Result<GuestConfigureAnswer, Error> {
     let links = Links::open()?;
     let found = links_of(&links, &params.nics, abort, |_| Ok(())).await?;
     let ipv6 = params.nics.iter().any(|nic| nic.address.address.is_ipv6());
@@ -171,18 +164,22 @@ async fn configure_nics(
         }
     }
     links_of(&links, &params.nics, abort, Link::has_carrier).await?;
-    let nics = params.nics.iter().zip(found).map(|(nic, link)| NicReply {
-        mac: nic.mac,
-        driver: netdevice::driver(&link.name).ok(),
-        interface: link.name,
-    });
-    Ok(ConfigureReply {
+    let nics = params
+        .nics
+        .iter()
+        .zip(found)
+        .map(|(nic, link)| ConfiguredNic {
+            mac: nic.mac,
+            driver: netdevice::driver(&link.name).ok(),
+            interface: link.name,
+        });
+    Ok(GuestConfigureAnswer {
         nics: nics.collect(),
     })
 }
 
 /// Gives the NIC's address and all that belongs to it to a link, its own or a VLAN's.
-async fn configure_nic(links: &Links, nic: &NicParams, link: &Link) -> Result<(), Error> {
+async fn configure_nic(links: &Links, nic: &GuestNic, link: &Link) -> Result<(), Error> {
     let IpInterface {
         address,
         prefix_bits,
@@ -211,14 +208,14 @@ async fn configure_nic(links: &Links, nic: &NicParams, link: &Link) -> Result<()
 /// Waits until `ready` holds for every NIC's link, and gives the links in the NICs' order.
 async fn links_of(
     links: &Links,
-    nics: &[NicParams],
+    nics: &[GuestNic],
     abort: &AtomicBool,
     ready: fn(&Link) -> Result<(), &'static str>,
 ) -> Result<Vec<Link>, Error> {
     let deadline = Instant::now() + LIMIT;
     loop {
         let present = links.all().await?;
-        let find = |nic: &NicParams| {
+        let find = |nic: &GuestNic| {
             let link = present.iter().find(|link| link.is_nic(nic.mac));
             let link = link.ok_or_else(|| format!("{}: no interface has this address", nic.mac))?;
             match ready(link) {

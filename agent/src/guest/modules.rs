@@ -11,7 +11,8 @@ use anyhow::{Context, anyhow};
 use nix::errno::Errno;
 use nix::kmod::{ModuleInitFlags, finit_module};
 
-use crate::Error;
+use super::kernel;
+use crate::error::Error;
 
 const DIRECTORY: &str = "/modules";
 
@@ -19,7 +20,7 @@ const DIRECTORY: &str = "/modules";
 ///
 /// Only a guest with a kernel of its own does: elsewhere the kernel is shared with others.
 pub(super) fn load_for_guest(name: &str) -> Result<(), Error> {
-    if !super::serves_own_kernel() {
+    if !kernel::serves_own_kernel() {
         let problem =
             "only a guest with a kernel of its own loads modules; leave the list empty here";
         return Err(Error::params("modules", problem));

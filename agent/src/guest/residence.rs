@@ -16,17 +16,18 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Error;
+use crate::error::Error;
 use crate::traffic::frame::{FIELDS_BYTES, Identity, MOST_HEADER_BYTES};
 
 /// Room for some thousand frames, each as large as a driver makes it; the kernel doubles it.
 const BUFFER_BYTES: usize = 8 << 20;
 
 /// `residence.read`: measured frames that came and left since `residence.open`; null where there are none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct ResidenceReply {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct ResidenceReadAnswer {
     frames: usize,
     min_ns: Option<i64>,
     p50_ns: Option<i64>,
@@ -72,7 +73,7 @@ impl Residence {
     }
 
     /// What was seen until now, and the end of it.
-    pub(crate) fn read(self) -> Result<ResidenceReply, Error> {
+    pub(crate) fn read(self) -> Result<ResidenceReadAnswer, Error> {
         let now = clock_gettime(ClockId::CLOCK_REALTIME).context("no time of day")?;
         let mut seen: HashMap<Identity, Seen> = HashMap::new();
         while let Some(stamped) = self.next()?.filter(|next| next.at_ns <= nanoseconds(now)) {
@@ -90,7 +91,7 @@ impl Residence {
             .filter_map(|seen| Some(seen.left_ns? - seen.came_ns?))
             .collect();
         held_ns.sort_unstable();
-        Ok(ResidenceReply::of(&held_ns))
+        Ok(ResidenceReadAnswer::of(&held_ns))
     }
 
     /// The oldest copy, if there is one.
@@ -122,7 +123,7 @@ fn nanoseconds(time: TimeSpec) -> i64 {
     time.tv_sec() * 1_000_000_000 + time.tv_nsec()
 }
 
-impl ResidenceReply {
+impl ResidenceReadAnswer {
     fn of(held_ns: &[i64]) -> Self {
         let last = held_ns.len().saturating_sub(1);
         let quantile = |percent: usize| held_ns.get(last * percent / 100).copied();

@@ -8,20 +8,22 @@ use std::io;
 
 use anyhow::Context;
 use nix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::counters;
-use super::links::{Frames, Link, Links};
-use crate::Error;
+use super::kernel;
+use super::links::{self, Frames, Link, Links};
+use crate::error::Error;
 use crate::mac::MacAddress;
 
 const VMSTAT: &str = "/proc/vmstat";
 
 /// `guest.state`.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct StateReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct GuestStateAnswer {
     /// All that have an Ethernet address of their own, the loopback interface with its zeros too.
-    interfaces: Vec<InterfaceReply>,
+    interfaces: Vec<InterfaceState>,
     /// Time of day less monotonic time: changes when the clock is stepped.
     clock_offset_ns: i64,
     /// Processes that this kernel has killed for want of memory since it started; null where it does not count them, or is
@@ -29,8 +31,8 @@ pub(crate) struct StateReply {
     oom_kills: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct InterfaceReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct InterfaceState {
     interface: String,
     mac: MacAddress,
     /// Administratively up, and with a carrier.
@@ -41,7 +43,7 @@ struct InterfaceReply {
     dropped_queue: u64,
 }
 
-impl InterfaceReply {
+impl InterfaceState {
     fn of(
         link: Link,
         frames: &HashMap<String, Frames>,
@@ -60,8 +62,8 @@ impl InterfaceReply {
     }
 }
 
-pub(crate) fn state() -> Result<StateReply, Error> {
-    let runtime = super::runtime()?;
+pub(crate) fn state() -> Result<GuestStateAnswer, Error> {
+    let runtime = links::runtime()?;
     let (present, queue_drops) = runtime.block_on(async {
         let links = Links::open()?;
         Ok::<_, Error>((links.all().await?, links.queue_drops().await?))
@@ -73,11 +75,11 @@ pub(crate) fn state() -> Result<StateReply, Error> {
     let interfaces = present
         .into_iter()
         .filter(|link| !link.is_vlan)
-        .filter_map(|link| InterfaceReply::of(link, &frames, &queue_drops));
-    Ok(StateReply {
+        .filter_map(|link| InterfaceState::of(link, &frames, &queue_drops));
+    Ok(GuestStateAnswer {
         interfaces: interfaces.collect(),
         clock_offset_ns: clock_offset_ns()?,
-        oom_kills: match super::serves_own_kernel() {
+        oom_kills: match kernel::serves_own_kernel() {
             true => oom_kills(&read_vmstat()?),
             false => None,
         },

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Settings of the whole network namespace. Forwarding comes first, since it resets some of the others.
 pub(super) fn set_host(forward: bool, ipv6: bool) -> Result<(), Error> {

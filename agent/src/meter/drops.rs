@@ -12,9 +12,12 @@ use anyhow::Context;
 use libbpf_rs::btf::{Btf, types::Enum};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::api::bounds::{MOST_DROP_NAMESPACES, MOST_DROP_PLACES};
+use crate::api::values::{List, Whole};
+use crate::error::Error;
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 
 mod skeleton {
@@ -29,29 +32,26 @@ unsafe impl MapValue for Outside {}
 unsafe impl MapValue for Dropped {}
 unsafe impl MapValue for Place {}
 
-/// A reply has to fit into a line.
-const GREATEST_PLACES: u32 = 400;
-const GREATEST_NAMESPACES: usize = 64;
 /// What the kernel says when it says nothing; a sink's own drops have no other reason.
 const NOT_SPECIFIED: &str = "NOT_SPECIFIED";
 const PREFIX: &str = "SKB_DROP_REASON_";
 
 /// `drops.open`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct DropsOpenParams {
     /// Inode numbers of the network namespaces to look at.
-    namespaces: Vec<u32>,
+    namespaces: List<u32, 1, MOST_DROP_NAMESPACES>,
     /// How many places are counted apart; frames dropped at further ones are lost events.
-    places: u32,
+    places: Whole<u32, 1, MOST_DROP_PLACES>,
     #[serde(default)]
-    frames: Frames,
+    frames: DroppedFrames,
 }
 
 /// Which dropped frames count.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Frames {
+enum DroppedFrames {
     /// Test frames; but for those that a sink consumes.
     #[default]
     Test,
@@ -59,16 +59,16 @@ enum Frames {
 }
 
 /// `drops.read`: everything since `drops.open`.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ReadReply {
-    places: Vec<PlaceReply>,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct DropsReadAnswer {
+    places: Vec<DropPlace>,
     /// Dropped frames that were not counted: there was no room for their place.
     lost_events: u64,
 }
 
-/// Frames dropped at one interface for one reason.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct PlaceReply {
+/// DroppedFrames dropped at one interface for one reason.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct DropPlace {
     /// Inode number of the network namespace.
     netns: u32,
     interface: String,
@@ -90,20 +90,11 @@ pub(crate) struct Drops {
 
 impl Drops {
     /// Counts from now on. The frames that a sink in this thread's namespace consumes are none that were dropped.
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
-        if !(1..=GREATEST_PLACES).contains(&params.places) {
-            let problem = format!("{} is not in 1 to {GREATEST_PLACES}", params.places);
-            return Err(Error::params("places", problem));
-        }
-        let count = params.namespaces.len();
-        if !(1..=GREATEST_NAMESPACES).contains(&count) {
-            let problem = format!("{count} of them; 1 to {GREATEST_NAMESPACES} are allowed");
-            return Err(Error::params("namespaces", problem));
-        }
+    pub(crate) fn open(params: &DropsOpenParams) -> Result<Self, Error> {
         Ok(Self::load(params)?)
     }
 
-    fn load(params: &OpenParams) -> anyhow::Result<Self> {
+    fn load(params: &DropsOpenParams) -> anyhow::Result<Self> {
         let reasons = reasons()?;
         let not_specified = reasons
             .iter()
@@ -113,7 +104,9 @@ impl Drops {
         let mut storage = MaybeUninit::uninit();
         let program = with_libbpf_log("the kernel refuses the drop meter's BPF program", || {
             let mut open = skeleton::DropsSkelBuilder::default().open(&mut storage)?;
-            open.maps.drops_places.set_max_entries(params.places)?;
+            open.maps
+                .drops_places
+                .set_max_entries(params.places.get())?;
             let namespaces = params.namespaces.len() as u32;
             open.maps.drops_netns.set_max_entries(namespaces)?;
             let constants = open
@@ -123,10 +116,10 @@ impl Drops {
                 .expect("the program has constants");
             constants.sink_netns = own.ino() as u32;
             constants.not_specified = not_specified;
-            constants.any_frames = params.frames == Frames::Any;
+            constants.any_frames = params.frames == DroppedFrames::Any;
             open.load()
         })?;
-        for netns in &params.namespaces {
+        for netns in params.namespaces.iter() {
             let netns = netns.to_ne_bytes();
             let put = program.maps.drops_netns.update(&netns, &[1], MapFlags::ANY);
             put.context("cannot write BPF map drops_netns")?;
@@ -142,7 +135,7 @@ impl Drops {
         })
     }
 
-    pub(crate) fn read(&self) -> Result<ReadReply, Error> {
+    pub(crate) fn read(&self) -> Result<DropsReadAnswer, Error> {
         let mut places = Vec::new();
         for key in self.places.keys() {
             let counted = self.places.lookup(&key, MapFlags::ANY);
@@ -151,16 +144,16 @@ impl Drops {
             }
         }
         let lost_events = self.outside.read()?.lost_events;
-        Ok(ReadReply {
+        Ok(DropsReadAnswer {
             places,
             lost_events,
         })
     }
 
-    fn place(&self, place: Place, dropped: Dropped) -> PlaceReply {
+    fn place(&self, place: Place, dropped: Dropped) -> DropPlace {
         let name = dropped.interface.iter().take_while(|&&byte| byte != 0);
         let reason = self.reasons.get(&place.reason).cloned();
-        PlaceReply {
+        DropPlace {
             netns: place.netns,
             interface: String::from_utf8_lossy(&name.map(|&byte| byte as u8).collect::<Vec<_>>())
                 .into_owned(),
@@ -190,8 +183,10 @@ fn reasons() -> anyhow::Result<HashMap<u32, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::ingress::{DropParams, IngressDrop};
+    use crate::api::params::read_value;
+    use crate::traffic::ingress::{IngressDrop, IngressDropParams};
     use crate::traffic::testing::{SINK, Sender, in_namespace, test_frame, wait_until};
+    use serde_json::json;
 
     fn dropped(drops: &Drops) -> Vec<(String, bool, String, u64)> {
         let places = drops.read().unwrap().places.into_iter();
@@ -201,27 +196,22 @@ mod tests {
     }
 
     /// Looks at this thread's namespace.
-    fn meter(places: u32, frames: Frames) -> Drops {
+    fn meter(places: u32, frames: &str) -> Drops {
         let own = fs::metadata("/proc/thread-self/ns/net").unwrap().ino() as u32;
-        let namespaces = vec![own];
-        let params = OpenParams {
-            namespaces,
-            places,
-            frames,
-        };
-        Drops::open(&params).unwrap()
+        let params = json!({"namespaces": [own], "places": places, "frames": frames});
+        Drops::open(&read_value(params).unwrap()).unwrap()
     }
 
     fn drop_all() -> IngressDrop {
         let interfaces = vec![SINK.to_owned()];
-        IngressDrop::open(&DropParams { interfaces }).unwrap()
+        IngressDrop::open(&IngressDropParams { interfaces }).unwrap()
     }
 
     #[test]
     #[ignore = "needs root"]
     fn a_dropped_test_frame_is_counted_with_its_reason() {
         in_namespace(|| {
-            let (sender, drops, _ingress) = (Sender::new(), meter(64, Frames::Test), drop_all());
+            let (sender, drops, _ingress) = (Sender::new(), meter(64, "test"), drop_all());
             sender.send(&[0xff; 64]);
             (0..100).for_each(|sequence| sender.send(&test_frame(sequence)));
             let expected = [(SINK.to_owned(), true, "TC_INGRESS".to_owned(), 100)];
@@ -234,7 +224,7 @@ mod tests {
     #[ignore = "needs root"]
     fn other_peoples_frames_count_where_any_do() {
         in_namespace(|| {
-            let (sender, drops, _ingress) = (Sender::new(), meter(64, Frames::Any), drop_all());
+            let (sender, drops, _ingress) = (Sender::new(), meter(64, "any"), drop_all());
             let other = [[0xff; 14].as_slice(), &[0; 50]].concat();
             (0..10).for_each(|_| sender.send(&other));
             let expected = (SINK.to_owned(), true, "TC_INGRESS".to_owned(), 10);
@@ -246,7 +236,7 @@ mod tests {
     #[ignore = "needs root"]
     fn what_the_map_has_no_room_for_is_told() {
         in_namespace(|| {
-            let (sender, drops, ingress) = (Sender::new(), meter(1, Frames::Test), drop_all());
+            let (sender, drops, ingress) = (Sender::new(), meter(1, "test"), drop_all());
             (0..10).for_each(|sequence| sender.send(&test_frame(sequence)));
             wait_until(|| dropped(&drops).len() == 1);
             drop(ingress);
@@ -269,17 +259,13 @@ mod tests {
     fn places_and_namespaces_are_bounded() {
         for (namespaces, places, field) in [
             (1, 0, "places: "),
-            (1, GREATEST_PLACES + 1, "places: "),
+            (1, 401, "places: "),
             (0, 1, "namespaces: "),
-            (GREATEST_NAMESPACES + 1, 1, "namespaces: "),
+            (65, 1, "namespaces: "),
         ] {
             let namespaces = vec![1; namespaces];
-            let params = OpenParams {
-                namespaces,
-                places,
-                frames: Frames::Test,
-            };
-            let error = Drops::open(&params).unwrap_err();
+            let params = json!({"namespaces": namespaces, "places": places});
+            let error = read_value::<DropsOpenParams>(params).unwrap_err();
             assert!(error.to_string().starts_with(field), "{error}");
         }
     }

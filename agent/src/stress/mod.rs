@@ -12,59 +12,53 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, anyhow};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::worker::{Done, Work};
-use crate::Error;
+use self::worker::{Work, WorkerDone};
+use crate::api::bounds::{GREATEST_MEMORY_BYTES, LEAST_MEMORY_BYTES, MOST_WORKERS};
+use crate::api::values::Whole;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 
-const MOST_WORKERS: usize = 64;
-const LEAST_MEMORY_BYTES: usize = 1 << 20;
-const MOST_MEMORY_BYTES: usize = 4 << 30;
-
 /// `stress.open`: how many workers there are to be, and how much memory each of the second kind takes and gives back.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
-    cpu_workers: usize,
-    memory_workers: usize,
-    memory_bytes: usize,
+pub(crate) struct StressOpenParams {
+    cpu_workers: Whole<usize, 0, MOST_WORKERS>,
+    memory_workers: Whole<usize, 0, MOST_WORKERS>,
+    memory_bytes: Whole<usize, LEAST_MEMORY_BYTES, GREATEST_MEMORY_BYTES>,
 }
 
-impl OpenParams {
+impl StressOpenParams {
     fn check(&self) -> Result<(), Error> {
-        if !(1..=MOST_WORKERS).contains(&(self.cpu_workers.saturating_add(self.memory_workers))) {
+        let workers = self.cpu_workers.get() + self.memory_workers.get();
+        if !(1..=MOST_WORKERS).contains(&(workers as u64)) {
             let problem = format!("with memory_workers must be between 1 and {MOST_WORKERS}");
             return Err(Error::params("cpu_workers", problem));
-        }
-        if !(LEAST_MEMORY_BYTES..=MOST_MEMORY_BYTES).contains(&self.memory_bytes) {
-            let bytes = self.memory_bytes;
-            let problem =
-                format!("{bytes} is not between {LEAST_MEMORY_BYTES} and {MOST_MEMORY_BYTES}");
-            return Err(Error::params("memory_bytes", problem));
         }
         Ok(())
     }
 
     fn works(&self) -> Vec<Work> {
         let memory = Work::Memory {
-            bytes: self.memory_bytes,
+            bytes: self.memory_bytes.get(),
         };
         [
-            vec![Work::Cpu; self.cpu_workers],
-            vec![memory; self.memory_workers],
+            vec![Work::Cpu; self.cpu_workers.get()],
+            vec![memory; self.memory_workers.get()],
         ]
         .concat()
     }
 }
 
 /// `stress.collect`: for how long the workers were at work, and what each has done.
-#[derive(Debug, Serialize)]
-pub(crate) struct Told {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct StressCollectAnswer {
     duration_s: f64,
     /// Whether they were stopped before they were asked.
     aborted: bool,
-    workers: Vec<Done>,
+    workers: Vec<WorkerDone>,
 }
 
 /// Workers, at work or not yet. Dropping it ends them.
@@ -79,11 +73,11 @@ pub(crate) struct Stress {
 struct Shift {
     begun_ns: u64,
     stop: Arc<AtomicBool>,
-    workers: Vec<JoinHandle<Done>>,
+    workers: Vec<JoinHandle<WorkerDone>>,
 }
 
 impl Stress {
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+    pub(crate) fn open(params: &StressOpenParams) -> Result<Self, Error> {
         params.check()?;
         Ok(Self {
             works: params.works(),
@@ -123,14 +117,14 @@ impl Stress {
     }
 
     /// Ends the work and tells what was done.
-    pub(crate) fn collect(&mut self) -> Result<Told, Error> {
+    pub(crate) fn collect(&mut self) -> Result<StressCollectAnswer, Error> {
         let mut shift = self
             .shift
             .take()
             .ok_or_else(|| anyhow!("the workers are not at work; call stress.go first"))?;
         let aborted = shift.stop.load(Ordering::Relaxed);
         let duration_s = (now_ns() - shift.begun_ns) as f64 / 1e9;
-        Ok(Told {
+        Ok(StressCollectAnswer {
             duration_s,
             aborted,
             workers: shift.end().ok_or_else(|| anyhow!("a worker has died"))?,
@@ -147,7 +141,7 @@ impl Stress {
 
 impl Shift {
     /// Ends all workers. None where one has died by itself.
-    fn end(&mut self) -> Option<Vec<Done>> {
+    fn end(&mut self) -> Option<Vec<WorkerDone>> {
         self.stop.store(true, Ordering::Relaxed);
         let ended: Vec<_> = self.workers.drain(..).map(JoinHandle::join).collect();
         ended.into_iter().map(Result::ok).collect()
@@ -164,22 +158,26 @@ impl Drop for Shift {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
-    fn params(cpu_workers: Value, memory_workers: Value, memory_bytes: Value) -> OpenParams {
-        serde_json::from_value(json!({
+    fn params(
+        cpu_workers: Value,
+        memory_workers: Value,
+        memory_bytes: Value,
+    ) -> Result<StressOpenParams, Error> {
+        read_value(json!({
             "cpu_workers": cpu_workers, "memory_workers": memory_workers, "memory_bytes": memory_bytes,
         }))
-        .unwrap()
     }
 
     fn open(cpu_workers: usize, memory_workers: usize) -> Stress {
         let params = params(json!(cpu_workers), json!(memory_workers), json!(1 << 20));
-        Stress::open(&params).unwrap()
+        Stress::open(&params.unwrap()).unwrap()
     }
 
     /// Until each worker has done something.
-    fn work(stress: &mut Stress) -> Told {
+    fn work(stress: &mut Stress) -> StressCollectAnswer {
         loop {
             stress.go().unwrap();
             thread::sleep(std::time::Duration::from_millis(10));
@@ -247,7 +245,8 @@ mod tests {
                 "memory_bytes: ",
             ),
         ] {
-            let problem = Stress::open(&params).unwrap_err().to_string();
+            let opened = params.and_then(|params| Stress::open(&params));
+            let problem = opened.unwrap_err().to_string();
             assert!(problem.starts_with(field), "{problem}");
         }
     }

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cpu::ThreadTime;
@@ -21,8 +22,8 @@ pub(super) enum Work {
 }
 
 /// What a worker has done.
-#[derive(Debug, Serialize)]
-pub(super) struct Done {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct WorkerDone {
     pub(super) kind: &'static str,
     /// Whole rounds, of a memory worker those whose memory was all written.
     pub(super) rounds: u64,
@@ -41,8 +42,8 @@ impl Work {
     }
 
     /// Works in the calling thread until told to stop.
-    pub(super) fn until(self, stop: &AtomicBool) -> Done {
-        let mut done = Done {
+    pub(super) fn until(self, stop: &AtomicBool) -> WorkerDone {
+        let mut done = WorkerDone {
             kind: self.name(),
             rounds: 0,
             time: None,

@@ -5,12 +5,13 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
 use super::bpf::{MapValue, Single, with_libbpf_log};
 use super::clsact::IngressFilter;
 use super::interface::Interface;
+use crate::error::Error;
 
 mod skeleton {
     #![allow(clippy::all, dead_code)]
@@ -23,20 +24,20 @@ use skeleton::types::arrivals as Arrivals;
 unsafe impl MapValue for Arrivals {}
 
 /// `ingress.drop`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DropParams {
+pub struct IngressDropParams {
     pub interfaces: Vec<String>,
 }
 
 /// `ingress.release`: what arrived meanwhile.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReleaseReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct IngressReleaseAnswer {
     pub interfaces: Vec<DroppedAtInterface>,
 }
 
 /// Test frames dropped at one interface, the segments of super-packets counted each.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DroppedAtInterface {
     pub interface: String,
     pub frames: u64,
@@ -60,7 +61,7 @@ struct Dropping {
 
 impl IngressDrop {
     /// Drops at every interface, or at none.
-    pub fn open(params: &DropParams) -> Result<Self, Error> {
+    pub fn open(params: &IngressDropParams) -> Result<Self, Error> {
         if params.interfaces.is_empty() {
             return Err(Error::params("interfaces", "names no interface"));
         }
@@ -76,9 +77,9 @@ impl IngressDrop {
     }
 
     /// Lets the traffic in again and reports what was dropped.
-    pub fn release(self) -> Result<ReleaseReply, Error> {
+    pub fn release(self) -> Result<IngressReleaseAnswer, Error> {
         let released: Vec<_> = self.interfaces.into_iter().map(Dropping::release).collect();
-        Ok(ReleaseReply {
+        Ok(IngressReleaseAnswer {
             interfaces: released.into_iter().collect::<anyhow::Result<_>>()?,
         })
     }
@@ -134,7 +135,7 @@ mod tests {
     const TC_ACT_SHOT: u32 = 2;
 
     fn dropping() -> IngressDrop {
-        IngressDrop::open(&DropParams {
+        IngressDrop::open(&IngressDropParams {
             interfaces: vec![SINK.into()],
         })
         .unwrap()
@@ -189,7 +190,7 @@ mod tests {
     #[ignore = "needs root"]
     fn an_absent_interface_is_named_and_nothing_is_dropped() {
         in_namespace(|| {
-            let params = DropParams {
+            let params = IngressDropParams {
                 interfaces: vec![SINK.into(), "absent0".into()],
             };
             let error = IngressDrop::open(&params).unwrap_err().to_string();

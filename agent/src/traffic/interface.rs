@@ -2,7 +2,7 @@
 
 use nix::net::if_::if_nametoindex;
 
-use super::Error;
+use crate::error::Error;
 
 /// An interface of this thread's network namespace.
 #[derive(Clone, Debug)]

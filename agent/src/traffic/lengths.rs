@@ -2,17 +2,18 @@
 //!
 //! A mix is sent as a cycle whose order the caller has chosen: frame n of a phase has the length at place n of it, over and over.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use crate::Error;
+use crate::api::bounds::{self, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, LONGEST_CYCLE};
+use crate::error::Error;
 
-/// Frames of a cycle.
-const LONGEST_CYCLE: usize = 1024;
 /// Most lengths that a sink tells from others: the seven of RFC 6985's genomes.
-pub(super) const MOST_LENGTHS: usize = 7;
+pub(super) const MOST_LENGTHS: usize = bounds::MOST_LENGTHS as usize;
 /// What a frame takes of a link besides itself: preamble 8, gap 12, FCS 4.
 const OVERHEAD_BYTES: usize = 24;
 
@@ -25,6 +26,27 @@ pub struct Lengths(Vec<usize>);
 enum Given {
     One(usize),
     Cycle(Vec<usize>),
+}
+
+impl JsonSchema for Lengths {
+    fn schema_name() -> Cow<'static, str> {
+        "Lengths".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The length of all frames in bytes, FCS left out, or those of the frames of a mix's cycle.",
+            "anyOf": [
+                {"type": "integer", "minimum": LEAST_FRAME_BYTES, "maximum": GREATEST_FRAME_BYTES},
+                {
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": LEAST_FRAME_BYTES, "maximum": GREATEST_FRAME_BYTES},
+                    "minItems": 1,
+                    "maxItems": LONGEST_CYCLE,
+                },
+            ],
+        })
+    }
 }
 
 impl From<Given> for Lengths {
@@ -53,7 +75,7 @@ impl Lengths {
 
     /// Whether every frame of the cycle lies within `allowed`.
     pub(super) fn check(&self, allowed: RangeInclusive<usize>) -> Result<(), Error> {
-        if !(1..=LONGEST_CYCLE).contains(&self.0.len()) {
+        if !(1..=LONGEST_CYCLE).contains(&(self.0.len() as u64)) {
             let problem = format!("a mix needs 1 to {LONGEST_CYCLE} frames");
             return Err(Error::params("frame_bytes", problem));
         }

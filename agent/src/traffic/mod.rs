@@ -13,5 +13,3 @@ pub(crate) mod source;
 #[cfg(test)]
 pub(crate) mod testing;
 mod xdp_link;
-
-pub use crate::error::Error;

@@ -20,17 +20,18 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, bind, connect, send,
     setsockopt, socket, sockopt,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
-pub(crate) use self::params::OpenParams;
+pub(crate) use self::params::EchoOpenParams;
+pub(crate) use self::tally::EchoCollectAnswer;
 use self::tally::Tally;
-pub(crate) use self::tally::TallyReply;
 use super::message::Id;
-use super::run::{RunParams, Times};
+use super::run::{GoParams, Times};
 use super::sockopt as raw;
 use super::wait::{LOOK_UP_NS, wait};
-use crate::Error;
 use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
 
@@ -40,7 +41,7 @@ const ICMP_FILTER: libc::c_int = 1;
 /// The way to a kernel, and what the last run found there.
 #[derive(Debug)]
 pub(crate) struct Echo {
-    params: OpenParams,
+    params: EchoOpenParams,
     socket: OwnedFd,
     request: Vec<u8>,
     answer: Vec<u8>,
@@ -48,8 +49,8 @@ pub(crate) struct Echo {
 }
 
 /// `echo.go`: that it is over. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct GoReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct EchoGoAnswer {
     /// Of what was measured, the warm-up left out.
     start_ns: u64,
     end_ns: u64,
@@ -62,11 +63,11 @@ pub(crate) struct GoReply {
 
 impl Echo {
     /// Checks that the way can be taken; nothing is sent.
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+    pub(crate) fn open(params: &EchoOpenParams) -> Result<Self, Error> {
         params.check()?;
         let interface = Interface::find("interface", &params.interface)?;
         let socket = open_socket(params, &interface).with_context(|| {
-            let (local, name) = (params.local_address, &interface.name);
+            let (local, name) = (params.local_address.get(), &interface.name);
             format!(
                 "cannot use {local} on {name}; give {name} the address, and the agent CAP_NET_RAW"
             )
@@ -74,14 +75,18 @@ impl Echo {
         Ok(Self {
             params: params.clone(),
             socket,
-            request: vec![0; packet::HEADER_BYTES + params.payload_bytes],
+            request: vec![0; packet::HEADER_BYTES + params.payload_bytes.get()],
             answer: vec![0; packet::GREATEST_PACKET_BYTES],
             tally: None,
         })
     }
 
     /// Asks from the calling thread. Setting `abort` ends it within milliseconds.
-    pub(crate) fn go(&mut self, params: &RunParams, abort: &AtomicBool) -> Result<GoReply, Error> {
+    pub(crate) fn go(
+        &mut self,
+        params: &GoParams,
+        abort: &AtomicBool,
+    ) -> Result<EchoGoAnswer, Error> {
         params.check()?;
         self.tally = None;
         let cpu = self.params.cpu;
@@ -94,7 +99,7 @@ impl Echo {
         self.ask(params.trial, times, &mut tally, abort)
             .context("cannot receive on the echo's socket")?;
         self.tally = Some(tally);
-        Ok(GoReply {
+        Ok(EchoGoAnswer {
             start_ns: times.start_ns,
             end_ns: now_ns(),
             cpu_latency_held: latency.is_some(),
@@ -104,7 +109,7 @@ impl Echo {
     }
 
     /// What the last run measured.
-    pub(crate) fn collect(&self) -> Result<TallyReply, Error> {
+    pub(crate) fn collect(&self) -> Result<EchoCollectAnswer, Error> {
         let tally = self.tally.as_ref();
         let tally = tally.ok_or_else(|| anyhow!("nothing was measured; call echo.go first"))?;
         Ok(tally.reply()?)
@@ -165,7 +170,7 @@ impl Echo {
             match arrival::receive(&self.socket, &mut self.answer) {
                 Ok((length, came_ns)) => {
                     let packet = &self.answer[..length];
-                    let sequence = packet::answered(packet, trial, self.params.payload_bytes);
+                    let sequence = packet::answered(packet, trial, self.params.payload_bytes.get());
                     tally.receive(sequence, came_ns);
                 }
                 Err(Errno::EAGAIN) => return Ok(()),
@@ -176,7 +181,7 @@ impl Echo {
     }
 }
 
-fn open_socket(params: &OpenParams, interface: &Interface) -> nix::Result<OwnedFd> {
+fn open_socket(params: &EchoOpenParams, interface: &Interface) -> nix::Result<OwnedFd> {
     let icmp = SockProtocol::Icmp;
     let socket = socket(
         AddressFamily::Inet,
@@ -193,7 +198,7 @@ fn open_socket(params: &OpenParams, interface: &Interface) -> nix::Result<OwnedF
     let all_but_replies = !(1_u32 << packet::REPLY);
     raw::set(&socket, libc::SOL_RAW, ICMP_FILTER, all_but_replies)?;
     let at = |address| SockaddrIn::from(SocketAddrV4::new(address, 0));
-    bind(socket.as_raw_fd(), &at(params.local_address))?;
-    connect(socket.as_raw_fd(), &at(params.remote_address))?;
+    bind(socket.as_raw_fd(), &at(params.local_address.get()))?;
+    connect(socket.as_raw_fd(), &at(params.remote_address.get()))?;
     Ok(socket)
 }

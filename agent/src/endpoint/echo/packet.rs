@@ -2,13 +2,13 @@
 //!
 //! The payload begins with trial and sequence in full; ICMP's own fields hold 16 bits of each.
 
-use std::ops::RangeInclusive;
-
+use crate::api::bounds::LEAST_ECHO_BYTES;
 use crate::endpoint::message::{ID_BYTES, Id};
 use crate::traffic::frame::internet_checksum;
 
-/// From what holds the id to what one IP packet holds.
-pub(super) const PAYLOAD_BYTES: RangeInclusive<usize> = ID_BYTES..=65_507;
+// The least payload holds the id.
+const _: () = assert!(LEAST_ECHO_BYTES == ID_BYTES as u64);
+
 pub(super) const HEADER_BYTES: usize = 8;
 /// The longest packet with its IP header.
 pub(super) const GREATEST_PACKET_BYTES: usize = 65_535;

@@ -1,57 +1,39 @@
 //! # Params of `echo.open`
 
-use std::net::Ipv4Addr;
-
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::packet::PAYLOAD_BYTES;
-use crate::Error;
-use crate::endpoint::socket::check_address;
-use crate::error::check_positive;
+use crate::api::bounds::{
+    GREATEST_ECHO_BYTES, LEAST_ECHO_BYTES, LONGEST_INTERVAL_MS, LONGEST_TIMEOUT_MS,
+};
+use crate::api::values::{EndpointAddress, Positive, Whole};
+use crate::error::Error;
 
-const LONGEST_INTERVAL_MS: f64 = 60_000.0;
-const LONGEST_TIMEOUT_MS: u64 = 60_000;
 /// Requests under way at once.
 const MOST_WAITING: f64 = 65_536.0;
 
 /// `echo.open`: whom to ask, and how often.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct EchoOpenParams {
     pub(super) cpu: usize,
     pub(super) interface: String,
-    pub(super) local_address: Ipv4Addr,
-    pub(super) remote_address: Ipv4Addr,
+    pub(super) local_address: EndpointAddress,
+    pub(super) remote_address: EndpointAddress,
     /// Of ICMP, without its header.
-    pub(super) payload_bytes: usize,
+    pub(super) payload_bytes: Whole<usize, LEAST_ECHO_BYTES, GREATEST_ECHO_BYTES>,
     /// From one request to the next, whether that was answered or not. Null: each as soon as the one before is answered.
-    interval_ms: Option<f64>,
+    interval_ms: Option<Positive<LONGEST_INTERVAL_MS>>,
     /// An answer that takes longer is none.
-    timeout_ms: u64,
+    timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
 }
 
-impl OpenParams {
+impl EchoOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_address("local_address", self.local_address)?;
-        check_address("remote_address", self.remote_address)?;
-        if !PAYLOAD_BYTES.contains(&self.payload_bytes) {
-            let (least, greatest) = (PAYLOAD_BYTES.start(), PAYLOAD_BYTES.end());
-            let problem = format!(
-                "{} is not between {least} and {greatest}",
-                self.payload_bytes
-            );
-            return Err(Error::params("payload_bytes", problem));
-        }
-        if !(1..=LONGEST_TIMEOUT_MS).contains(&self.timeout_ms) {
-            let timeout_ms = self.timeout_ms;
-            let problem = format!("{timeout_ms} is not between 1 and {LONGEST_TIMEOUT_MS}");
-            return Err(Error::params("timeout_ms", problem));
-        }
-        let Some(interval_ms) = self.interval_ms else {
+        let Some(interval_ms) = self.interval_ms.map(Positive::get) else {
             return Ok(());
         };
-        check_positive("interval_ms", interval_ms, LONGEST_INTERVAL_MS)?;
-        if self.timeout_ms as f64 / interval_ms > MOST_WAITING {
+        if self.timeout_ms.get() as f64 / interval_ms > MOST_WAITING {
             let problem = format!(
                 "{interval_ms} would have more than {MOST_WAITING} requests wait at once for timeout_ms"
             );
@@ -61,17 +43,18 @@ impl OpenParams {
     }
 
     pub(super) fn interval_ns(&self) -> Option<f64> {
-        Some(self.interval_ms? * 1e6)
+        Some(self.interval_ms?.get() * 1e6)
     }
 
     pub(super) fn timeout_ns(&self) -> u64 {
-        self.timeout_ms * 1_000_000
+        self.timeout_ms.get() * 1_000_000
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
     fn problem(changes: Value) -> String {
@@ -82,8 +65,7 @@ mod tests {
         for (key, value) in changes.as_object().unwrap() {
             params[key] = value.clone();
         }
-        let params: OpenParams = serde_json::from_value(params).unwrap();
-        let checked = params.check();
+        let checked = read_value(params).and_then(|params: EchoOpenParams| params.check());
         checked.map_or_else(|error| error.to_string(), |()| "none".to_owned())
     }
 

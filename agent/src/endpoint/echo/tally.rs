@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::Result;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::endpoint::round_trips::RoundTrips;
@@ -31,8 +32,8 @@ struct Waiting {
 }
 
 /// `echo.collect`: requests of the last run's measured phase.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct TallyReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct EchoCollectAnswer {
     sent: u64,
     /// Answered in time.
     received: u64,
@@ -114,8 +115,8 @@ impl Tally {
         waits.map(|waiting| waiting.sent_ns + self.timeout_ns)
     }
 
-    pub(super) fn reply(&self) -> Result<TallyReply> {
-        Ok(TallyReply {
+    pub(super) fn reply(&self) -> Result<EchoCollectAnswer> {
+        Ok(EchoCollectAnswer {
             sent: self.sent,
             received: self.latency.count(),
             lost: self.lost,

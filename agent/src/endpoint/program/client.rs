@@ -4,18 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::Files;
-use super::params::{Command, check_timeout};
+use super::params::Command;
 use super::process::Program;
 use super::samples::Samples;
-use super::watch::{Told, Wanted, Watch};
-use crate::Error;
+use super::watch::{ProgramStatus, Wanted, Watch};
+use crate::api::bounds::{LONGEST_PROGRAM_MS, MOST_ITERATIONS};
+use crate::api::values::Whole;
 use crate::cpu::CpuLatency;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 
-const MOST_ITERATIONS: usize = 1_000_000;
 /// What a client may write beside its samples.
 const MOST_WORDS_BYTES: u64 = 1 << 20;
 /// What it may write of each: the longest number, and space.
@@ -24,17 +26,17 @@ const SAMPLE_BYTES: u64 = 24;
 const CHUNK: usize = 1500;
 
 /// `client.run`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunParams {
+pub(crate) struct ClientRunParams {
     command: Command,
-    iterations: usize,
-    timeout_ms: u64,
+    iterations: Whole<usize, 1, MOST_ITERATIONS>,
+    timeout_ms: Whole<u64, 1, LONGEST_PROGRAM_MS>,
 }
 
 /// `client.run`: that it is over. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct RunReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ClientRunAnswer {
     /// Before the program began, and after its end.
     start_ns: u64,
     end_ns: u64,
@@ -43,10 +45,10 @@ pub(crate) struct RunReply {
 }
 
 /// `client.collect`.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CollectReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ClientCollectAnswer {
     #[serde(flatten)]
-    program: Told,
+    program: ProgramStatus,
     samples: usize,
     /// Samples beyond those that were asked for, which are not kept.
     excess: u64,
@@ -56,15 +58,15 @@ pub(crate) struct CollectReply {
 }
 
 /// `client.samples`: from which iteration on.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SamplesParams {
+pub(crate) struct ClientSamplesParams {
     first: usize,
 }
 
 /// At most 1,500 samples, null where the iteration failed.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct SamplesReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ClientSamplesAnswer {
     /// Of the run in all.
     samples: usize,
     ns: Vec<Option<u64>>,
@@ -83,34 +85,29 @@ pub(crate) struct Run {
 
 impl Client {
     /// Starts the program, which ends with the calling thread.
-    pub(crate) fn start(params: &RunParams, files: &Files) -> Result<(Self, Run), Error> {
-        check_timeout(params.timeout_ms)?;
-        if !(1..=MOST_ITERATIONS).contains(&params.iterations) {
-            let problem = format!("{} are not 1 to {MOST_ITERATIONS}", params.iterations);
-            return Err(Error::params("iterations", problem));
-        }
+    pub(crate) fn start(params: &ClientRunParams, files: &Files) -> Result<(Self, Run), Error> {
         let latency = CpuLatency::hold();
-        let most_bytes = MOST_WORDS_BYTES + SAMPLE_BYTES * params.iterations as u64;
-        let wanted = Wanted::Samples(Samples::of(params.iterations));
+        let most_bytes = MOST_WORDS_BYTES + SAMPLE_BYTES * params.iterations.get() as u64;
+        let wanted = Wanted::Samples(Samples::of(params.iterations.get()));
         let start_ns = now_ns();
         let program = Program::start(&params.command, files, wanted, most_bytes)?;
         let run = Run {
             watch: Arc::clone(&program.watch),
             start_ns,
-            timeout_ms: params.timeout_ms,
+            timeout_ms: params.timeout_ms.get(),
             latency,
         };
         Ok((Self(program), run))
     }
 
     /// What came of the run.
-    pub(crate) fn collect(&self) -> CollectReply {
+    pub(crate) fn collect(&self) -> ClientCollectAnswer {
         let state = self.0.watch.state();
         let program = state.told();
         let Wanted::Samples(samples) = &state.wanted else {
             unreachable!("a client is listened to for samples")
         };
-        CollectReply {
+        ClientCollectAnswer {
             program,
             samples: samples.ns.len(),
             excess: samples.excess,
@@ -119,7 +116,10 @@ impl Client {
         }
     }
 
-    pub(crate) fn samples(&self, params: &SamplesParams) -> Result<SamplesReply, Error> {
+    pub(crate) fn samples(
+        &self,
+        params: &ClientSamplesParams,
+    ) -> Result<ClientSamplesAnswer, Error> {
         let state = self.0.watch.state();
         let Wanted::Samples(samples) = &state.wanted else {
             unreachable!("a client is listened to for samples")
@@ -130,7 +130,7 @@ impl Client {
             return Err(Error::params("first", problem));
         }
         let end = count.min(params.first + CHUNK);
-        Ok(SamplesReply {
+        Ok(ClientSamplesAnswer {
             samples: count,
             ns: samples.ns[params.first..end].to_vec(),
         })
@@ -139,7 +139,7 @@ impl Client {
 
 impl Run {
     /// Until the program has ended; one that takes too long is ended. Setting `abort` ends it as well.
-    pub(crate) fn finish(self, abort: &AtomicBool) -> Result<RunReply, Error> {
+    pub(crate) fn finish(self, abort: &AtomicBool) -> Result<ClientRunAnswer, Error> {
         let until_ns = self.start_ns + self.timeout_ms * 1_000_000;
         let never = AtomicBool::new(false);
         if !self
@@ -160,7 +160,7 @@ impl Run {
                 return Err(anyhow!("the client does not end; close it").into());
             }
         }
-        Ok(RunReply {
+        Ok(ClientRunAnswer {
             start_ns: self.start_ns,
             end_ns: now_ns(),
             cpu_latency_held: self.latency.is_some(),

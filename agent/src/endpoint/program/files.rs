@@ -8,17 +8,18 @@ use std::path::Path;
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 const MOST_BYTES: usize = 64 << 20;
 const LONGEST_NAME: usize = 100;
 
 /// `program.file`: a piece of a file, behind those that came before.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FileParams {
+pub(crate) struct ProgramFileParams {
     name: String,
     executable: bool,
     /// Whether the file begins with this piece.
@@ -40,7 +41,7 @@ pub(super) struct File {
 pub(crate) struct Files(Vec<File>);
 
 impl Files {
-    pub(crate) fn add(&mut self, piece: &FileParams) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, piece: &ProgramFileParams) -> Result<(), Error> {
         let name = &piece.name;
         if name.is_empty()
             || name.len() > LONGEST_NAME
@@ -114,8 +115,8 @@ fn from_base64<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
 mod tests {
     use super::*;
 
-    fn piece(name: &str, first: bool, content: &str) -> FileParams {
-        FileParams {
+    fn piece(name: &str, first: bool, content: &str) -> ProgramFileParams {
+        ProgramFileParams {
             name: name.to_owned(),
             executable: false,
             first,

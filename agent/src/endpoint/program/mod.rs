@@ -18,4 +18,4 @@ mod watch;
 pub(crate) use self::client::Client;
 pub(crate) use self::files::Files;
 pub use self::serve::serve;
-pub(crate) use self::server::{ServeParams, Server};
+pub(crate) use self::server::{Server, ServerOpenParams};

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::File;
-use crate::Error;
-
-const MOST_WORDS: usize = 256;
-const LONGEST_WAIT_MS: u64 = 3_600_000;
+use crate::api::bounds::MOST_COMMAND_WORDS;
+use crate::api::values::List;
+use crate::error::Error;
 
 /// A command, as the methods take it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Command {
     /// The program, by its path or its name in the search path, and its arguments.
-    pub(super) argv: Vec<String>,
+    pub(super) argv: List<String, 1, MOST_COMMAND_WORDS>,
     /// Variables beside those that every program has.
     pub(super) environment: BTreeMap<String, String>,
 }
@@ -30,9 +30,11 @@ pub(super) struct Launch {
 
 impl Command {
     pub(super) fn check(&self) -> Result<(), Error> {
-        if !(1..=MOST_WORDS).contains(&self.argv.len()) || self.argv[0].is_empty() {
-            let problem = format!("a command has 1 to {MOST_WORDS} words, the first a program");
-            return Err(Error::params("command.argv", problem));
+        if self.argv[0].is_empty() {
+            return Err(Error::params(
+                "command.argv",
+                "the first word is no program",
+            ));
         }
         if self.argv.iter().any(|word| word.contains('\0')) {
             return Err(Error::params("command.argv", "no word may hold a zero"));
@@ -46,15 +48,5 @@ impl Command {
             ));
         }
         Ok(())
-    }
-}
-
-pub(super) fn check_timeout(timeout_ms: u64) -> Result<(), Error> {
-    match timeout_ms {
-        1..=LONGEST_WAIT_MS => Ok(()),
-        _ => Err(Error::params(
-            "timeout_ms",
-            format!("{timeout_ms} is not 1 to {LONGEST_WAIT_MS}"),
-        )),
     }
 }

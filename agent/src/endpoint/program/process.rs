@@ -15,7 +15,7 @@ use super::output::each_line;
 use super::params::{Command, Launch};
 use super::serve::Told;
 use super::watch::{Stream, Wanted, Watch};
-use crate::Error;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 
 /// What a supervisor may take to end all before it is ended itself.
@@ -39,7 +39,7 @@ impl Program {
     ) -> Result<Self, Error> {
         command.check()?;
         let launch = Launch {
-            argv: command.argv.clone(),
+            argv: command.argv.to_vec(),
             environment: command.environment.clone(),
             files: files.all(),
         };

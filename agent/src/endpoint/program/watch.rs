@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::output::Tail;
@@ -32,8 +33,8 @@ pub(super) enum Wanted {
 }
 
 /// How a program stands, or has ended.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Told {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ProgramStatus {
     /// How it has ended, in words; null while it runs.
     pub(super) ended: Option<String>,
     /// Whether it has ended by itself, with exit status 0.
@@ -64,8 +65,8 @@ impl State {
         self.ended.is_some() && self.streams == 0
     }
 
-    pub(super) fn told(&self) -> Told {
-        Told {
+    pub(super) fn told(&self) -> ProgramStatus {
+        ProgramStatus {
             ended: self.ended.clone(),
             succeeded: self.succeeded && self.stopped.is_none(),
             stopped: self.stopped.clone(),
@@ -195,7 +196,7 @@ impl Watch {
     }
 }
 
-impl Told {
+impl ProgramStatus {
     /// How it ended, and why it had to.
     pub(super) fn ending(&self) -> String {
         let how = self.ended.as_deref().unwrap_or("it runs");

@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::anyhow;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::flow::{FlowReply, STEP_NS};
-use super::ledger::{Ledger, Refused, Shared};
-use super::params::{CollectParams, SeriesParams};
-use crate::Error;
+use super::flow::{ReceivedFlow, STEP_NS};
+use super::ledger::{Ledger, ReceiverRefused, Shared};
+use super::params::{ReceiverCollectParams, ReceiverSeriesParams};
 use crate::endpoint::wait::LOOK_UP_NS;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::sink::wire::Ended;
 
@@ -18,22 +19,22 @@ use crate::traffic::sink::wire::Ended;
 const STEPS_AT_ONCE: usize = 3000;
 
 /// `receiver.collect`: what came since `receiver.open`.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CollectReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ReceiverCollectAnswer {
     drain_ms: f64,
     ended: Ended,
     /// The first arrival of any phase and flow, CLOCK_MONOTONIC: when who sends began, as it is seen here. The window and the series
     /// begin a warm-up later. Null where there was none.
     first_arrival_ns: Option<u64>,
-    refused: Refused,
+    refused: ReceiverRefused,
     /// Datagrams that the kernel had no room for in the receiver's buffer. Null of connections, which make their senders wait.
     buffer_drops: Option<u32>,
-    flows: Vec<FlowReply>,
+    flows: Vec<ReceivedFlow>,
 }
 
 /// `receiver.series`: bytes of one flow in each step since the window began.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct SeriesReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ReceiverSeriesAnswer {
     step_ms: u64,
     /// How many there are in all.
     steps: usize,
@@ -44,10 +45,10 @@ pub(crate) struct SeriesReply {
 /// Waits until all flows are drained, or there is no more sense in waiting.
 pub(super) fn collect(
     shared: &Shared,
-    params: &CollectParams,
+    params: &ReceiverCollectParams,
     buffer_drops: impl FnOnce() -> anyhow::Result<Option<u32>>,
     abort: &AtomicBool,
-) -> Result<CollectReply, Error> {
+) -> Result<ReceiverCollectAnswer, Error> {
     let begin_ns = now_ns();
     let mut ledger = shared.ledger();
     let ended = loop {
@@ -56,8 +57,8 @@ pub(super) fn collect(
         }
         let now = now_ns();
         let last_ns = ledger.arrival_ns.unwrap_or(0).max(begin_ns);
-        let quiet_ns = (last_ns + params.quiet_ms * 1_000_000).saturating_sub(now);
-        let limit_ns = (begin_ns + params.limit_ms * 1_000_000).saturating_sub(now);
+        let quiet_ns = (last_ns + params.quiet_ms.get() * 1_000_000).saturating_sub(now);
+        let limit_ns = (begin_ns + params.limit_ms.get() * 1_000_000).saturating_sub(now);
         if abort.load(Ordering::Relaxed) {
             break Ended::Aborted;
         } else if is_complete(&ledger, params) {
@@ -74,7 +75,7 @@ pub(super) fn collect(
         ledger.flows.iter().enumerate().map(|(number, flow)| {
             flow.reply(number, ledger.window_ns, expected_of(params, number))
         });
-    Ok(CollectReply {
+    Ok(ReceiverCollectAnswer {
         drain_ms: (now_ns() - begin_ns) as f64 / 1e6,
         ended,
         first_arrival_ns: ledger.first_arrival_ns,
@@ -84,16 +85,19 @@ pub(super) fn collect(
     })
 }
 
-fn is_complete(ledger: &Ledger, params: &CollectParams) -> bool {
+fn is_complete(ledger: &Ledger, params: &ReceiverCollectParams) -> bool {
     let mut flows = ledger.flows.iter().enumerate();
     flows.all(|(number, flow)| flow.is_over(expected_of(params, number)))
 }
 
-fn expected_of(params: &CollectParams, flow: usize) -> Option<u64> {
+fn expected_of(params: &ReceiverCollectParams, flow: usize) -> Option<u64> {
     params.expected_messages.as_ref()?.get(flow).copied()
 }
 
-pub(super) fn series(shared: &Shared, params: &SeriesParams) -> Result<SeriesReply, Error> {
+pub(super) fn series(
+    shared: &Shared,
+    params: &ReceiverSeriesParams,
+) -> Result<ReceiverSeriesAnswer, Error> {
     let ledger = shared.ledger();
     let flow = ledger.flows.get(params.flow).ok_or_else(|| {
         let problem = format!(
@@ -105,7 +109,7 @@ pub(super) fn series(shared: &Shared, params: &SeriesParams) -> Result<SeriesRep
     })?;
     let series = flow.series();
     let rest = series.get(params.first..).unwrap_or_default();
-    Ok(SeriesReply {
+    Ok(ReceiverSeriesAnswer {
         step_ms: STEP_NS / 1_000_000,
         steps: series.len(),
         bytes: rest[..rest.len().min(STEPS_AT_ONCE)].to_vec(),

@@ -10,13 +10,12 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{getsockopt, sockopt};
 
-use super::Waker;
 use super::flow::End;
 use super::ledger::{Ledger, Shared};
-use super::params::OpenParams;
+use super::params::ReceiverOpenParams;
+use crate::endpoint::protocol::Protocol;
 use crate::endpoint::record::{Phase, Record, Splitter};
-use crate::endpoint::socket::Protocol;
-use crate::endpoint::wait::is_ready;
+use crate::endpoint::wait::{Waker, is_ready};
 use crate::traffic::clock::now_ns;
 
 /// Taken from one connection at once.
@@ -34,12 +33,12 @@ struct Connection {
 /// Serves all flows until woken to end.
 pub(super) fn serve(
     listener: &TcpListener,
-    params: &OpenParams,
+    params: &ReceiverOpenParams,
     waker: &Waker,
     shared: &Shared,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
-    let mut connections: Vec<Connection> = Vec::with_capacity(params.flows);
+    let mut connections: Vec<Connection> = Vec::with_capacity(params.flows.get());
     // Flows that have ended keep their place: exactly so many are listened for.
     let mut ended = 0;
     // The others have their turn next. SCTP gives one message at a time.
@@ -78,7 +77,7 @@ pub(super) fn serve(
             false
         });
         if ready[1] {
-            let room = params.flows - ended;
+            let room = params.flows.get() - ended;
             accept(listener, room, &mut connections, shared)?;
         }
     }

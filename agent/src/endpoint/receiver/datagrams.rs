@@ -9,12 +9,11 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{MsgFlags, getsockopt, recv, sockopt};
 
-use super::Waker;
 use super::ledger::{Ledger, Shared};
-use super::params::OpenParams;
+use super::params::ReceiverOpenParams;
 use crate::endpoint::message::GREATEST_BYTES;
 use crate::endpoint::record::{Piece, Record};
-use crate::endpoint::wait::is_ready;
+use crate::endpoint::wait::{Waker, is_ready};
 use crate::traffic::clock::now_ns;
 
 /// Taken under one lock, and between looks at whether to end.
@@ -23,7 +22,7 @@ const BATCH: usize = 64;
 /// Takes what comes until woken to end.
 pub(super) fn serve(
     socket: &OwnedFd,
-    params: &OpenParams,
+    params: &ReceiverOpenParams,
     waker: &Waker,
     shared: &Shared,
 ) -> io::Result<()> {

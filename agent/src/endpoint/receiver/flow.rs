@@ -1,5 +1,6 @@
 //! # What one flow brought
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sequences::Sequences;
@@ -37,8 +38,8 @@ pub(super) enum End {
 }
 
 /// `receiver.collect`: what one flow brought.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct FlowReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ReceivedFlow {
     flow: usize,
     /// Bytes that came in the window, over its length.
     ///
@@ -132,9 +133,9 @@ impl Flow {
         &self.series
     }
 
-    pub(super) fn reply(&self, flow: usize, window_ns: u64, expected: Option<u64>) -> FlowReply {
+    pub(super) fn reply(&self, flow: usize, window_ns: u64, expected: Option<u64>) -> ReceivedFlow {
         let sequences = self.sequences.as_ref();
-        FlowReply {
+        ReceivedFlow {
             flow,
             goodput_mbps: self.window_bytes as f64 * 8e3 / window_ns as f64,
             messages: self.messages,

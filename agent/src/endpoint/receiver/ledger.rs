@@ -3,15 +3,16 @@
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::flow::{End, Flow, STEP_NS};
-use super::params::OpenParams;
+use super::params::ReceiverOpenParams;
 use crate::endpoint::record::{Piece, Record};
 
 /// What entered no flow's count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Refused {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct ReceiverRefused {
     /// Datagrams that are no record, and connections broken off where none followed.
     pub(super) foreign: u64,
     /// Datagrams and connections of another trial.
@@ -28,7 +29,7 @@ pub(super) struct Ledger {
     warmup_ns: u64,
     pub(super) window_ns: u64,
     pub(super) flows: Vec<Flow>,
-    pub(super) refused: Refused,
+    pub(super) refused: ReceiverRefused,
     /// The first arrival of any flow and phase: the window begins a warm-up later.
     pub(super) first_arrival_ns: Option<u64>,
     /// The last arrival of any phase.
@@ -38,7 +39,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    fn new(params: &OpenParams) -> Self {
+    fn new(params: &ReceiverOpenParams) -> Self {
         let window_ns = params.window_ns();
         let steps = window_ns / STEP_NS + 1;
         let flow = || Flow::new(params.protocol.is_datagram(), steps as usize);
@@ -46,8 +47,8 @@ impl Ledger {
             trial: params.trial,
             warmup_ns: params.warmup_ns(),
             window_ns,
-            flows: (0..params.flows).map(|_| flow()).collect(),
-            refused: Refused::default(),
+            flows: (0..params.flows.get()).map(|_| flow()).collect(),
+            refused: ReceiverRefused::default(),
             first_arrival_ns: None,
             arrival_ns: None,
             problem: None,
@@ -98,7 +99,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(params: &OpenParams) -> Self {
+    pub(super) fn new(params: &ReceiverOpenParams) -> Self {
         Self {
             ledger: Mutex::new(Ledger::new(params)),
             ended: Condvar::new(),
@@ -167,7 +168,7 @@ mod tests {
         for (trial, flow) in [(7, 1), (7, 2), (8, 0)] {
             assert!(ledger.connect(&record(trial, flow, Phase::Warmup)).is_err());
         }
-        let Refused { trial, flow, .. } = ledger.refused;
+        let ReceiverRefused { trial, flow, .. } = ledger.refused;
         assert_eq!((trial, flow), (1, 2));
     }
 

@@ -23,22 +23,19 @@ use std::thread::{self, JoinHandle};
 use anyhow::Context;
 use nix::sys::socket::{Backlog, listen};
 
-pub(crate) use self::collect::{CollectReply, SeriesReply};
+pub(crate) use self::collect::{ReceiverCollectAnswer, ReceiverSeriesAnswer};
 use self::ledger::Shared;
-pub(super) use self::params::check_flows;
-pub(crate) use self::params::{CollectParams, OpenParams, SeriesParams};
+pub(crate) use self::params::{ReceiverCollectParams, ReceiverOpenParams, ReceiverSeriesParams};
+use super::wait::Waker;
 use super::{socket, sockopt};
-use crate::Error;
 use crate::cpu::pin_this_thread;
+use crate::error::Error;
 use crate::traffic::interface::Interface;
-
-/// The thread's end of a pair: it has input once the other end is dropped.
-type Waker = UnixStream;
 
 /// A receiver at work. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    params: OpenParams,
+    params: ReceiverOpenParams,
     shared: Arc<Shared>,
     /// What it listens on.
     socket: OwnedFd,
@@ -48,13 +45,13 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+    pub(crate) fn open(params: &ReceiverOpenParams) -> Result<Self, Error> {
         params.check()?;
         let interface = Interface::find("interface", &params.interface)?;
         let local = params.local();
         let socket = socket::open(params.protocol, &interface, local, &params.options)?;
         if !params.protocol.is_datagram() {
-            let backlog = Backlog::new(params.flows as i32).context("too many flows")?;
+            let backlog = Backlog::new(params.flows.get() as i32).context("too many flows")?;
             listen(&socket, backlog).with_context(|| format!("cannot listen at {local}"))?;
         }
         socket::set_nonblocking(&socket).context("cannot set up the receiver's socket")?;
@@ -90,15 +87,18 @@ impl Receiver {
     /// Waits until the flows are drained, then tells what they brought. Setting `abort` ends the wait within milliseconds.
     pub(crate) fn collect(
         &self,
-        params: &CollectParams,
+        params: &ReceiverCollectParams,
         abort: &AtomicBool,
-    ) -> Result<CollectReply, Error> {
+    ) -> Result<ReceiverCollectAnswer, Error> {
         params.check(&self.params)?;
         collect::collect(&self.shared, params, || self.buffer_drops(), abort)
     }
 
     /// What one flow brought over time.
-    pub(crate) fn series(&self, params: &SeriesParams) -> Result<SeriesReply, Error> {
+    pub(crate) fn series(
+        &self,
+        params: &ReceiverSeriesParams,
+    ) -> Result<ReceiverSeriesAnswer, Error> {
         collect::series(&self.shared, params)
     }
 
@@ -121,7 +121,12 @@ impl Drop for Receiver {
     }
 }
 
-fn serve(socket: OwnedFd, params: &OpenParams, waker: &Waker, shared: &Shared) -> io::Result<()> {
+fn serve(
+    socket: OwnedFd,
+    params: &ReceiverOpenParams,
+    waker: &Waker,
+    shared: &Shared,
+) -> io::Result<()> {
     if params.protocol.is_datagram() {
         datagrams::serve(&socket, params, waker, shared)
     } else {

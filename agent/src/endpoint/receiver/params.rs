@@ -1,52 +1,45 @@
 //! # Params of the `receiver.*` methods
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
-use crate::endpoint::options::Options;
-use crate::endpoint::run::{check_phases, to_ns};
-use crate::endpoint::socket::{Protocol, check_address};
-
-/// All are served by one thread.
-pub(in crate::endpoint) const MOST_FLOWS: usize = 64;
-const LONGEST_LIMIT_MS: u64 = 60_000;
+use crate::api::bounds::{LONGEST_DRAIN_MS, LONGEST_PHASE_S, MOST_FLOWS};
+use crate::api::values::{EndpointAddress, Port, Positive, Whole};
+use crate::endpoint::options::SocketOptions;
+use crate::endpoint::protocol::Protocol;
+use crate::endpoint::run::to_ns;
+use crate::error::Error;
 
 /// `receiver.open`: where to listen, and for what.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct ReceiverOpenParams {
     pub(super) cpu: usize,
     pub(super) protocol: Protocol,
     pub(super) interface: String,
-    address: Ipv4Addr,
-    port: u16,
+    address: EndpointAddress,
+    port: Port,
     /// Exactly so many, numbered from 0.
-    pub(super) flows: usize,
+    pub(super) flows: Whole<usize, 1, MOST_FLOWS>,
     /// What is of another one is refused.
     pub(super) trial: u32,
     /// What comes before the window, as the sender is told.
-    warmup_s: Option<f64>,
+    warmup_s: Option<Positive<LONGEST_PHASE_S>>,
     /// Of the window.
-    duration_s: f64,
+    duration_s: Positive<LONGEST_PHASE_S>,
     #[serde(default)]
-    pub(super) options: Options,
+    pub(super) options: SocketOptions,
 }
 
-impl OpenParams {
+impl ReceiverOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_address("address", self.address)?;
-        if self.port == 0 {
-            return Err(Error::params("port", "must not be 0"));
-        }
-        check_flows(self.flows)?;
-        check_phases(self.warmup_s, self.duration_s)?;
         self.options.check(self.protocol)
     }
 
     pub(super) fn local(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.address, self.port)
+        SocketAddrV4::new(self.address.get(), self.port.get())
     }
 
     pub(super) fn warmup_ns(&self) -> u64 {
@@ -58,40 +51,26 @@ impl OpenParams {
     }
 }
 
-pub(in crate::endpoint) fn check_flows(flows: usize) -> Result<(), Error> {
-    if (1..=MOST_FLOWS).contains(&flows) {
-        return Ok(());
-    }
-    let problem = format!("{flows} is not between 1 and {MOST_FLOWS}");
-    Err(Error::params("flows", problem))
-}
-
 /// `receiver.collect`: wait until the flows are drained, then report.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CollectParams {
+pub(crate) struct ReceiverCollectParams {
     /// Of UDP, by flow; the others tell their end themselves.
     #[serde(default)]
     pub(super) expected_messages: Option<Vec<u64>>,
-    pub(super) quiet_ms: u64,
-    pub(super) limit_ms: u64,
+    pub(super) quiet_ms: Whole<u64, 0, LONGEST_DRAIN_MS>,
+    pub(super) limit_ms: Whole<u64, 0, LONGEST_DRAIN_MS>,
 }
 
-impl CollectParams {
-    pub(super) fn check(&self, open: &OpenParams) -> Result<(), Error> {
-        for (field, limit_ms) in [("quiet_ms", self.quiet_ms), ("limit_ms", self.limit_ms)] {
-            if limit_ms > LONGEST_LIMIT_MS {
-                let problem = format!("{limit_ms} is above {LONGEST_LIMIT_MS}");
-                return Err(Error::params(field, problem));
-            }
-        }
+impl ReceiverCollectParams {
+    pub(super) fn check(&self, open: &ReceiverOpenParams) -> Result<(), Error> {
         let Some(expected) = &self.expected_messages else {
             return Ok(());
         };
         let problem = if !open.protocol.is_datagram() {
             "is for udp; flows of other protocols tell their end themselves".to_owned()
-        } else if expected.len() != open.flows {
-            let (given, flows) = (expected.len(), open.flows);
+        } else if expected.len() != open.flows.get() {
+            let (given, flows) = (expected.len(), open.flows.get());
             format!("has {given} numbers for {flows} flows")
         } else {
             return Ok(());
@@ -101,9 +80,9 @@ impl CollectParams {
 }
 
 /// `receiver.series`: what one flow brought in each 100 ms.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SeriesParams {
+pub(crate) struct ReceiverSeriesParams {
     pub(super) flow: usize,
     /// How many steps are known already.
     pub(super) first: usize,
@@ -112,9 +91,10 @@ pub(crate) struct SeriesParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
-    fn read(changes: Value) -> OpenParams {
+    fn read(changes: Value) -> Result<ReceiverOpenParams, Error> {
         let mut params = json!({
             "cpu": 0, "protocol": "udp", "interface": "snk0", "address": "198.18.0.3", "port": 5000, "flows": 2,
             "trial": 7, "duration_s": 1.0,
@@ -122,17 +102,17 @@ mod tests {
         for (key, value) in changes.as_object().unwrap() {
             params[key] = value.clone();
         }
-        serde_json::from_value(params).unwrap()
+        read_value(params)
+    }
+
+    fn check(changes: Value) -> Result<(), Error> {
+        read(changes)?.check()
     }
 
     #[test]
     fn receivers_beyond_the_bounds_are_refused_by_the_field() {
-        assert!(read(json!({})).check().is_ok());
-        assert!(
-            read(json!({"protocol": "sctp", "flows": 64}))
-                .check()
-                .is_ok()
-        );
+        assert!(check(json!({})).is_ok());
+        assert!(check(json!({"protocol": "sctp", "flows": 64})).is_ok());
         for (changes, field) in [
             (json!({"address": "0.0.0.0"}), "address: 0.0.0.0"),
             (json!({"port": 0}), "port:"),
@@ -144,7 +124,7 @@ mod tests {
                 "options.congestion: is tcp's",
             ),
         ] {
-            let problem = read(changes).check().unwrap_err().to_string();
+            let problem = check(changes).unwrap_err().to_string();
             assert!(problem.starts_with(field), "{problem}");
         }
     }
@@ -155,9 +135,9 @@ mod tests {
             let mut params = json!({"quiet_ms": 200, "limit_ms": 2000});
             let changes = changes.as_object().unwrap().clone();
             params.as_object_mut().unwrap().extend(changes);
-            let params: CollectParams = serde_json::from_value(params).unwrap();
-            params
-                .check(&read(json!({"protocol": protocol})))
+            let open = read(json!({"protocol": protocol})).unwrap();
+            read_value(params)
+                .and_then(|params: ReceiverCollectParams| params.check(&open))
                 .map_or_else(|error| error.to_string(), |()| "none".to_owned())
         };
         assert_eq!(check("udp", json!({})), "none");

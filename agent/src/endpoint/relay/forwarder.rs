@@ -1,10 +1,10 @@
 //! # The forwarder: it passes on what it receives
 
 use super::hop::{Incoming, Outgoing};
-use super::params::{Connection, Way};
-use super::sample::{Failure, Status};
-use crate::Error;
+use super::params::{Connection, RelayPath};
+use super::sample::{Failure, RelayStatus};
 use crate::endpoint::message::{HEADER_BYTES, request_bytes};
+use crate::error::Error;
 use crate::traffic::interface::Interface;
 
 /// A forwarder's two ends.
@@ -16,7 +16,7 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    pub(super) fn open(way: &Way, message_bytes: usize) -> Result<Self, Error> {
+    pub(super) fn open(way: &RelayPath, message_bytes: usize) -> Result<Self, Error> {
         let interface = Interface::find("load.network.interface", &way.interface)?;
         Ok(Self {
             incoming: Incoming::open(way, &interface)?,
@@ -32,11 +32,11 @@ impl Forwarder {
             if let Err(failure) = self.pass_on() {
                 // Whoever says nothing keeps nobody else waiting.
                 let is_quiet = match failure.status {
-                    Status::Timeout => self.is_idle(),
-                    Status::Ended => self.connection == Connection::Persistent,
+                    RelayStatus::Timeout => self.is_idle(),
+                    RelayStatus::Ended => self.connection == Connection::Persistent,
                     _ => false,
                 };
-                if failure.status != Status::Timeout || !is_quiet {
+                if failure.status != RelayStatus::Timeout || !is_quiet {
                     self.incoming.close();
                 }
                 if !is_quiet {
@@ -50,11 +50,14 @@ impl Forwarder {
     fn pass_on(&mut self) -> Result<(), Failure> {
         self.incoming.receive(&mut self.message)?;
         if !is_message(&self.message) {
-            return Err(Failure::new(Status::Garbage, "what came is no message"));
+            return Err(Failure::new(
+                RelayStatus::Garbage,
+                "what came is no message",
+            ));
         }
         if let Err(failure) = self.outgoing.send(&self.message) {
             self.outgoing.close();
-            return Err(Failure::new(Status::Broken, failure.problem));
+            return Err(Failure::new(RelayStatus::Broken, failure.problem));
         }
         if self.connection == Connection::Fresh {
             self.incoming.close();

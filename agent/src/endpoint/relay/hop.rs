@@ -13,11 +13,11 @@ use nix::sys::socket::{
     Backlog, MsgFlags, SockFlag, SockaddrIn, accept4, connect, listen, recv, send,
 };
 
-use super::params::{Connection, Way};
-use super::sample::{Failure, Status};
-use crate::Error;
-use crate::endpoint::options::Options;
+use super::params::{Connection, RelayPath};
+use super::sample::{Failure, RelayStatus};
+use crate::endpoint::options::SocketOptions;
 use crate::endpoint::socket::{self, limit_waits};
+use crate::error::Error;
 use crate::traffic::interface::Interface;
 
 /// The end at which messages come.
@@ -33,9 +33,9 @@ pub(super) struct Incoming {
 /// The end by which messages leave.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    way: Way,
+    way: RelayPath,
     interface: Interface,
-    options: Options,
+    options: SocketOptions,
     next: SockaddrIn,
     socket: Option<Sending>,
 }
@@ -47,11 +47,11 @@ struct Sending {
 }
 
 impl Incoming {
-    pub(super) fn open(way: &Way, interface: &Interface) -> Result<Self, Error> {
+    pub(super) fn open(way: &RelayPath, interface: &Interface) -> Result<Self, Error> {
         let local = way.local();
-        let listener = socket::open(way.protocol, interface, local, &Options::default())?;
+        let listener = socket::open(way.protocol, interface, local, &SocketOptions::default())?;
         let is_datagram = way.protocol.is_datagram();
-        limit_waits(&listener, Duration::from_millis(way.timeout_ms))
+        limit_waits(&listener, Duration::from_millis(way.timeout_ms.get()))
             .and_then(|()| match is_datagram {
                 true => Ok(()),
                 false => listen(&listener, Backlog::MAXALLOWABLE),
@@ -80,15 +80,15 @@ impl Incoming {
         match filled? {
             filled if filled == length => Ok(()),
             0 => Err(Failure::new(
-                Status::Ended,
+                RelayStatus::Ended,
                 "the connection ended without a message",
             )),
             filled if filled < length => {
                 let problem = format!("half a message came: {filled} of {length} bytes");
-                Err(Failure::new(Status::Broken, problem))
+                Err(Failure::new(RelayStatus::Broken, problem))
             }
             _ => Err(Failure::new(
-                Status::Garbage,
+                RelayStatus::Garbage,
                 "a message came that is too long",
             )),
         }
@@ -138,11 +138,11 @@ impl Incoming {
 }
 
 impl Outgoing {
-    pub(super) fn new(way: &Way, interface: Interface) -> Self {
+    pub(super) fn new(way: &RelayPath, interface: Interface) -> Self {
         Self {
             way: way.clone(),
             interface,
-            options: Options::default(),
+            options: SocketOptions::default(),
             next: SockaddrIn::from(way.next()),
             socket: None,
         }
@@ -154,8 +154,8 @@ impl Outgoing {
         if self.socket.is_none() {
             let protocol = self.way.protocol;
             let socket = socket::open_unplaced(protocol, &self.interface, &self.options)
-                .map_err(|error| Failure::new(Status::Refused, error.to_string()))?;
-            limit_waits(&socket, Duration::from_millis(self.way.timeout_ms))?;
+                .map_err(|error| Failure::new(RelayStatus::Refused, error.to_string()))?;
+            limit_waits(&socket, Duration::from_millis(self.way.timeout_ms.get()))?;
             let is_connected = false;
             self.socket = Some(Sending {
                 socket,
@@ -192,7 +192,7 @@ impl Outgoing {
         match uninterrupted(|| send(socket, message, MsgFlags::MSG_NOSIGNAL))? {
             sent if sent == message.len() => Ok(()),
             _ => Err(Failure::new(
-                Status::Broken,
+                RelayStatus::Broken,
                 "the kernel took half a message",
             )),
         }

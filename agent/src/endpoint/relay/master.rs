@@ -7,11 +7,11 @@ use anyhow::Context;
 
 use super::hop::{Incoming, Outgoing};
 use super::output::Output;
-use super::params::{Connection, GoParams, Load, RelayParams, Way};
-use super::sample::{Failure, Run, Status};
-use crate::Error;
+use super::params::{Connection, RelayGoParams, RelayLoad, RelayParams, RelayPath};
+use super::sample::{Failure, RelayStatus, Run};
 use crate::endpoint::message::Id;
 use crate::endpoint::wait::await_time;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
 
@@ -41,27 +41,29 @@ pub(super) struct Ring {
 impl Master {
     pub(super) fn open(params: &RelayParams) -> Result<Self, Error> {
         Ok(match &params.load {
-            Load::Nothing => Self::Nothing,
-            Load::Output(buffering) => Self::Output(
-                Output::open(*buffering, params.message_bytes)
+            RelayLoad::Nothing => Self::Nothing,
+            RelayLoad::Output(buffering) => Self::Output(
+                Output::open(*buffering, params.message_bytes.get())
                     .context("cannot buffer standard output")?,
             ),
-            Load::Network(way) => Self::Network(Box::new(Ring::open(way, params.message_bytes)?)),
+            RelayLoad::Network(way) => {
+                Self::Network(Box::new(Ring::open(way, params.message_bytes.get())?))
+            }
         })
     }
 
     /// Makes one run, whatever becomes of its iterations.
-    pub(super) fn run(&mut self, params: &GoParams) -> Run {
+    pub(super) fn run(&mut self, params: &RelayGoParams) -> Run {
         let mut run = Run {
-            ns: room_for(params.iterations as usize),
+            ns: room_for(params.iterations.get() as usize),
             ..Run::default()
         };
         let mut failures = 0;
         run.start_ns = now_ns();
-        for sequence in 0..params.iterations {
+        for sequence in 0..params.iterations.get() {
             if let Some(interval_ms) = params.interval_ms {
                 // From the number itself, so that no rounding adds up.
-                let due_ns = run.start_ns + (sequence as f64 * interval_ms * 1e6) as u64;
+                let due_ns = run.start_ns + (sequence as f64 * interval_ms.get() * 1e6) as u64;
                 await_time(due_ns, &NEVER);
             }
             let trial = params.trial;
@@ -79,7 +81,7 @@ impl Master {
                 }
             }
             if failures == MOST_FAILURES {
-                run.given_up = sequence + 1 < params.iterations;
+                run.given_up = sequence + 1 < params.iterations.get();
                 break;
             }
         }
@@ -108,7 +110,7 @@ impl Master {
 }
 
 impl Ring {
-    fn open(way: &Way, message_bytes: usize) -> Result<Self, Error> {
+    fn open(way: &RelayPath, message_bytes: usize) -> Result<Self, Error> {
         let interface = Interface::find("load.network.interface", &way.interface)?;
         Ok(Self {
             incoming: Incoming::open(way, &interface)?,
@@ -137,7 +139,7 @@ impl Ring {
             }
             if !is_earlier(&self.received, &self.message) {
                 let problem = "what came is no message of the ring's";
-                return Err(Failure::new(Status::Garbage, problem));
+                return Err(Failure::new(RelayStatus::Garbage, problem));
             }
             if self.connection == Connection::Fresh {
                 self.incoming.close();

@@ -18,17 +18,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use nix::poll::{PollFd, PollFlags};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::params::Mode;
-pub(crate) use self::params::{GoParams, OpenParams};
+use self::params::RelayMode;
+pub(crate) use self::params::{RelayGoParams, RelayOpenParams};
 use self::process::Process;
-use self::sample::{Run, Status};
+use self::sample::{RelayStatus, Run};
 use self::serve::Told;
 pub use self::serve::serve;
 use super::wait::{is_ready, wait};
-use crate::Error;
 use crate::cpu::CpuLatency;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 
 /// Longest wait without a look at whether to end: rarely, since it wakes a CPU that is measured.
@@ -45,8 +46,8 @@ pub(crate) struct Relays {
 }
 
 /// `relay.go`: that the run is over. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct GoReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RelayGoAnswer {
     /// Before the first iteration, and after the last.
     start_ns: u64,
     end_ns: u64,
@@ -57,8 +58,8 @@ pub(crate) struct GoReply {
 }
 
 /// `relay.collect`: of the master's last run, and of all relays since `relay.open`.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CollectReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RelayCollectAnswer {
     /// Iterations whose message came back, and those whose did not. Null where there was no run.
     completed: Option<usize>,
     failed: Option<usize>,
@@ -72,48 +73,51 @@ pub(crate) struct CollectReply {
 }
 
 /// `relay.samples`: from which iteration on.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SamplesParams {
+pub(crate) struct RelaySamplesParams {
     first: usize,
 }
 
 /// At most 1,500 samples of the last run.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct SamplesReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RelaySamplesAnswer {
     /// Of the run in all.
     iterations: usize,
     /// Of each: until the message was back, or until it was known that it would not be.
     ns: Vec<u64>,
     /// Those of them whose message did not come back, and how they ended.
-    undone: Vec<(usize, Status)>,
+    undone: Vec<(usize, RelayStatus)>,
 }
 
 /// `relay.close`.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct CloseReply {
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct RelayCloseAnswer {
     /// What the master wrote to its standard output; null where it did not.
     output_bytes: Option<u64>,
 }
 
 impl Relays {
     /// Starts the relays; all of them listen when this returns. Nothing is sent.
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+    pub(crate) fn open(params: &RelayOpenParams) -> Result<Self, Error> {
         params.check()?;
         let mut processes = Vec::new();
-        for relay in &params.relays {
+        for relay in params.relays.iter() {
             processes.push(Process::start(relay)?);
         }
         Ok(Self {
             processes,
-            has_master: params.relays[0].mode == Mode::Master,
+            has_master: params.relays[0].mode == RelayMode::Master,
             run: None,
         })
     }
 
     /// Has the master make a run. Setting `abort` ends it, and the relays, soon.
-    pub(crate) fn go(&mut self, params: &GoParams, abort: &AtomicBool) -> Result<GoReply, Error> {
-        params.check()?;
+    pub(crate) fn go(
+        &mut self,
+        params: &RelayGoParams,
+        abort: &AtomicBool,
+    ) -> Result<RelayGoAnswer, Error> {
         self.run = None;
         if !self.has_master {
             return Err(anyhow!("no relay here is the master; ask where that is").into());
@@ -121,7 +125,7 @@ impl Relays {
         let latency = CpuLatency::hold();
         self.processes[0].tell(params)?;
         let run = self.await_run(abort)?;
-        let reply = GoReply {
+        let reply = RelayGoAnswer {
             start_ns: run.start_ns,
             end_ns: run.end_ns,
             cpu_latency_held: latency.is_some(),
@@ -181,7 +185,7 @@ impl Relays {
     }
 
     /// What the last run measured, and what became of the relays.
-    pub(crate) fn collect(&mut self) -> Result<CollectReply, Error> {
+    pub(crate) fn collect(&mut self) -> Result<RelayCollectAnswer, Error> {
         let mut ended = Vec::new();
         for process in &mut self.processes {
             match process.ended() {
@@ -192,7 +196,7 @@ impl Relays {
         }
         let refusals = self.processes.iter();
         let failed = self.run.as_ref().map(|run| run.undone.len());
-        Ok(CollectReply {
+        Ok(RelayCollectAnswer {
             completed: self.run.as_ref().map(|run| run.ns.len() - run.undone.len()),
             failed,
             last_problem: self.run.as_ref().and_then(|run| run.last_problem.clone()),
@@ -202,7 +206,7 @@ impl Relays {
         })
     }
 
-    pub(crate) fn samples(&self, params: &SamplesParams) -> Result<SamplesReply, Error> {
+    pub(crate) fn samples(&self, params: &RelaySamplesParams) -> Result<RelaySamplesAnswer, Error> {
         let run = self.run.as_ref();
         let run = run.ok_or_else(|| anyhow!("nothing was measured; call relay.go first"))?;
         let iterations = run.ns.len();
@@ -212,7 +216,7 @@ impl Relays {
         }
         let end = iterations.min(params.first + CHUNK);
         let undone = run.undone.iter().copied();
-        Ok(SamplesReply {
+        Ok(RelaySamplesAnswer {
             iterations,
             ns: run.ns[params.first..end].to_vec(),
             undone: undone
@@ -222,8 +226,8 @@ impl Relays {
     }
 
     /// Ends the relays.
-    pub(crate) fn close(mut self) -> CloseReply {
+    pub(crate) fn close(mut self) -> RelayCloseAnswer {
         let output_bytes = self.processes.first_mut().and_then(Process::end);
-        CloseReply { output_bytes }
+        RelayCloseAnswer { output_bytes }
     }
 }

@@ -2,44 +2,42 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::endpoint::socket::{self, Protocol};
-use crate::error::check_positive;
+use crate::api::bounds::{
+    GREATEST_RELAY_BYTES, LEAST_RELAY_BYTES, LONGEST_INTERVAL_MS, LONGEST_TIMEOUT_MS,
+    MOST_ITERATIONS, MOST_RELAYS,
+};
+use crate::api::values::{EndpointAddress, List, Port, Positive, Whole};
+use crate::endpoint::protocol::Protocol;
+use crate::error::Error;
 
-/// A message holds its sequence number at least, an integer as in matthews2009 (section 2), and stays below one segment.
-const LEAST_BYTES: usize = 4;
-const GREATEST_BYTES: usize = 1400;
-pub(super) const MOST_RELAYS: usize = 8;
-const LONGEST_TIMEOUT_MS: u64 = 60_000;
-const MOST_ITERATIONS: u64 = 1_000_000;
-const LONGEST_INTERVAL_MS: f64 = 60_000.0;
 /// The one interface whose addresses reach nobody else.
 const LOOPBACK: &str = "lo";
 
 /// `relay.open`: the relays that this agent has of a ring, each a process of its own.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
-    pub(super) relays: Vec<RelayParams>,
+pub(crate) struct RelayOpenParams {
+    pub(super) relays: List<RelayParams, 1, MOST_RELAYS>,
 }
 
 /// What one relay does. Its process is given the same.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelayParams {
-    pub(super) mode: Mode,
+    pub(super) mode: RelayMode,
     /// Which of the agent's CPUs it stays on, counted from 0 and round again. Null for wherever the scheduler has it.
     pub(super) cpu: Option<usize>,
     /// Of a message, or of a line on standard output, its newline included.
-    pub(super) message_bytes: usize,
-    pub(super) load: Load,
+    pub(super) message_bytes: Whole<usize, LEAST_RELAY_BYTES, GREATEST_RELAY_BYTES>,
+    pub(super) load: RelayLoad,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Mode {
+pub(super) enum RelayMode {
     /// It sends a message into the ring, waits until that comes back, and keeps the time.
     Master,
     /// It passes on what it receives.
@@ -47,18 +45,18 @@ pub(super) enum Mode {
 }
 
 /// What stands between two looks at the clock (matthews2009, section 3.1).
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Load {
+pub(super) enum RelayLoad {
     Nothing,
     /// A line on standard output, through the C library's buffer.
     Output(Buffering),
     /// The message's way through the ring.
-    Network(Way),
+    Network(RelayPath),
 }
 
 /// When the C library hands its buffer to the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Buffering {
     /// When 4096 bytes are full, as it does by itself where standard output is a pipe.
@@ -68,21 +66,21 @@ pub(super) enum Buffering {
 }
 
 /// Where a relay listens, and where it sends to.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Way {
+pub(super) struct RelayPath {
     pub(super) protocol: Protocol,
     pub(super) connection: Connection,
     pub(super) interface: String,
     address: Ipv4Addr,
-    port: u16,
+    port: Port,
     next_address: Ipv4Addr,
-    next_port: u16,
+    next_port: Port,
     /// A message that takes longer is lost.
-    pub(super) timeout_ms: u64,
+    pub(super) timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Connection {
     /// Each message has one of its own.
@@ -92,23 +90,19 @@ pub(super) enum Connection {
 }
 
 /// `relay.go`: one run of the master's.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GoParams {
+pub(crate) struct RelayGoParams {
     pub(super) trial: u32,
-    pub(super) iterations: u64,
+    pub(super) iterations: Whole<u64, 1, MOST_ITERATIONS>,
     /// From the start of one iteration to that of the next. Null: each as soon as the one before is over.
-    pub(super) interval_ms: Option<f64>,
+    pub(super) interval_ms: Option<Positive<LONGEST_INTERVAL_MS>>,
 }
 
-impl OpenParams {
+impl RelayOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        if !(1..=MOST_RELAYS).contains(&self.relays.len()) {
-            let problem = format!("{} are not 1 to {MOST_RELAYS}", self.relays.len());
-            return Err(Error::params("relays", problem));
-        }
         let masters = self.relays.iter().skip(1);
-        if masters.clone().any(|relay| relay.mode == Mode::Master) {
+        if masters.clone().any(|relay| relay.mode == RelayMode::Master) {
             return Err(Error::params("relays", "the first alone may be the master"));
         }
         for (at, relay) in self.relays.iter().enumerate() {
@@ -125,14 +119,9 @@ impl OpenParams {
 
 impl RelayParams {
     fn check(&self) -> Result<(), Error> {
-        if !(LEAST_BYTES..=GREATEST_BYTES).contains(&self.message_bytes) {
-            let bytes = self.message_bytes;
-            let problem = format!("{bytes} is not between {LEAST_BYTES} and {GREATEST_BYTES}");
-            return Err(Error::params("message_bytes", problem));
-        }
         match &self.load {
-            Load::Network(way) => way.check(),
-            _ if self.mode == Mode::Forwarder => {
+            RelayLoad::Network(way) => way.check(),
+            _ if self.mode == RelayMode::Forwarder => {
                 let problem = "a forwarder has nothing to do without a network";
                 Err(Error::params("load", problem))
             }
@@ -141,7 +130,7 @@ impl RelayParams {
     }
 }
 
-impl Way {
+impl RelayPath {
     fn check(&self) -> Result<(), Error> {
         if self.protocol == Protocol::Sctp {
             return Err(Error::params("load.network.protocol", "is tcp or udp"));
@@ -152,49 +141,25 @@ impl Way {
         ] {
             let is_within = self.interface == LOOPBACK && address.is_loopback();
             if !is_within {
-                socket::check_address(field, address)?;
+                EndpointAddress::check(address).map_err(|problem| Error::params(field, problem))?;
             }
-        }
-        for (field, port) in [
-            ("load.network.port", self.port),
-            ("load.network.next_port", self.next_port),
-        ] {
-            if port == 0 {
-                return Err(Error::params(field, "must not be 0"));
-            }
-        }
-        if !(1..=LONGEST_TIMEOUT_MS).contains(&self.timeout_ms) {
-            let timeout_ms = self.timeout_ms;
-            let problem = format!("{timeout_ms} is not between 1 and {LONGEST_TIMEOUT_MS}");
-            return Err(Error::params("load.network.timeout_ms", problem));
         }
         Ok(())
     }
 
     pub(super) fn local(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.address, self.port)
+        SocketAddrV4::new(self.address, self.port.get())
     }
 
     pub(super) fn next(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.next_address, self.next_port)
-    }
-}
-
-impl GoParams {
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if !(1..=MOST_ITERATIONS).contains(&self.iterations) {
-            let problem = format!("{} are not 1 to {MOST_ITERATIONS}", self.iterations);
-            return Err(Error::params("iterations", problem));
-        }
-        self.interval_ms.map_or(Ok(()), |interval_ms| {
-            check_positive("interval_ms", interval_ms, LONGEST_INTERVAL_MS)
-        })
+        SocketAddrV4::new(self.next_address, self.next_port.get())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
     fn network(changes: Value) -> Value {
@@ -209,8 +174,8 @@ mod tests {
     }
 
     fn problem(relays: &[Value]) -> String {
-        let params: OpenParams = serde_json::from_value(json!({"relays": relays})).unwrap();
-        let checked = params.check();
+        let params = read_value(json!({"relays": relays}));
+        let checked = params.and_then(|params: RelayOpenParams| params.check());
         checked.map_or_else(|error| error.to_string(), |()| "none".to_owned())
     }
 
@@ -287,10 +252,7 @@ mod tests {
     fn runs_are_bounded() {
         let check = |iterations: u64, interval_ms: Option<f64>| {
             let params = json!({"trial": 1, "iterations": iterations, "interval_ms": interval_ms});
-            serde_json::from_value::<GoParams>(params)
-                .unwrap()
-                .check()
-                .is_ok()
+            read_value::<RelayGoParams>(params).is_ok()
         };
         assert!(check(1, None) && check(1_000_000, Some(0.1)));
         assert!(!check(0, None) && !check(1_000_001, None));

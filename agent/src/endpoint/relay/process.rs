@@ -10,10 +10,10 @@ use anyhow::{Context, anyhow};
 use nix::poll::{PollFd, PollFlags};
 use serde::Serialize;
 
-use super::params::{Load, RelayParams};
+use super::params::{RelayLoad, RelayParams};
 use super::serve::Told;
-use crate::Error;
 use crate::endpoint::wait::{is_ready, wait};
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 
 /// How long a process may take to begin: generous, an emulated CPU is slow.
@@ -36,7 +36,7 @@ impl Process {
     /// Starts a relay, which listens when this returns.
     pub(super) fn start(params: &RelayParams) -> Result<Self, Error> {
         let (ours, theirs) = UnixStream::pair().context("cannot make a relay's control stream")?;
-        let writes = matches!(params.load, Load::Output(_));
+        let writes = matches!(params.load, RelayLoad::Output(_));
         let mut child = Command::new("/proc/self/exe")
             .arg("--relay")
             .stdin(OwnedFd::from(theirs))

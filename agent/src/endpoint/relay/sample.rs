@@ -1,12 +1,13 @@
 //! # What each iteration took, and how it ended
 
 use nix::errno::Errno;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How an iteration ended whose message did not come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Status {
+pub(super) enum RelayStatus {
     /// Nothing came in time.
     Timeout,
     /// The next relay took no connection.
@@ -27,7 +28,7 @@ pub(super) struct Run {
     /// Of each iteration: until the message was back, or until it was known that it would not be.
     pub(super) ns: Vec<u64>,
     /// The iterations that whose message did not come back, in their order.
-    pub(super) undone: Vec<(usize, Status)>,
+    pub(super) undone: Vec<(usize, RelayStatus)>,
     pub(super) last_problem: Option<String>,
     /// Whether it ended early, since nothing went round any more.
     pub(super) given_up: bool,
@@ -36,12 +37,12 @@ pub(super) struct Run {
 /// Why a message did not get further.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    pub(super) status: Status,
+    pub(super) status: RelayStatus,
     pub(super) problem: String,
 }
 
 impl Failure {
-    pub(super) fn new(status: Status, problem: impl Into<String>) -> Self {
+    pub(super) fn new(status: RelayStatus, problem: impl Into<String>) -> Self {
         let problem = problem.into();
         Self { status, problem }
     }
@@ -49,9 +50,9 @@ impl Failure {
     pub(super) fn of_connecting(errno: Errno) -> Self {
         match Self::from(errno) {
             Self {
-                status: Status::Broken,
+                status: RelayStatus::Broken,
                 problem,
-            } => Self::new(Status::Refused, problem),
+            } => Self::new(RelayStatus::Refused, problem),
             // A connect that its time limit ends says that it is under way.
             other => other,
         }
@@ -62,9 +63,9 @@ impl From<Errno> for Failure {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::EAGAIN | Errno::EINPROGRESS | Errno::ETIMEDOUT => {
-                Self::new(Status::Timeout, "nothing came in time")
+                Self::new(RelayStatus::Timeout, "nothing came in time")
             }
-            other => Self::new(Status::Broken, other.desc()),
+            other => Self::new(RelayStatus::Broken, other.desc()),
         }
     }
 }
@@ -76,10 +77,18 @@ mod tests {
     #[test]
     fn what_the_kernel_says_becomes_a_status() {
         for (errno, received, connected) in [
-            (Errno::EAGAIN, Status::Timeout, Status::Timeout),
-            (Errno::EINPROGRESS, Status::Timeout, Status::Timeout),
-            (Errno::ECONNREFUSED, Status::Broken, Status::Refused),
-            (Errno::ECONNRESET, Status::Broken, Status::Refused),
+            (Errno::EAGAIN, RelayStatus::Timeout, RelayStatus::Timeout),
+            (
+                Errno::EINPROGRESS,
+                RelayStatus::Timeout,
+                RelayStatus::Timeout,
+            ),
+            (
+                Errno::ECONNREFUSED,
+                RelayStatus::Broken,
+                RelayStatus::Refused,
+            ),
+            (Errno::ECONNRESET, RelayStatus::Broken, RelayStatus::Refused),
         ] {
             assert_eq!(Failure::from(errno).status, received);
             assert_eq!(Failure::of_connecting(errno).status, connected);

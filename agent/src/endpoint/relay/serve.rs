@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::forwarder::Forwarder;
 use super::master::Master;
-use super::params::{GoParams, Load, Mode, RelayParams};
+use super::params::{RelayGoParams, RelayLoad, RelayMode, RelayParams};
 use super::sample::Run;
-use crate::Error;
 use crate::cpu::{allowed_cpus, pin_this_thread};
+use crate::error::Error;
 
 /// What a relay tells its agent.
 #[derive(Debug, Deserialize, Serialize)]
@@ -37,7 +37,7 @@ pub fn serve() -> anyhow::Result<()> {
     let first = next()?.context("the agent is gone")?;
     let params: RelayParams = serde_json::from_str(&first)?;
     match params.mode {
-        Mode::Forwarder => {
+        RelayMode::Forwarder => {
             let forwarder = match open_forwarder(&params) {
                 Ok(forwarder) => forwarder,
                 Err(error) => return tell(&control, &Told::Failed(error.to_string())),
@@ -48,14 +48,14 @@ pub fn serve() -> anyhow::Result<()> {
                 let _ = tell(&control, &Told::Refused(problem));
             })
         }
-        Mode::Master => {
+        RelayMode::Master => {
             let mut master = match pin(&params).and_then(|()| Master::open(&params)) {
                 Ok(master) => master,
                 Err(error) => return tell(&control, &Told::Failed(error.to_string())),
             };
             tell(&control, &Told::Ready)?;
             while let Some(line) = next()? {
-                let params: GoParams = serde_json::from_str(&line)?;
+                let params: RelayGoParams = serde_json::from_str(&line)?;
                 tell(&control, &Told::Ran(master.run(&params)))?;
             }
             Ok(())
@@ -66,7 +66,7 @@ pub fn serve() -> anyhow::Result<()> {
 fn open_forwarder(params: &RelayParams) -> Result<Forwarder, Error> {
     pin(params)?;
     match &params.load {
-        Load::Network(way) => Forwarder::open(way, params.message_bytes),
+        RelayLoad::Network(way) => Forwarder::open(way, params.message_bytes.get()),
         _ => Err(anyhow!("a forwarder has nothing to do without a network").into()),
     }
 }

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 
-use super::params::OpenParams;
+use super::params::RequesterOpenParams;
 use super::wire::{Patience, Wire};
-use crate::Error;
 use crate::endpoint::message::Id;
-use crate::endpoint::socket::Protocol;
+use crate::endpoint::protocol::Protocol;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
 
@@ -37,7 +37,7 @@ pub(super) struct Failure {
 /// Requests and their answers, one at a time.
 #[derive(Debug)]
 pub(super) struct Exchange<'a> {
-    params: &'a OpenParams,
+    params: &'a RequesterOpenParams,
     interface: &'a Interface,
     abort: &'a AtomicBool,
     /// None after a failure: a late answer must find nobody who may take it for the next one's.
@@ -51,7 +51,7 @@ pub(super) struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     /// Connects to the responder.
     pub(super) fn open(
-        params: &'a OpenParams,
+        params: &'a RequesterOpenParams,
         interface: &'a Interface,
         abort: &'a AtomicBool,
     ) -> Result<Self, Error> {
@@ -68,7 +68,7 @@ impl<'a> Exchange<'a> {
             abort,
             wire: Some(wire),
             retransmissions: 0,
-            request: vec![0; params.message_bytes],
+            request: vec![0; params.message_bytes.get()],
             // Room to tell a datagram that is too long.
             response: vec![0; params.response_bytes() + 1],
         })

@@ -10,37 +10,34 @@ mod wire;
 
 use std::net::SocketAddrV4;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::exchange::Exchange;
-pub(crate) use self::params::{GoParams, OpenParams};
+pub(crate) use self::params::{RequesterGoParams, RequesterOpenParams};
+pub(crate) use self::tally::RequesterCollectAnswer;
 use self::tally::Tally;
-pub(crate) use self::tally::TallyReply;
 use super::message::Id;
 use super::socket;
 use super::wait::await_time;
-use crate::Error;
 use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
-
-/// Longest wait without a look at whether to end.
-const LOOK_UP: Duration = Duration::from_millis(10);
 
 /// The way to a responder, and what the last run found there.
 #[derive(Debug)]
 pub(crate) struct Requester {
-    params: OpenParams,
+    params: RequesterOpenParams,
     interface: Interface,
     tally: Option<Tally>,
 }
 
 /// `requester.go`: that it is over. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct GoReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RequesterGoAnswer {
     /// Of what was measured, the warm-up left out.
     start_ns: u64,
     end_ns: u64,
@@ -53,10 +50,10 @@ pub(crate) struct GoReply {
 
 impl Requester {
     /// Checks that the way can be taken; nothing is sent.
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+    pub(crate) fn open(params: &RequesterOpenParams) -> Result<Self, Error> {
         params.check()?;
         let interface = Interface::find("interface", &params.interface)?;
-        let local = SocketAddrV4::new(params.local_address, 0);
+        let local = SocketAddrV4::new(params.local_address.get(), 0);
         socket::open(params.protocol, &interface, local, &params.options)?;
         Ok(Self {
             params: params.clone(),
@@ -66,7 +63,11 @@ impl Requester {
     }
 
     /// Asks from the calling thread. Setting `abort` ends it within milliseconds.
-    pub(crate) fn go(&mut self, params: &GoParams, abort: &AtomicBool) -> Result<GoReply, Error> {
+    pub(crate) fn go(
+        &mut self,
+        params: &RequesterGoParams,
+        abort: &AtomicBool,
+    ) -> Result<RequesterGoAnswer, Error> {
         params.check()?;
         self.tally = None;
         let cpu = self.params.cpu;
@@ -84,7 +85,7 @@ impl Requester {
         for sequence in 0.. {
             let due_ns = match self.params.rps {
                 // From the number itself, so that no rounding adds up.
-                Some(rps) => begin_ns + (sequence as f64 * 1e9 / rps) as u64,
+                Some(rps) => begin_ns + (sequence as f64 * 1e9 / rps.get()) as u64,
                 None => now_ns(),
             };
             if due_ns >= limit_ns || tally.begun() >= params.most_transactions() {
@@ -115,7 +116,7 @@ impl Requester {
             .zip(retransmissions_before)
             .map(|(after, before)| after - before);
         self.tally = Some(tally);
-        Ok(GoReply {
+        Ok(RequesterGoAnswer {
             start_ns,
             end_ns: now_ns(),
             cpu_latency_held: latency.is_some(),
@@ -125,7 +126,7 @@ impl Requester {
     }
 
     /// What the last run measured.
-    pub(crate) fn collect(&self) -> Result<TallyReply, Error> {
+    pub(crate) fn collect(&self) -> Result<RequesterCollectAnswer, Error> {
         let tally = self.tally.as_ref();
         let tally =
             tally.ok_or_else(|| anyhow!("nothing was measured; call requester.go first"))?;

@@ -1,97 +1,77 @@
 //! # Params of the `requester.*` methods
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
-use crate::endpoint::message::{GREATEST_BYTES, LEAST_BYTES, ResponseBytes};
-use crate::endpoint::options::Options;
-use crate::endpoint::run::{check_phases, to_ns};
-use crate::endpoint::socket::{Protocol, check_address};
-use crate::error::check_positive;
-
-const GREATEST_RPS: f64 = 1e6;
-const LONGEST_TIMEOUT_MS: u64 = 60_000;
+use crate::api::bounds::{
+    GREATEST_MESSAGE_BYTES, GREATEST_RPS, LONGEST_PHASE_S, LONGEST_TIMEOUT_MS,
+};
+use crate::api::values::{EndpointAddress, Port, Positive, Whole};
+use crate::endpoint::message::ResponseBytes;
+use crate::endpoint::options::SocketOptions;
+use crate::endpoint::protocol::Protocol;
+use crate::endpoint::run::to_ns;
+use crate::error::Error;
 
 /// `requester.open`: the way to a responder, and what to ask of it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct RequesterOpenParams {
     pub(super) cpu: usize,
     pub(super) protocol: Protocol,
     pub(super) interface: String,
-    pub(super) local_address: Ipv4Addr,
-    remote_address: Ipv4Addr,
-    port: u16,
-    pub(super) message_bytes: usize,
+    pub(super) local_address: EndpointAddress,
+    remote_address: EndpointAddress,
+    port: Port,
+    pub(super) message_bytes: Whole<usize, 1, GREATEST_MESSAGE_BYTES>,
     /// As the responder was told.
     response_bytes: ResponseBytes,
     /// Requests a second. Null: each as soon as the one before is answered.
-    pub(super) rps: Option<f64>,
+    pub(super) rps: Option<Positive<GREATEST_RPS>>,
     /// An answer that takes longer is none.
-    timeout_ms: u64,
+    timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
     #[serde(default)]
-    pub(super) options: Options,
+    pub(super) options: SocketOptions,
 }
 
-impl OpenParams {
+impl RequesterOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_address("local_address", self.local_address)?;
-        check_address("remote_address", self.remote_address)?;
-        if self.port == 0 {
-            return Err(Error::params("port", "must not be 0"));
-        }
-        if self.message_bytes < LEAST_BYTES {
-            let bytes = self.message_bytes;
-            let problem = format!("{bytes} is not between {LEAST_BYTES} and {GREATEST_BYTES}");
-            return Err(Error::params("message_bytes", problem));
-        }
         self.protocol
-            .check_bytes("message_bytes", self.message_bytes)?;
+            .check_bytes("message_bytes", self.message_bytes.get())?;
         self.protocol
             .check_bytes("response_bytes", self.response_bytes())?;
-        if let Some(rps) = self.rps {
-            check_positive("rps", rps, GREATEST_RPS)?;
-        }
-        if !(1..=LONGEST_TIMEOUT_MS).contains(&self.timeout_ms) {
-            let problem = format!(
-                "{} is not between 1 and {LONGEST_TIMEOUT_MS}",
-                self.timeout_ms
-            );
-            return Err(Error::params("timeout_ms", problem));
-        }
         self.options.check(self.protocol)
     }
 
     pub(super) fn remote(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.remote_address, self.port)
+        SocketAddrV4::new(self.remote_address.get(), self.port.get())
     }
 
     pub(super) fn response_bytes(&self) -> usize {
-        self.response_bytes.to_request(self.message_bytes)
+        self.response_bytes.to_request(self.message_bytes.get())
     }
 
     pub(super) fn timeout_ns(&self) -> u64 {
-        self.timeout_ms * 1_000_000
+        self.timeout_ms.get() * 1_000_000
     }
 }
 
 /// `requester.go`: for how long to ask.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GoParams {
+pub(crate) struct RequesterGoParams {
     pub(super) trial: u32,
     /// Null for none.
-    warmup_s: Option<f64>,
-    duration_s: f64,
+    warmup_s: Option<Positive<LONGEST_PHASE_S>>,
+    duration_s: Positive<LONGEST_PHASE_S>,
     /// Measured ones, failed or not, after which it is over before its time. Null for no such limit.
     transactions: Option<u64>,
 }
 
-impl GoParams {
+impl RequesterGoParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_phases(self.warmup_s, self.duration_s)?;
         match self.transactions {
             Some(0) => Err(Error::params("transactions", "must not be 0")),
             _ => Ok(()),
@@ -99,7 +79,7 @@ impl GoParams {
     }
 
     pub(super) fn warmup_ns(&self) -> u64 {
-        to_ns(self.warmup_s.unwrap_or(0.0))
+        self.warmup_s.map_or(0, to_ns)
     }
 
     pub(super) fn duration_ns(&self) -> u64 {
@@ -114,6 +94,7 @@ impl GoParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
     /// What is wrong with params that are valid but for `changes`.
@@ -126,10 +107,8 @@ mod tests {
         for (key, value) in changes.as_object().unwrap() {
             params[key] = value.clone();
         }
-        let params: OpenParams = serde_json::from_value(params).unwrap();
-        params
-            .check()
-            .map_or_else(|error| error.to_string(), |()| "none".to_owned())
+        let checked = read_value(params).and_then(|params: RequesterOpenParams| params.check());
+        checked.map_or_else(|error| error.to_string(), |()| "none".to_owned())
     }
 
     #[test]
@@ -193,9 +172,8 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(changes.as_object().unwrap().clone());
-            serde_json::from_value::<GoParams>(params)
-                .unwrap()
-                .check()
+            read_value(params)
+                .and_then(|params: RequesterGoParams| params.check())
                 .is_ok()
         };
         assert!(check(json!({})));

@@ -1,6 +1,7 @@
 //! # What a run measured
 
 use anyhow::Result;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exchange::{Failure, Outcome, RoundTrip};
@@ -20,8 +21,8 @@ pub(super) struct Tally {
 }
 
 /// `requester.collect`: transactions of the last run's measured phase.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct TallyReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RequesterCollectAnswer {
     /// Completed.
     transactions: u64,
     /// Without their answer in time.
@@ -76,8 +77,8 @@ impl Tally {
         }
     }
 
-    pub(super) fn reply(&self) -> Result<TallyReply> {
-        Ok(TallyReply {
+    pub(super) fn reply(&self) -> Result<RequesterCollectAnswer> {
+        Ok(RequesterCollectAnswer {
             transactions: self.latency.count(),
             failed: self.failed,
             strays: self.strays,

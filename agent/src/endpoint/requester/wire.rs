@@ -5,17 +5,20 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, SockaddrIn, connect, recv, send};
 
-use super::LOOK_UP;
-use super::params::OpenParams;
-use crate::Error;
+use super::params::RequesterOpenParams;
 use crate::endpoint::socket::{self, limit_waits};
 use crate::endpoint::sockopt::tcp_info;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
+
+/// Longest wait without a look at whether to end.
+const LOOK_UP: Duration = Duration::from_millis(10);
 
 /// Until when a transaction may last.
 #[derive(Clone, Copy, Debug)]
@@ -47,13 +50,16 @@ impl Patience<'_> {
 #[derive(Debug)]
 pub(super) struct Wire<'a> {
     socket: OwnedFd,
-    params: &'a OpenParams,
+    params: &'a RequesterOpenParams,
 }
 
 impl<'a> Wire<'a> {
     /// A socket at a port of its own, which no answer to an earlier one can reach.
-    pub(super) fn open(params: &'a OpenParams, interface: &Interface) -> Result<Self, Error> {
-        let local = SocketAddrV4::new(params.local_address, 0);
+    pub(super) fn open(
+        params: &'a RequesterOpenParams,
+        interface: &Interface,
+    ) -> Result<Self, Error> {
+        let local = SocketAddrV4::new(params.local_address.get(), 0);
         let socket = socket::open(params.protocol, interface, local, &params.options)?;
         Ok(Self { socket, params })
     }

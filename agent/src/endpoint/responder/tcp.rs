@@ -12,10 +12,10 @@ use std::thread::{self, Scope};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 
+use super::params::{Request, ResponderCloseAnswer, ResponderOpenParams};
 use super::waiters::Waiters;
-use super::{Counts, OpenParams, Request};
 use crate::endpoint::message::{GREATEST_BYTES, answer};
-use crate::endpoint::socket::Protocol;
+use crate::endpoint::protocol::Protocol;
 
 /// Further ones are broken off at once.
 const MOST_CONNECTIONS: usize = 64;
@@ -37,10 +37,10 @@ pub(super) fn limit_waits(socket: &impl AsFd, protocol: Protocol) -> nix::Result
 /// Serves all who connect, until the waiters are closed.
 pub(super) fn serve(
     listener: &TcpListener,
-    params: &OpenParams,
+    params: &ResponderOpenParams,
     waiters: &Waiters,
-) -> io::Result<Counts> {
-    let counts = Mutex::new(Counts::default());
+) -> io::Result<ResponderCloseAnswer> {
+    let counts = Mutex::new(ResponderCloseAnswer::default());
     thread::scope(|scope| {
         let ended = accept_all(scope, listener, params, waiters, &counts);
         waiters.close();
@@ -54,9 +54,9 @@ pub(super) fn serve(
 fn accept_all<'scope>(
     scope: &'scope Scope<'scope, '_>,
     listener: &TcpListener,
-    params: &'scope OpenParams,
+    params: &'scope ResponderOpenParams,
     waiters: &'scope Waiters,
-    counts: &'scope Mutex<Counts>,
+    counts: &'scope Mutex<ResponderCloseAnswer>,
 ) -> io::Result<()> {
     let count = |more| {
         counts
@@ -72,9 +72,9 @@ fn accept_all<'scope>(
             Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
             Err(error) => return Err(error),
         };
-        count(Counts {
+        count(ResponderCloseAnswer {
             connections: 1,
-            ..Counts::default()
+            ..ResponderCloseAnswer::default()
         });
         // One of the waiters is the listener.
         if waiters.len() > MOST_CONNECTIONS {
@@ -100,9 +100,13 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Answers until the peer is gone or breaks the protocol.
-fn serve_connection(mut stream: &TcpStream, params: &OpenParams, waiters: &Waiters) -> Counts {
+fn serve_connection(
+    mut stream: &TcpStream,
+    params: &ResponderOpenParams,
+    waiters: &Waiters,
+) -> ResponderCloseAnswer {
     let mut buffer = vec![0; GREATEST_BYTES];
-    let mut counts = Counts::default();
+    let mut counts = ResponderCloseAnswer::default();
     loop {
         let message_bytes = match read_request(stream, params, waiters, &mut buffer) {
             Ok(Some(message_bytes)) => message_bytes,
@@ -127,7 +131,7 @@ fn serve_connection(mut stream: &TcpStream, params: &OpenParams, waiters: &Waite
 /// Reads one request, however it arrives, and returns its length; None where the peer ended before it.
 fn read_request(
     mut stream: &TcpStream,
-    params: &OpenParams,
+    params: &ResponderOpenParams,
     waiters: &Waiters,
     buffer: &mut [u8],
 ) -> io::Result<Option<usize>> {

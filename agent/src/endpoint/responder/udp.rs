@@ -6,13 +6,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, SockaddrIn, recvfrom, sendto};
 
-use super::{Counts, OpenParams, Request};
+use super::params::{Request, ResponderCloseAnswer, ResponderOpenParams};
 use crate::endpoint::message::{GREATEST_BYTES, answer};
 
 /// Answers whoever asks, until the socket is shut down.
-pub(super) fn serve(socket: &OwnedFd, params: &OpenParams) -> io::Result<Counts> {
+pub(super) fn serve(
+    socket: &OwnedFd,
+    params: &ResponderOpenParams,
+) -> io::Result<ResponderCloseAnswer> {
     let mut buffer = vec![0; GREATEST_BYTES];
-    let mut counts = Counts::default();
+    let mut counts = ResponderCloseAnswer::default();
     loop {
         params.options.poll_busily(socket);
         let (length, from) = match recvfrom::<SockaddrIn>(socket.as_raw_fd(), &mut buffer) {

@@ -10,15 +10,18 @@ use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{SockaddrIn, connect, getsockopt, setsockopt, sockopt};
 
 use super::flow::Flow;
-use super::params::OpenParams;
-use crate::Error;
+use super::params::SenderOpenParams;
 use crate::endpoint::socket;
 use crate::endpoint::wait::{LOOK_UP_NS, is_ready, wait};
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
 
 /// Connects all flows, one after the other.
-pub(super) fn connect_all(params: &OpenParams, abort: &AtomicBool) -> Result<Vec<Flow>, Error> {
+pub(super) fn connect_all(
+    params: &SenderOpenParams,
+    abort: &AtomicBool,
+) -> Result<Vec<Flow>, Error> {
     let interface = Interface::find("interface", &params.interface)?;
     let until_ns = now_ns() + params.timeout_ns();
     let connect_one = |flow| {
@@ -32,13 +35,13 @@ pub(super) fn connect_all(params: &OpenParams, abort: &AtomicBool) -> Result<Vec
             socket,
             params.protocol,
             flow,
-            params.message_bytes,
+            params.message_bytes.get(),
         ))
     };
-    (0..params.flows as u8).map(connect_one).collect()
+    (0..params.flows.get() as u8).map(connect_one).collect()
 }
 
-fn prepare(socket: &OwnedFd, params: &OpenParams) -> nix::Result<()> {
+fn prepare(socket: &OwnedFd, params: &SenderOpenParams) -> nix::Result<()> {
     socket::set_nonblocking(socket)?;
     if params.protocol.is_datagram() {
         // Else a full queue of this machine would drop in silence.
@@ -54,7 +57,7 @@ fn prepare(socket: &OwnedFd, params: &OpenParams) -> nix::Result<()> {
 
 fn await_connection(
     socket: &OwnedFd,
-    params: &OpenParams,
+    params: &SenderOpenParams,
     until_ns: u64,
     abort: &AtomicBool,
 ) -> io::Result<()> {

@@ -5,13 +5,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, Shutdown, getsockopt, recv, send, shutdown, sockopt};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plan::{Next, Plan};
-use super::sctp::{self, SctpReply};
-use super::tcp::{self, Snapshot, TcpReply};
+use super::sctp::{self, SctpState};
+use super::tcp::{self, Snapshot, TcpState};
+use crate::endpoint::protocol::Protocol;
 use crate::endpoint::record::{HEADER_BYTES, Phase, Record};
-use crate::endpoint::socket::Protocol;
 use crate::traffic::clock::now_ns;
 
 /// Messages after which it is the next flow's turn.
@@ -55,8 +56,8 @@ pub(super) enum Turn {
 }
 
 /// `sender.collect`: one flow's measured window.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct FlowReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SentFlow {
     flow: u8,
     /// Handed to the kernel whole.
     messages: u64,
@@ -67,8 +68,8 @@ pub(crate) struct FlowReply {
     /// Why it broke off; null where it did not.
     problem: Option<String>,
     /// Null of other protocols, and where the connection was gone.
-    tcp: Option<TcpReply>,
-    sctp: Option<SctpReply>,
+    tcp: Option<TcpState>,
+    sctp: Option<SctpState>,
     /// What its kernel lets the send buffer hold at the window's end, the kernel's own bookkeeping included: twice what is asked for.
     send_buffer_bytes: Option<usize>,
 }
@@ -171,7 +172,7 @@ impl Flow {
     }
 
     /// The window is over, or was given up: tells what was in it, and the receiver that all of it was sent.
-    pub(super) fn finish(&mut self, is_aborted: bool) -> FlowReply {
+    pub(super) fn finish(&mut self, is_aborted: bool) -> SentFlow {
         let at_end = self.at_start.and_then(|_| tcp::snapshot(&self.socket));
         let tcp = tcp::between(self.at_start, at_end, &self.socket);
         let sctp = sctp::since(self.retransmitted_at_start, &self.socket);
@@ -182,7 +183,7 @@ impl Flow {
             }
         }
         let errors = self.counts.errors.iter();
-        FlowReply {
+        SentFlow {
             flow: self.record.flow,
             messages: self.counts.messages,
             bytes: self.counts.bytes,

@@ -15,16 +15,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use nix::poll::{PollFd, PollFlags};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::connect::connect_all;
-use self::flow::{Flow, FlowReply, Turn};
-pub(crate) use self::params::OpenParams;
+use self::flow::{Flow, SentFlow, Turn};
+pub(crate) use self::params::SenderOpenParams;
 use self::plan::Plan;
-use super::run::RunParams;
+use super::run::GoParams;
 use super::wait::{LOOK_UP_NS, has_failed, wait};
-use crate::Error;
 use crate::cpu::{ThreadTime, pin_this_thread};
+use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
 
 /// Of the warm-up, after every flow's first turn: others that begin now may share this CPU, and would begin a whole slice of
@@ -34,16 +35,16 @@ const PAUSE_NS: u64 = 5_000_000;
 /// Flows that are connected, and what was sent on them.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    params: OpenParams,
+    params: SenderOpenParams,
     /// Kept after a run until they are closed: the kernel may still hold what was sent last.
     flows: Vec<Flow>,
     message: Vec<u8>,
-    sent: Option<CollectReply>,
+    sent: Option<SenderCollectAnswer>,
 }
 
 /// `sender.go`: that it is over. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct GoReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SenderGoAnswer {
     /// Of what was measured, the warm-up left out.
     start_ns: u64,
     end_ns: u64,
@@ -55,25 +56,29 @@ pub(crate) struct GoReply {
 }
 
 /// `sender.collect`: what was handed to the kernel in the measured window.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CollectReply {
-    flows: Vec<FlowReply>,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SenderCollectAnswer {
+    flows: Vec<SentFlow>,
 }
 
 impl Sender {
     /// Connects all flows; nothing is sent on them. Setting `abort` ends the wait within milliseconds.
-    pub(crate) fn open(params: &OpenParams, abort: &AtomicBool) -> Result<Self, Error> {
+    pub(crate) fn open(params: &SenderOpenParams, abort: &AtomicBool) -> Result<Self, Error> {
         params.check()?;
         Ok(Self {
             flows: connect_all(params, abort)?,
-            message: vec![0; params.message_bytes],
+            message: vec![0; params.message_bytes.get()],
             params: params.clone(),
             sent: None,
         })
     }
 
     /// Sends from the calling thread. Setting `abort` ends it within milliseconds, and takes back what the kernel still holds.
-    pub(crate) fn go(&mut self, params: &RunParams, abort: &AtomicBool) -> Result<GoReply, Error> {
+    pub(crate) fn go(
+        &mut self,
+        params: &GoParams,
+        abort: &AtomicBool,
+    ) -> Result<SenderGoAnswer, Error> {
         params.check()?;
         if self.sent.is_some() {
             return Err(anyhow!("this sender has sent; call sender.open for another trial").into());
@@ -92,10 +97,10 @@ impl Sender {
             .context("cannot wait for room to send")?;
         let aborted = abort.load(Ordering::Relaxed);
         let flows = self.flows.iter_mut().map(|flow| flow.finish(aborted));
-        self.sent = Some(CollectReply {
+        self.sent = Some(SenderCollectAnswer {
             flows: flows.collect(),
         });
-        let reply = GoReply {
+        let reply = SenderGoAnswer {
             start_ns: plan.times.start_ns,
             end_ns: now_ns().min(plan.times.end_ns),
             aborted,
@@ -109,7 +114,7 @@ impl Sender {
     }
 
     /// What the run sent.
-    pub(crate) fn collect(&self) -> Result<CollectReply, Error> {
+    pub(crate) fn collect(&self) -> Result<SenderCollectAnswer, Error> {
         let sent = self.sent.as_ref();
         Ok(sent
             .cloned()

@@ -1,66 +1,45 @@
 //! # Params of `sender.open`
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
-use crate::endpoint::options::Options;
-use crate::endpoint::receiver::check_flows;
-use crate::endpoint::record::HEADER_BYTES;
-use crate::endpoint::socket::{Protocol, check_address};
-use crate::error::check_positive;
-
-const GREATEST_MBPS: f64 = 1e6;
-const LONGEST_TIMEOUT_MS: u64 = 60_000;
+use crate::api::bounds::{
+    GREATEST_GOODPUT_MBPS, GREATEST_MESSAGE_BYTES, LEAST_RECORD_BYTES, LONGEST_TIMEOUT_MS,
+    MOST_FLOWS,
+};
+use crate::api::values::{EndpointAddress, Port, Positive, Whole};
+use crate::endpoint::options::SocketOptions;
+use crate::endpoint::protocol::Protocol;
+use crate::error::Error;
 
 /// `sender.open`: the way to a receiver, and what to send there.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct SenderOpenParams {
     pub(super) cpu: usize,
     pub(super) protocol: Protocol,
     pub(super) interface: String,
-    local_address: Ipv4Addr,
-    remote_address: Ipv4Addr,
-    port: u16,
-    pub(super) flows: usize,
+    local_address: EndpointAddress,
+    remote_address: EndpointAddress,
+    port: Port,
+    pub(super) flows: Whole<usize, 1, MOST_FLOWS>,
     /// What is handed to the kernel at once: a datagram, or a piece of a stream.
-    pub(super) message_bytes: usize,
+    pub(super) message_bytes: Whole<usize, LEAST_RECORD_BYTES, GREATEST_MESSAGE_BYTES>,
     /// Of each flow, in bytes of messages. Null: as fast as it goes.
-    intended_goodput_mbps: Option<f64>,
+    intended_goodput_mbps: Option<Positive<GREATEST_GOODPUT_MBPS>>,
     /// How long connecting may take.
-    timeout_ms: u64,
+    timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
     #[serde(default)]
-    pub(super) options: Options,
+    pub(super) options: SocketOptions,
 }
 
-impl OpenParams {
+impl SenderOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_address("local_address", self.local_address)?;
-        check_address("remote_address", self.remote_address)?;
-        if self.port == 0 {
-            return Err(Error::params("port", "must not be 0"));
-        }
-        check_flows(self.flows)?;
-        if self.message_bytes < HEADER_BYTES {
-            let problem = format!(
-                "{} is less than a message's own {HEADER_BYTES}",
-                self.message_bytes
-            );
-            return Err(Error::params("message_bytes", problem));
-        }
         self.protocol
-            .check_bytes("message_bytes", self.message_bytes)?;
-        if let Some(mbps) = self.intended_goodput_mbps {
-            check_positive("intended_goodput_mbps", mbps, GREATEST_MBPS)?;
-        }
-        if !(1..=LONGEST_TIMEOUT_MS).contains(&self.timeout_ms) {
-            let timeout_ms = self.timeout_ms;
-            let problem = format!("{timeout_ms} is not between 1 and {LONGEST_TIMEOUT_MS}");
-            return Err(Error::params("timeout_ms", problem));
-        }
-        if self.options.busy_poll_us > 0 {
+            .check_bytes("message_bytes", self.message_bytes.get())?;
+        if self.options.busy_poll_us.get() > 0 {
             let problem = "is for who waits for input; a sender has none";
             return Err(Error::params("options.busy_poll_us", problem));
         }
@@ -69,30 +48,31 @@ impl OpenParams {
 
     /// At a port that the kernel picks.
     pub(super) fn local(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.local_address, 0)
+        SocketAddrV4::new(self.local_address.get(), 0)
     }
 
     pub(super) fn remote(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.remote_address, self.port)
+        SocketAddrV4::new(self.remote_address.get(), self.port.get())
     }
 
     pub(super) fn timeout_ns(&self) -> u64 {
-        self.timeout_ms * 1_000_000
+        self.timeout_ms.get() * 1_000_000
     }
 
     /// From one message of a flow to its next. None: as soon as it goes.
     pub(super) fn interval_ns(&self) -> Option<f64> {
-        let mbps = self.intended_goodput_mbps?;
-        Some(self.message_bytes as f64 * 8e3 / mbps)
+        let mbps = self.intended_goodput_mbps?.get();
+        Some(self.message_bytes.get() as f64 * 8e3 / mbps)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
-    fn read(changes: Value) -> OpenParams {
+    fn read(changes: Value) -> Result<SenderOpenParams, Error> {
         let mut params = json!({
             "cpu": 0, "protocol": "udp", "interface": "src0", "local_address": "198.18.0.2",
             "remote_address": "198.18.0.3", "port": 5000, "flows": 1, "message_bytes": 1472,
@@ -101,7 +81,7 @@ mod tests {
         for (key, value) in changes.as_object().unwrap() {
             params[key] = value.clone();
         }
-        serde_json::from_value(params).unwrap()
+        read_value(params)
     }
 
     #[test]
@@ -113,7 +93,7 @@ mod tests {
             json!({"protocol": "sctp", "intended_goodput_mbps": 0.1}),
             json!({"protocol": "tcp", "options": {"congestion": "reno", "mss_bytes": 536}}),
         ] {
-            assert!(read(changes).check().is_ok());
+            assert!(read(changes).unwrap().check().is_ok());
         }
     }
 
@@ -151,15 +131,18 @@ mod tests {
                 "options.mss_bytes: udp",
             ),
         ] {
-            let problem = read(changes).check().unwrap_err().to_string();
+            let problem = read(changes)
+                .and_then(|params| params.check())
+                .unwrap_err()
+                .to_string();
             assert!(problem.starts_with(field), "{problem}");
         }
     }
 
     #[test]
     fn the_interval_is_that_of_the_payload() {
-        assert_eq!(read(json!({})).interval_ns(), None);
+        assert_eq!(read(json!({})).unwrap().interval_ns(), None);
         let paced = json!({"message_bytes": 1250, "intended_goodput_mbps": 10.0});
-        assert_eq!(read(paced).interval_ns(), Some(1e6));
+        assert_eq!(read(paced).unwrap().interval_ns(), Some(1e6));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::endpoint::sockopt::get;
@@ -24,8 +25,8 @@ struct Statistics {
 }
 
 /// An association in the window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct SctpReply {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct SctpState {
     /// Chunks that were sent again.
     retransmissions: u64,
 }
@@ -38,9 +39,9 @@ pub(super) fn retransmitted(socket: &OwnedFd) -> Option<u64> {
 }
 
 /// What happened since as many had been.
-pub(super) fn since(start: Option<u64>, socket: &OwnedFd) -> Option<SctpReply> {
+pub(super) fn since(start: Option<u64>, socket: &OwnedFd) -> Option<SctpState> {
     let start = start?;
-    Some(SctpReply {
+    Some(SctpState {
         retransmissions: retransmitted(socket)?.wrapping_sub(start),
     })
 }

@@ -3,13 +3,14 @@
 use std::os::fd::OwnedFd;
 
 use nix::sys::socket::{getsockopt, sockopt};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::endpoint::sockopt::tcp_info;
 
 /// A connection at the window's end; counters are of the window alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct TcpReply {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct TcpState {
     /// Segments that were sent again.
     retransmissions: u32,
     /// Smoothed, and its mean deviation.
@@ -30,10 +31,10 @@ pub(super) fn snapshot(socket: &OwnedFd) -> Snapshot {
 }
 
 /// What happened from `start` to `end`.
-pub(super) fn between(start: Snapshot, end: Snapshot, socket: &OwnedFd) -> Option<TcpReply> {
+pub(super) fn between(start: Snapshot, end: Snapshot, socket: &OwnedFd) -> Option<TcpState> {
     let (start, end) = (start?, end?);
     let congestion = getsockopt(socket, sockopt::TcpCongestion).ok()?;
-    Some(TcpReply {
+    Some(TcpState {
         retransmissions: end
             .tcpi_total_retrans
             .wrapping_sub(start.tcpi_total_retrans),

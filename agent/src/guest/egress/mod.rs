@@ -3,6 +3,7 @@
 //! What `tc qdisc replace dev NIC root ...` does, without tc: a guest's image holds the agent alone. Layouts are those of
 //! linux/pkt_sched.h.
 
+mod attributes;
 mod netem;
 mod tbf;
 
@@ -11,10 +12,11 @@ use nix::errno::Errno;
 use rtnetlink::Error as NetlinkError;
 use rtnetlink::packet_core::DefaultNla;
 use rtnetlink::packet_route::tc::TcAttribute;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::links::{Link, Links};
-use crate::Error;
+use super::links::{self, Link, Links};
+use crate::error::Error;
 use crate::mac::MacAddress;
 use netem::Netem;
 use tbf::Tbf;
@@ -22,16 +24,16 @@ use tbf::Tbf;
 const TCA_OPTIONS: u16 = 2;
 
 /// `guest.set_egress_qdisc`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct EgressParams {
+pub(crate) struct GuestSetEgressQdiscParams {
     /// The NICs that frames leave by.
     macs: Vec<MacAddress>,
     qdisc: Qdisc,
 }
 
 /// A discipline in its own terms.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Qdisc {
     Netem(Netem),
@@ -39,9 +41,9 @@ enum Qdisc {
 }
 
 /// Replaces the discipline of every NIC named. Doing it again begins with an empty queue.
-pub(crate) fn set(params: &EgressParams) -> Result<(), Error> {
+pub(crate) fn set(params: &GuestSetEgressQdiscParams) -> Result<(), Error> {
     params.qdisc.check()?;
-    super::runtime()?.block_on(async {
+    links::runtime()?.block_on(async {
         let links = Links::open()?;
         let present = links.all().await?;
         for (at, mac) in params.macs.iter().enumerate() {
@@ -99,29 +101,6 @@ impl Qdisc {
             TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options)),
         ]
     }
-}
-
-/// Refuses the discipline's field `name` where what is `allowed` does not hold.
-fn require(name: &str, holds: bool, allowed: &str) -> Result<(), Error> {
-    match holds {
-        true => Ok(()),
-        false => Err(Error::params(
-            format!("qdisc.{name}"),
-            format!("allowed: {allowed}"),
-        )),
-    }
-}
-
-fn words(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-}
-
-/// A netlink attribute of whole words.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::from((4 + value.len() as u16).to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! netem: loss, delay, duplication and order, see tc-netem(8).
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{attribute, require, words};
-use crate::Error;
+use super::attributes::{attribute, require, words};
+use crate::error::Error;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -11,7 +12,7 @@ pub(super) const TCA_NETEM_REORDER: u16 = 3;
 pub(super) const TCA_NETEM_LATENCY64: u16 = 10;
 pub(super) const TCA_NETEM_JITTER64: u16 = 11;
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Netem {
     limit_packets: u32,

@@ -1,9 +1,10 @@
 //! tbf: a token bucket that limits the rate, see tc-tbf(8).
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{attribute, require, words};
-use crate::Error;
+use super::attributes::{attribute, require, words};
+use crate::error::Error;
 
 /// The largest frame of mtu 1500: a bucket lets nothing through that it cannot hold.
 const LEAST_BURST_BYTES: u32 = 1514;
@@ -14,7 +15,7 @@ const TCA_TBF_BURST: u16 = 6;
 /// Then the kernel counts bytes by itself and wants no table of rates.
 const TC_LINKLAYER_ETHERNET: u8 = 1;
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tbf {
     rate_bps: u64,

@@ -17,14 +17,13 @@ use anyhow::Context;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
-use crate::Error;
 use crate::cpu::CpuList;
-use crate::error::check_positive;
+use crate::error::Error;
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 use crate::traffic::clock::now_ns;
 
-pub(crate) use wire::{ArmParams, OpenParams, ReadParams, ReadReply};
-use wire::{CpuReply, SamplesReply};
+pub(crate) use wire::{CpuArmParams, CpuOpenParams, CpuReadAnswer, CpuReadParams};
+use wire::{SampledCpu, ThreadSamples};
 
 mod skeleton {
     #![allow(clippy::all, dead_code)]
@@ -39,13 +38,10 @@ unsafe impl MapValue for Owner {}
 unsafe impl MapValue for Taken {}
 unsafe impl MapValue for Window {}
 
-/// Beyond this the sampling itself would be seen.
-const GREATEST_HZ: u32 = 10_000;
 /// Threads in one context on one CPU; their samples are unfiled beyond.
 const MOST_ENTRIES: u32 = 4096;
 /// A reply has to fit into a line.
 const ENTRIES_PER_REPLY: usize = 200;
-const GREATEST_S: f64 = 86_400.0;
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 /// `enum context` of cpu.bpf.c.
 const CONTEXTS: [&str; 3] = ["task", "softirq", "hardirq"];
@@ -63,11 +59,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     /// Samples from now on, and files nothing before it is armed.
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
-        if !(1..=GREATEST_HZ).contains(&params.hz) {
-            let problem = format!("{} is not in 1 to {GREATEST_HZ}", params.hz);
-            return Err(Error::params("hz", problem));
-        }
+    pub(crate) fn open(params: &CpuOpenParams) -> Result<Self, Error> {
         let online = online()?;
         let cpus = params.cpus.as_ref().unwrap_or(&online).clone();
         if let Some(absent) = cpus.iter().find(|cpu| !online.contains(cpu)) {
@@ -77,7 +69,7 @@ impl Cpu {
         if cpus.is_empty() {
             return Err(Error::params("cpus", "none is named"));
         }
-        let period_ns = 1_000_000_000 / u64::from(params.hz);
+        let period_ns = 1_000_000_000 / u64::from(params.hz.get());
         Ok(Self::load(cpus, MOST_ENTRIES, period_ns)?)
     }
 
@@ -112,14 +104,9 @@ impl Cpu {
     }
 
     /// Forgets what was filed, and files the samples of a window.
-    pub(crate) fn arm(&self, params: &ArmParams) -> Result<(), Error> {
-        if !(0.0..=GREATEST_S).contains(&params.delay_s) {
-            let problem = format!("{} is not in 0 to {GREATEST_S}", params.delay_s);
-            return Err(Error::params("delay_s", problem));
-        }
-        check_positive("duration_s", params.duration_s, GREATEST_S)?;
-        let start_ns = now_ns() + (params.delay_s * 1e9) as u64;
-        let end_ns = start_ns + (params.duration_s * 1e9) as u64;
+    pub(crate) fn arm(&self, params: &CpuArmParams) -> Result<(), Error> {
+        let start_ns = now_ns() + (params.delay_s.get() * 1e9) as u64;
+        let end_ns = start_ns + (params.duration_s.get() * 1e9) as u64;
         Ok(self.file_from(Window { start_ns, end_ns })?)
     }
 
@@ -139,7 +126,7 @@ impl Cpu {
     }
 
     /// What was filed, in parts; refused before the window has ended.
-    pub(crate) fn read(&self, params: &ReadParams) -> Result<ReadReply, Error> {
+    pub(crate) fn read(&self, params: &CpuReadParams) -> Result<CpuReadAnswer, Error> {
         let window = self.window.read()?;
         let left_ns = window.end_ns.saturating_sub(now_ns());
         if left_ns > 0 {
@@ -153,7 +140,7 @@ impl Cpu {
         samples.sort_by_key(|entry| (entry.cpu, entry.tgid, entry.tid, entry.context));
         let entries = samples.len();
         let part = samples.into_iter().skip(params.first);
-        Ok(ReadReply {
+        Ok(CpuReadAnswer {
             window_ns,
             period_ns: self.period_ns,
             cpus,
@@ -162,11 +149,11 @@ impl Cpu {
         })
     }
 
-    fn cpu(&self, cpu: u32, window_ns: u64) -> anyhow::Result<CpuReply> {
+    fn cpu(&self, cpu: u32, window_ns: u64) -> anyhow::Result<SampledCpu> {
         let found = self.taken.lookup(&cpu.to_ne_bytes(), MapFlags::ANY);
         let found = found.context("cannot read BPF map cpu_taken")?;
         let taken = Taken::of(&found.with_context(|| format!("CPU {cpu} is not sampled"))?)?;
-        Ok(CpuReply {
+        Ok(SampledCpu {
             cpu,
             expected: window_ns / self.period_ns,
             taken: taken.samples,
@@ -175,7 +162,7 @@ impl Cpu {
         })
     }
 
-    fn samples(&self) -> anyhow::Result<Vec<SamplesReply>> {
+    fn samples(&self) -> anyhow::Result<Vec<ThreadSamples>> {
         let mut samples = Vec::new();
         for key in self.filed.keys() {
             let found = self.filed.lookup(&key, MapFlags::ANY);
@@ -187,9 +174,9 @@ impl Cpu {
     }
 }
 
-fn reply(owner: Owner, filed: Filed) -> SamplesReply {
+fn reply(owner: Owner, filed: Filed) -> ThreadSamples {
     let comm = filed.comm.iter().take_while(|&&byte| byte != 0);
-    SamplesReply {
+    ThreadSamples {
         cpu: owner.cpu,
         tgid: owner.tgid,
         tid: owner.tid,

@@ -7,7 +7,10 @@ use std::time::Duration;
 use libbpf_rs::query::ProgInfoIter;
 use nix::unistd::gettid;
 
+use serde_json::{Value, json};
+
 use super::*;
+use crate::api::params::read_value;
 use crate::cpu::{ThreadTime, pin_this_thread};
 use crate::traffic::clock::now_ns;
 use crate::traffic::testing::{Sender, in_namespace, test_frame};
@@ -18,30 +21,30 @@ const WINDOW_S: f64 = 0.6;
 /// Of the window: far beyond what chance or a late start explain, far below what would be a mistake.
 const TOLERANCE: f64 = 0.08;
 
+fn open(params: Value) -> Result<Cpu, Error> {
+    Cpu::open(&read_value(params)?)
+}
+
 fn opened() -> Cpu {
-    let params = OpenParams { cpus: None, hz: HZ };
-    Cpu::open(&params).unwrap()
+    open(json!({"cpus": null, "hz": HZ})).unwrap()
 }
 
 fn arm(meter: &Cpu) {
-    let params = ArmParams {
-        delay_s: 0.0,
-        duration_s: WINDOW_S,
-    };
-    meter.arm(&params).unwrap();
+    let params = json!({"delay_s": 0, "duration_s": WINDOW_S});
+    meter.arm(&read_value(params).unwrap()).unwrap();
 }
 
 /// All replies as one, after the window's end.
-fn read(meter: &Cpu) -> ReadReply {
+fn read(meter: &Cpu) -> CpuReadAnswer {
     let mut all = loop {
-        match meter.read(&ReadParams { first: 0 }) {
+        match meter.read(&CpuReadParams { first: 0 }) {
             Ok(reply) => break reply,
             Err(_) => thread::sleep(Duration::from_millis(5)),
         }
     };
     while all.samples.len() < all.entries {
         let first = all.samples.len();
-        let next = meter.read(&ReadParams { first }).unwrap();
+        let next = meter.read(&CpuReadParams { first }).unwrap();
         assert_ne!(next.samples.len(), 0);
         all.samples.extend(next.samples);
     }
@@ -49,7 +52,7 @@ fn read(meter: &Cpu) -> ReadReply {
 }
 
 /// What this thread has of the window, in one context or in all.
-fn share_of_this_thread(reply: &ReadReply, context: Option<&str>) -> f64 {
+fn share_of_this_thread(reply: &CpuReadAnswer, context: Option<&str>) -> f64 {
     let own = gettid().as_raw() as u32;
     let of_own = reply.samples.iter().filter(|entry| entry.tid == own);
     let in_context = of_own.filter(|entry| context.is_none_or(|wanted| entry.context == wanted));
@@ -58,7 +61,7 @@ fn share_of_this_thread(reply: &ReadReply, context: Option<&str>) -> f64 {
 }
 
 /// Does `act` again and again through a window; also the share of it that the scheduler says this thread ran.
-fn sampled(meter: &Cpu, mut act: impl FnMut()) -> (ReadReply, f64) {
+fn sampled(meter: &Cpu, mut act: impl FnMut()) -> (CpuReadAnswer, f64) {
     arm(meter);
     let (begun, earlier) = (now_ns(), ThreadTime::of_this_thread().unwrap());
     while now_ns() < begun + (WINDOW_S * 1e9) as u64 {
@@ -141,12 +144,8 @@ fn nothing_is_filed_outside_the_window() {
     let begun = now_ns();
     while now_ns() < begun + 50_000_000 {}
     assert_eq!(read(&meter).samples, first.samples);
-    meter
-        .arm(&ArmParams {
-            delay_s: 0.0,
-            duration_s: 0.001,
-        })
-        .unwrap();
+    let params = json!({"delay_s": 0, "duration_s": 0.001});
+    meter.arm(&read_value(params).unwrap()).unwrap();
     let again: u64 = read(&meter).cpus.iter().map(|cpu| cpu.taken).sum();
     assert!(again <= 2 * online().unwrap().len() as u64, "{again}");
 }
@@ -156,7 +155,7 @@ fn nothing_is_filed_outside_the_window() {
 fn a_window_is_read_after_its_end() {
     let meter = opened();
     arm(&meter);
-    let error = meter.read(&ReadParams { first: 0 }).unwrap_err();
+    let error = meter.read(&CpuReadParams { first: 0 }).unwrap_err();
     assert!(
         error.to_string().starts_with("the window ends in "),
         "{error}"
@@ -187,19 +186,17 @@ fn the_program_takes_little_of_a_cpu() {
 #[test]
 #[ignore = "needs root"]
 fn parameters_are_bounded() {
-    let open = |cpus, hz| Cpu::open(&OpenParams { cpus, hz }).map(|_| ());
+    let open = |cpus, hz| open(json!({"cpus": cpus, "hz": hz})).map(|_| ());
     let meter = opened();
     let arm = |delay_s, duration_s| {
-        meter.arm(&ArmParams {
-            delay_s,
-            duration_s,
-        })
+        let params = json!({"delay_s": delay_s, "duration_s": duration_s});
+        meter.arm(&read_value(params)?)
     };
     for (refused, field) in [
-        (open(None, 0), "hz: "),
-        (open(None, GREATEST_HZ + 1), "hz: "),
-        (open(Some(vec![9999]), HZ), "cpus: "),
-        (open(Some(vec![]), HZ), "cpus: "),
+        (open(json!(null), 0), "hz: "),
+        (open(json!(null), 10_001), "hz: "),
+        (open(json!([9999]), HZ), "cpus: "),
+        (open(json!([]), HZ), "cpus: "),
         (arm(-1.0, 1.0), "delay_s: "),
         (arm(f64::NAN, 1.0), "delay_s: "),
         (arm(0.0, 0.0), "duration_s: "),

@@ -1,47 +1,51 @@
 //! The messages of `cpu.*`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api::bounds::{GREATEST_SAMPLE_HZ, LONGEST_WINDOW_S};
+use crate::api::values::{Positive, UpTo, Whole};
+
 /// `cpu.open`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct CpuOpenParams {
     /// The CPUs to sample; null for all that are online.
     pub(super) cpus: Option<Vec<usize>>,
     /// Samples of each CPU a second.
-    pub(super) hz: u32,
+    pub(super) hz: Whole<u32, 1, GREATEST_SAMPLE_HZ>,
 }
 
 /// `cpu.arm`: when to sample, from the arrival of this message on.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ArmParams {
-    pub(super) delay_s: f64,
-    pub(super) duration_s: f64,
+pub(crate) struct CpuArmParams {
+    pub(super) delay_s: UpTo<LONGEST_WINDOW_S>,
+    pub(super) duration_s: Positive<LONGEST_WINDOW_S>,
 }
 
 /// `cpu.read`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReadParams {
+pub(crate) struct CpuReadParams {
     /// How many entries of `samples` to pass over: those of earlier replies.
     pub(super) first: usize,
 }
 
 /// What was sampled in the window.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ReadReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct CpuReadAnswer {
     pub(super) window_ns: u64,
     pub(super) period_ns: u64,
-    pub(super) cpus: Vec<CpuReply>,
+    pub(super) cpus: Vec<SampledCpu>,
     /// How many entries `samples` has, of all replies.
     pub(super) entries: usize,
-    pub(super) samples: Vec<SamplesReply>,
+    pub(super) samples: Vec<ThreadSamples>,
 }
 
 /// Samples of one CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct CpuReply {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct SampledCpu {
     pub(super) cpu: u32,
     /// That the window has room for.
     pub(super) expected: u64,
@@ -53,8 +57,8 @@ pub(super) struct CpuReply {
 }
 
 /// Samples of one thread on one CPU in one context.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct SamplesReply {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct ThreadSamples {
     pub(super) cpu: u32,
     pub(super) tgid: u32,
     /// 0 is the idle CPU.

@@ -4,10 +4,12 @@ use anyhow::Context;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::hook::Hook;
-use super::program::{Cost, Filed, Loaded, Packet, Tally};
+use super::program::Loaded;
+use super::skeleton::{Cost, Filed, Packet, Tally};
 use super::table::{NumberedTrail, Table};
 use super::wire::{
-    CollectReply, CostReply, Delays, FramesReply, PacketReply, PacketsReply, PointReply, StageReply,
+    Delays, FollowedFrames, FollowedPacket, HookCost, PointFrames, StageDelays,
+    StagesCollectAnswer, StagesPacketsAnswer,
 };
 use crate::traffic::bpf::MapValue;
 use crate::traffic::sink::histogram::durations;
@@ -23,24 +25,24 @@ pub(super) fn trail(
     table: &Table,
     trail: &NumberedTrail,
     first: usize,
-) -> anyhow::Result<CollectReply> {
+) -> anyhow::Result<StagesCollectAnswer> {
     let tally = loaded.tally.read()?;
     let stages = trail.stages.iter().enumerate().skip(first);
     let stage = |(at, name): (usize, &String)| {
         let name = name.clone();
         let delays = delays(loaded, trail.first_filed + 1 + at)?;
-        Ok(StageReply { name, delays })
+        Ok(StageDelays { name, delays })
     };
     let point = |&number: &usize| {
         let (hook, site) = table.points[number];
-        PointReply {
+        PointFrames {
             hook,
             interface: table.sites[site].interface.clone(),
             frames: tally.passed[number],
         }
     };
     let gone = table.sites.iter().filter(|site| site.is_gone());
-    Ok(CollectReply {
+    Ok(StagesCollectAnswer {
         name: trail.name.clone(),
         frames: frames(&tally),
         hooks: costs(loaded, table)?,
@@ -60,7 +62,7 @@ pub(super) fn packets(
     table: &Table,
     first: u32,
     most: u32,
-) -> anyhow::Result<PacketsReply> {
+) -> anyhow::Result<StagesPacketsAnswer> {
     let kept = loaded.tally.read()?.kept.min(most.into()) as u32;
     let mut packets = Vec::new();
     for place in (first..kept).take(PACKETS_PER_REPLY as usize) {
@@ -69,18 +71,18 @@ pub(super) fn packets(
             break; // it is being written
         }
         let count = table.trails[packet.trail as usize].points.len();
-        packets.push(PacketReply {
+        packets.push(FollowedPacket {
             trail: packet.trail,
             identity: format!("{:016x}", packet.identity),
             at_ns: packet.at_ns[..count].to_vec(),
         });
     }
-    Ok(PacketsReply { kept, packets })
+    Ok(StagesPacketsAnswer { kept, packets })
 }
 
-fn frames(tally: &Tally) -> FramesReply {
+fn frames(tally: &Tally) -> FollowedFrames {
     let accounted = tally.attributed + tally.lost_events;
-    FramesReply {
+    FollowedFrames {
         followed: tally.followed,
         attributed: tally.attributed,
         unattributed: tally.followed.saturating_sub(accounted),
@@ -98,7 +100,7 @@ fn delays(loaded: &Loaded, place: usize) -> anyhow::Result<Delays> {
     })
 }
 
-fn costs(loaded: &Loaded, table: &Table) -> anyhow::Result<Vec<CostReply>> {
+fn costs(loaded: &Loaded, table: &Table) -> anyhow::Result<Vec<HookCost>> {
     table
         .hooks()
         .into_iter()
@@ -106,7 +108,7 @@ fn costs(loaded: &Loaded, table: &Table) -> anyhow::Result<Vec<CostReply>> {
         .collect()
 }
 
-fn cost(loaded: &Loaded, hook: Hook) -> anyhow::Result<CostReply> {
+fn cost(loaded: &Loaded, hook: Hook) -> anyhow::Result<HookCost> {
     let key = (hook as u32).to_ne_bytes();
     let found = loaded.costs.lookup_percpu(&key, MapFlags::ANY);
     let cpus = found
@@ -119,7 +121,7 @@ fn cost(loaded: &Loaded, hook: Hook) -> anyhow::Result<CostReply> {
         sum.timed += cost.timed;
         sum.timed_ns += cost.timed_ns;
     }
-    Ok(CostReply {
+    Ok(HookCost {
         hook,
         hits: sum.hits,
         ns: (sum.timed > 0).then(|| sum.timed_ns as f64 / sum.timed as f64),

@@ -1,9 +1,12 @@
 //! The hooks: where in the kernel a frame can be met.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// In the order in which a frame meets them at one interface, which is that of `enum hook` in stages.bpf.c.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Hook {
     /// What a test frame's stamp tells: when it was due, or in a flood just before it was sent.

@@ -10,6 +10,7 @@ mod collect;
 mod hook;
 mod program;
 mod site;
+mod skeleton;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -17,27 +18,27 @@ mod wire;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::Error;
-use crate::error::check_positive;
+use crate::api::bounds::{GREATEST_SAMPLE_EVERY, MOST_PACKETS};
+use crate::api::values::check_whole;
+use crate::error::Error;
 use crate::traffic::bpf::await_running_programs;
 use crate::traffic::clock::now_ns;
 use hook::Hook;
-use program::{ATTACH, Cost, Filed, Loaded, Packet, Window};
+use program::{ATTACH, Loaded};
+use skeleton::{Cost, Filed, Packet, Window};
 use table::Table;
 use wire::Follow;
 pub(crate) use wire::{
-    ArmParams, CollectParams, CollectReply, OpenParams, PacketsParams, PacketsReply, ProbeReply,
+    StagesArmParams, StagesCollectAnswer, StagesCollectParams, StagesOpenParams,
+    StagesPacketsAnswer, StagesPacketsParams, StagesProbeAnswer,
 };
 
 /// Places for frames under way, and for those that went another way and are still waited for; a power of two.
 const MARKS: u32 = 8192;
-const GREATEST_SAMPLE_EVERY: u32 = 1_000_000;
-const MOST_PACKETS: u32 = 4096;
-const GREATEST_S: f64 = 86_400.0;
 
 /// What this kernel lets us watch.
-pub(crate) fn probe() -> Result<ProbeReply, Error> {
-    Ok(ProbeReply {
+pub(crate) fn probe() -> Result<StagesProbeAnswer, Error> {
+    Ok(StagesProbeAnswer {
         attach: ATTACH,
         hooks: program::probe()?,
     })
@@ -53,20 +54,20 @@ pub(crate) struct Stages {
 
 impl Stages {
     /// Follows frames from now on.
-    pub(crate) fn open(params: &OpenParams) -> Result<(Self, ProbeReply), Error> {
+    pub(crate) fn open(params: &StagesOpenParams) -> Result<(Self, StagesProbeAnswer), Error> {
         Self::with_marks(params, MARKS)
     }
 
-    fn with_marks(params: &OpenParams, marks: u32) -> Result<(Self, ProbeReply), Error> {
-        if !(1..=GREATEST_SAMPLE_EVERY).contains(&params.sample_every) {
-            let every = params.sample_every;
-            let problem = format!("{every} is not in 1 to {GREATEST_SAMPLE_EVERY}");
-            return Err(Error::params("sample_every", problem));
-        }
-        if params.packets > MOST_PACKETS {
-            let problem = format!("{} is more than {MOST_PACKETS}", params.packets);
-            return Err(Error::params("packets", problem));
-        }
+    fn with_marks(
+        params: &StagesOpenParams,
+        marks: u32,
+    ) -> Result<(Self, StagesProbeAnswer), Error> {
+        check_whole(
+            "sample_every",
+            params.sample_every,
+            1..=GREATEST_SAMPLE_EVERY,
+        )?;
+        check_whole("packets", params.packets, 0..=MOST_PACKETS)?;
         let table = Table::of(params)?;
         if params.follow == Follow::Headers && table.hooks().contains(&Hook::Due) {
             let problem = "headers do not tell when a frame was `due`; follow `stamp`, or leave that hook out";
@@ -87,18 +88,13 @@ impl Stages {
             packets: params.packets,
             loaded,
         };
-        Ok((stages, ProbeReply { attach, hooks }))
+        Ok((stages, StagesProbeAnswer { attach, hooks }))
     }
 
     /// Forgets what was filed, and follows the frames of a window.
-    pub(crate) fn arm(&self, params: &ArmParams) -> Result<(), Error> {
-        if !(0.0..=GREATEST_S).contains(&params.delay_s) {
-            let problem = format!("{} is not in 0 to {GREATEST_S}", params.delay_s);
-            return Err(Error::params("delay_s", problem));
-        }
-        check_positive("duration_s", params.duration_s, GREATEST_S)?;
-        let start_ns = now_ns() + (params.delay_s * 1e9) as u64;
-        let end_ns = start_ns + (params.duration_s * 1e9) as u64;
+    pub(crate) fn arm(&self, params: &StagesArmParams) -> Result<(), Error> {
+        let start_ns = now_ns() + (params.delay_s.get() * 1e9) as u64;
+        let end_ns = start_ns + (params.duration_s.get() * 1e9) as u64;
         Ok(self.follow_from(Window { start_ns, end_ns })?)
     }
 
@@ -121,7 +117,10 @@ impl Stages {
     }
 
     /// What one trail's frames have told.
-    pub(crate) fn collect(&self, params: &CollectParams) -> Result<CollectReply, Error> {
+    pub(crate) fn collect(
+        &self,
+        params: &StagesCollectParams,
+    ) -> Result<StagesCollectAnswer, Error> {
         let trails = &self.table.trails;
         let Some(trail) = trails.get(params.trail) else {
             let problem = format!(
@@ -140,7 +139,10 @@ impl Stages {
     }
 
     /// The times of single packets.
-    pub(crate) fn packets(&self, params: &PacketsParams) -> Result<PacketsReply, Error> {
+    pub(crate) fn packets(
+        &self,
+        params: &StagesPacketsParams,
+    ) -> Result<StagesPacketsAnswer, Error> {
         let (first, most) = (params.first, self.packets);
         Ok(collect::packets(&self.loaded, &self.table, first, most)?)
     }

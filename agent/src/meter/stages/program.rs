@@ -10,27 +10,10 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject};
 
 use super::hook::Hook;
+use super::skeleton::{StagesSkel, StagesSkelBuilder, Tally, Window};
 use super::table::Table;
-use super::wire::{Follow, HookReply, OpenParams};
+use super::wire::{Follow, HookState, StagesOpenParams};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
-
-pub(super) mod skeleton {
-    #![allow(clippy::all, dead_code)]
-    include!(concat!(env!("OUT_DIR"), "/stages.skel.rs"));
-}
-
-pub(super) use skeleton::types::{
-    cost as Cost, filed as Filed, packet as Packet, place as Place, tally as Tally,
-    window as Window,
-};
-
-// SAFETY: laid out by the skeleton after the BPF program's own types: integers, without padding.
-unsafe impl MapValue for Cost {}
-unsafe impl MapValue for Filed {}
-unsafe impl MapValue for Packet {}
-unsafe impl MapValue for Place {}
-unsafe impl MapValue for Tally {}
-unsafe impl MapValue for Window {}
 
 /// Attached to tracepoints whose arguments have the kernel's own types.
 pub(super) const ATTACH: &str = "tp_btf";
@@ -48,10 +31,10 @@ pub(super) struct Loaded {
 }
 
 /// Whether the kernel takes the programs of all hooks that it has; none is attached.
-pub(super) fn probe() -> anyhow::Result<Vec<HookReply>> {
+pub(super) fn probe() -> anyhow::Result<Vec<HookState>> {
     let hooks = present(Hook::ALL)?;
     let found = hooks.iter().filter(|hook| hook.missing.is_none());
-    let params = OpenParams {
+    let params = StagesOpenParams {
         trails: Vec::new(),
         sample_every: 1,
         follow: Follow::Headers,
@@ -69,7 +52,7 @@ pub(super) fn probe() -> anyhow::Result<Vec<HookReply>> {
 }
 
 /// Which hooks this kernel has.
-pub(super) fn present(hooks: impl IntoIterator<Item = Hook>) -> anyhow::Result<Vec<HookReply>> {
+pub(super) fn present(hooks: impl IntoIterator<Item = Hook>) -> anyhow::Result<Vec<HookState>> {
     let btf = with_libbpf_log(
         "stages take a kernel that describes its types",
         Btf::from_vmlinux,
@@ -79,7 +62,7 @@ pub(super) fn present(hooks: impl IntoIterator<Item = Hook>) -> anyhow::Result<V
         let wanted = format!("btf_trace_{tracepoint}");
         btf.type_by_name::<Typedef<'_>>(&wanted).is_none()
     };
-    let reply = |hook: Hook| HookReply {
+    let reply = |hook: Hook| HookState {
         hook,
         tracepoints: hook.tracepoints(),
         missing: hook
@@ -93,7 +76,11 @@ pub(super) fn present(hooks: impl IntoIterator<Item = Hook>) -> anyhow::Result<V
 
 impl Loaded {
     /// Loads the programs that `table` needs, and watches from now on; nothing is followed before the window begins.
-    pub(super) fn load(table: &Table, params: &OpenParams, marks: u32) -> anyhow::Result<Self> {
+    pub(super) fn load(
+        table: &Table,
+        params: &StagesOpenParams,
+        marks: u32,
+    ) -> anyhow::Result<Self> {
         let mut storage = MaybeUninit::uninit();
         let program = load(&mut storage, table, &table.hooks(), params, marks)?;
         let (_, entries) = table.placed();
@@ -131,11 +118,11 @@ fn load<'a>(
     storage: &'a mut MaybeUninit<OpenObject>,
     table: &Table,
     hooks: &BTreeSet<Hook>,
-    params: &OpenParams,
+    params: &StagesOpenParams,
     marks: u32,
-) -> anyhow::Result<skeleton::StagesSkel<'a>> {
+) -> anyhow::Result<StagesSkel<'a>> {
     let loaded = with_libbpf_log("the kernel refuses the BPF programs of stages", || {
-        let mut open = skeleton::StagesSkelBuilder::default().open(storage)?;
+        let mut open = StagesSkelBuilder::default().open(storage)?;
         let wanted: BTreeSet<String> = hooks
             .iter()
             .flat_map(|hook| hook.tracepoints())

@@ -10,8 +10,9 @@ use nix::net::if_::{if_indextoname, if_nametoindex};
 use nix::sched::{CloneFlags, setns};
 
 use super::hook::Hook;
-use super::wire::PointParams;
-use crate::{Error, netdevice};
+use super::wire::StagesPoint;
+use crate::error::Error;
+use crate::netdevice;
 
 const OWN: &str = "/proc/thread-self/ns/net";
 /// Driver of taps, as ethtool names it.
@@ -30,7 +31,7 @@ pub(super) struct Site {
 
 impl Site {
     /// Looks the interface of a point up; `field` is where the params have it.
-    pub(super) fn find(field: &str, point: &PointParams) -> Result<Self, Error> {
+    pub(super) fn find(field: &str, point: &StagesPoint) -> Result<Self, Error> {
         let name = point.interface.clone();
         let found = within(point.netns.clone(), move || {
             let index = if_nametoindex(name.as_str()).ok()?;

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::hook::Hook;
-use super::program::skeleton::types::{place as Place, point as Point, trail as Trail};
 use super::site::Site;
-use super::wire::{OpenParams, PointParams, TrailParams};
-use crate::Error;
+use super::skeleton::{Place, Point, Trail};
+use super::wire::{StagesOpenParams, StagesPoint, StagesTrail};
+use crate::api::bounds;
+use crate::api::values::check_count;
+use crate::error::Error;
 
 /// As in stages.bpf.c, trails.h and followed.h.
-pub(super) const MOST_TRAILS: usize = 16;
-pub(super) const MOST_TRAIL_POINTS: usize = 16;
+pub(super) const MOST_TRAILS: usize = bounds::MOST_TRAILS as usize;
 pub(super) const MOST_POINTS: usize = 64;
 const MOST_ENDS: usize = 4;
 const NONE: u8 = 0xff;
@@ -40,8 +41,8 @@ pub(super) struct NumberedTrail {
 }
 
 impl Table {
-    pub(super) fn of(params: &OpenParams) -> Result<Self, Error> {
-        check_count("trails", params.trails.len(), 1, MOST_TRAILS)?;
+    pub(super) fn of(params: &StagesOpenParams) -> Result<Self, Error> {
+        check_count("trails", params.trails.len(), 1..=bounds::MOST_TRAILS)?;
         let names = params.trails.iter().map(|trail| &trail.name);
         check_names(names, |at| format!("trails[{at}].name"))?;
         let mut table = Self::default();
@@ -64,13 +65,18 @@ impl Table {
     fn numbered(
         &mut self,
         field: &str,
-        trail: &TrailParams,
+        trail: &StagesTrail,
         first_filed: usize,
     ) -> Result<NumberedTrail, Error> {
         let count = trail.points.len();
-        check_count(&format!("{field}.points"), count, 2, MOST_TRAIL_POINTS)?;
+        check_count(
+            &format!("{field}.points"),
+            count,
+            2..=bounds::MOST_TRAIL_POINTS,
+        )?;
         let stages = format!("{field}.stages");
-        check_count(&stages, trail.stages.len(), count - 1, count - 1)?;
+        let between = count as u64 - 1;
+        check_count(&stages, trail.stages.len(), between..=between)?;
         check_names(trail.stages.iter(), |at| format!("{stages}[{at}]"))?;
         let mut points = Vec::with_capacity(count);
         for (at, point) in trail.points.iter().enumerate() {
@@ -89,7 +95,7 @@ impl Table {
         })
     }
 
-    fn point(&mut self, field: &str, point: &PointParams) -> Result<usize, Error> {
+    fn point(&mut self, field: &str, point: &StagesPoint) -> Result<usize, Error> {
         let found = Site::find(field, point)?;
         let same = |site: &Site| (site.inode, site.index) == (found.inode, found.index);
         let site = self.sites.iter().position(same).unwrap_or_else(|| {
@@ -191,17 +197,6 @@ impl Table {
         }
         trails
     }
-}
-
-fn check_count(field: &str, count: usize, least: usize, most: usize) -> Result<(), Error> {
-    if (least..=most).contains(&count) {
-        return Ok(());
-    }
-    let allowed = match least == most {
-        true => format!("{most} are needed"),
-        false => format!("{least} to {most} are allowed"),
-    };
-    Err(Error::params(field, format!("{count} of them; {allowed}")))
 }
 
 /// Names are short, and each is there once.

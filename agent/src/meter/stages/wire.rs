@@ -2,22 +2,30 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hook::Hook;
+use crate::api::bounds::{
+    GREATEST_SAMPLE_EVERY, LONGEST_WINDOW_S, MOST_PACKETS, MOST_TRAIL_POINTS, MOST_TRAILS,
+};
+use crate::api::values::{Positive, UpTo};
 use crate::traffic::sink::wire::Durations;
 
 /// `stages.open`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
-    pub(super) trails: Vec<TrailParams>,
+pub(crate) struct StagesOpenParams {
+    #[schemars(length(min = 1, max = MOST_TRAILS))]
+    pub(super) trails: Vec<StagesTrail>,
     /// One frame in so many is followed, the same at all points.
     #[serde(default = "default_sample_every")]
+    #[schemars(range(min = 1, max = GREATEST_SAMPLE_EVERY))]
     pub(super) sample_every: u32,
     pub(super) follow: Follow,
     /// How many packets' times are kept singly: those that go a whole trail first.
     #[serde(default)]
+    #[schemars(range(max = MOST_PACKETS))]
     pub(super) packets: u32,
 }
 
@@ -27,18 +35,19 @@ fn default_sample_every() -> u32 {
 }
 
 /// A way that frames go.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TrailParams {
+pub(super) struct StagesTrail {
     pub(super) name: String,
-    pub(super) points: Vec<PointParams>,
+    #[schemars(length(min = 2, max = MOST_TRAIL_POINTS))]
+    pub(super) points: Vec<StagesPoint>,
     /// What lies between one point and the next: one fewer than points.
     pub(super) stages: Vec<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PointParams {
+pub(super) struct StagesPoint {
     pub(super) hook: Hook,
     /// Path of the interface's network namespace; null for the agent's own.
     pub(super) netns: Option<PathBuf>,
@@ -46,7 +55,7 @@ pub(super) struct PointParams {
 }
 
 /// What tells one frame from another.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Follow {
     /// The stamp of a test frame that is to be measured; others are not followed.
@@ -56,15 +65,15 @@ pub(super) enum Follow {
 }
 
 /// `stages.probe`, `stages.open`: what the kernel lets us watch.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ProbeReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct StagesProbeAnswer {
     /// How the programs are attached.
     pub(super) attach: &'static str,
-    pub(super) hooks: Vec<HookReply>,
+    pub(super) hooks: Vec<HookState>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct HookReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct HookState {
     pub(super) hook: Hook,
     pub(super) tracepoints: &'static [&'static str],
     /// Why the hook cannot be watched; null where it can.
@@ -72,41 +81,41 @@ pub(super) struct HookReply {
 }
 
 /// `stages.arm`: frames are followed whose first point falls into the window, from the arrival of this message on.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ArmParams {
-    pub(super) delay_s: f64,
-    pub(super) duration_s: f64,
+pub(crate) struct StagesArmParams {
+    pub(super) delay_s: UpTo<LONGEST_WINDOW_S>,
+    pub(super) duration_s: Positive<LONGEST_WINDOW_S>,
 }
 
 /// `stages.collect`: what one trail's frames have told since the window began.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CollectParams {
+pub(crate) struct StagesCollectParams {
     /// Its place in the `trails` of `stages.open`.
     pub(super) trail: usize,
     /// How many stages to pass over: those of earlier replies.
     pub(super) first: usize,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CollectReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct StagesCollectAnswer {
     pub(super) name: String,
     /// Frames of all trails.
     #[serde(flatten)]
-    pub(super) frames: FramesReply,
-    pub(super) hooks: Vec<CostReply>,
+    pub(super) frames: FollowedFrames,
+    pub(super) hooks: Vec<HookCost>,
     /// Interfaces that are gone; their points have fallen silent.
     pub(super) gone: Vec<String>,
-    pub(super) points: Vec<PointReply>,
+    pub(super) points: Vec<PointFrames>,
     /// From the trail's first point to its last.
     pub(super) total: Delays,
-    pub(super) stages: Vec<StageReply>,
+    pub(super) stages: Vec<StageDelays>,
 }
 
 /// What became of the followed frames of all trails: where trails share their first point, a frame is of none yet.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct FramesReply {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct FollowedFrames {
     pub(super) followed: u64,
     /// That went at least one whole trail.
     pub(super) attributed: u64,
@@ -117,30 +126,30 @@ pub(super) struct FramesReply {
 }
 
 /// What watching at one hook takes, at whatever interface.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct CostReply {
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(super) struct HookCost {
     pub(super) hook: Hook,
     pub(super) hits: u64,
     /// Mean of the hits that were timed, every 64th of a CPU; null where none was.
     pub(super) ns: Option<f64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct PointReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct PointFrames {
     pub(super) hook: Hook,
     pub(super) interface: String,
     /// Followed frames that passed it.
     pub(super) frames: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct StageReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct StageDelays {
     pub(super) name: String,
     #[serde(flatten)]
     pub(super) delays: Delays,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Delays {
     /// Exactly; those of a trail's stages add up to its total's.
     pub(super) sum_ns: u64,
@@ -149,22 +158,22 @@ pub(super) struct Delays {
 }
 
 /// `stages.packets`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PacketsParams {
+pub(crate) struct StagesPacketsParams {
     /// How many packets to pass over: those of earlier replies.
     pub(super) first: u32,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct PacketsReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct StagesPacketsAnswer {
     /// How many there are in all.
     pub(super) kept: u32,
-    pub(super) packets: Vec<PacketReply>,
+    pub(super) packets: Vec<FollowedPacket>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct PacketReply {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct FollowedPacket {
     /// Place in the `trails` of `stages.open`.
     pub(super) trail: u32,
     /// In hexadecimal.

@@ -5,6 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::checksum::{folded, internet_checksum, sum};
+use crate::api::bounds;
 use crate::mac::MacAddress;
 
 const ETHERNET_BYTES: usize = 14;
@@ -19,9 +20,7 @@ const TAGGED: [u8; 2] = (libc::ETH_P_8021Q as u16).to_be_bytes();
 /// Of the longest headers.
 pub(crate) const MOST_HEADER_BYTES: usize = ETHERNET_BYTES + TAG_BYTES + IPV6_BYTES + UDP_BYTES;
 /// A jumbo frame of MTU 9000, tagged.
-pub(crate) const GREATEST_FRAME_BYTES: usize = 9000 + ETHERNET_BYTES + TAG_BYTES;
-/// VLAN identifiers are below this; 0 is none.
-pub(crate) const VLANS: u16 = 4095;
+pub(crate) const GREATEST_FRAME_BYTES: usize = bounds::GREATEST_FRAME_BYTES as usize;
 /// Where the checksum is in a UDP header.
 pub(crate) const UDP_CHECKSUM_OFFSET: usize = 6;
 

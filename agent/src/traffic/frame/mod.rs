@@ -10,13 +10,14 @@ mod ports;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use checksum::internet_checksum;
 use checksum::{folded, sum};
 pub(crate) use headers::{
     Addresses, Endpoints, GREATEST_FRAME_BYTES, MOST_HEADER_BYTES, UDP_BYTES, UDP_CHECKSUM_OFFSET,
-    VLANS, set_payload_bytes, udp_header,
+    set_payload_bytes, udp_header,
 };
 pub(crate) use identity::Identity;
 pub(crate) use ports::{PORT_TRIALS, telling_ports};
@@ -33,8 +34,6 @@ pub(crate) const FIELDS_BYTES: usize = TIME_AT + 8;
 const PROBE: u8 = 0x80;
 /// In the stream's byte: a frame of the probe lane, which has its own sequence numbers.
 const PROBE_LANE: u8 = 0x80;
-/// Stream numbers are below this.
-pub(crate) const STREAM_NUMBERS: u8 = 0x80;
 /// Sequence numbers are below this. Each phase and lane of a stream starts at 0.
 pub(crate) const SEQUENCE_NUMBERS: u64 = 1 << 32;
 
@@ -44,7 +43,7 @@ pub(crate) fn no_sequence_left() -> anyhow::Error {
 }
 
 /// The part of a trial a frame belongs to, so that none leaks into another's counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Phase {
     /// Is the path ready?

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::*;
+use crate::api::bounds::{GREATEST_STREAM, GREATEST_VLAN};
 use crate::mac::MacAddress;
 use crate::traffic::testing::endpoints_at;
 
@@ -43,7 +44,7 @@ prop_compose! {
     fn endpoints()(
         source_mac: [u8; 6],
         destination_mac: [u8; 6],
-        vlan in prop::option::of(1..VLANS),
+        vlan in prop::option::of(1..=GREATEST_VLAN as u16),
         addresses in addresses(),
         source_port: u16,
         destination_port: u16,
@@ -120,7 +121,7 @@ proptest! {
     fn every_frame_parses_back(
         endpoints in endpoints(),
         trial: u32,
-        stream in 0..STREAM_NUMBERS,
+        stream in 0..=GREATEST_STREAM as u8,
         lane in prop::sample::select(vec![Lane::Main, Lane::Probes]),
         phase in prop::sample::select(vec![Phase::Probe, Phase::Warmup, Phase::Measure]),
         is_probe: bool,
@@ -203,7 +204,7 @@ proptest! {
     fn a_measured_frame_is_told_by_its_trial_lane_and_sequence_alone(
         both in [endpoints(), endpoints()],
         trial: u32,
-        stream in 0..STREAM_NUMBERS,
+        stream in 0..=GREATEST_STREAM as u8,
         sequence: u32,
         time_ns: u64,
     ) {

@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow};
 use nix::errno::Errno;
 
 use super::rings::{Consumer, Mapping, Producer};
-use super::{Mechanism, Sent};
+use super::slots::{Mechanism, Sent};
 use crate::traffic::interface::Interface;
 
 /// Bytes of a chunk, one frame's place: the most that the kernel allows everywhere.

@@ -8,7 +8,8 @@ use rtnetlink::new_connection;
 use rtnetlink::packet_route::link::LinkAttribute;
 use tokio::runtime::Builder;
 
-use super::{Name, pktgen};
+use super::name::Name;
+use super::pktgen;
 use crate::offload;
 use crate::traffic::interface::Interface;
 

@@ -9,8 +9,8 @@ use std::os::fd::BorrowedFd;
 
 use nix::errno::Errno;
 
+use super::slots::{Mechanism, Sent};
 use super::trains::{SLOTS, Trains};
-use super::{Mechanism, Sent};
 use crate::traffic::frame::{
     GREATEST_FRAME_BYTES, UDP_BYTES, UDP_CHECKSUM_OFFSET, set_payload_bytes,
 };

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 
+use super::slots::{Mechanism, Sent};
 use super::socket::{BATCH, PacketSocket, Queueing};
-use super::{Mechanism, Sent};
 use crate::traffic::frame::GREATEST_FRAME_BYTES;
 use crate::traffic::interface::Interface;
 

@@ -10,7 +10,7 @@ use super::capture::Capture;
 use super::cost;
 use super::delivery::Delivery;
 use super::program::{self, Build, Memory, OpenSinkSkel};
-use super::wire::{AttachRequest, Mode};
+use super::wire::{AttachMode, AttachRequest};
 use crate::traffic::clsact::IngressFilter;
 use crate::traffic::interface::Interface;
 use crate::traffic::xdp_link::{XdpLink, XdpMode};
@@ -18,7 +18,7 @@ use crate::traffic::xdp_link::{XdpLink, XdpMode};
 /// A stream's program at work; dropping it detaches.
 #[derive(Debug)]
 pub(super) struct Attached {
-    pub mode: Mode,
+    pub mode: AttachMode,
     pub delivery: Delivery,
     pub memory: Memory,
     pub cost_ns_per_frame: f64,
@@ -50,7 +50,7 @@ impl Attached {
         interface: &Interface,
         request: AttachRequest,
         capture: Capture,
-        adjust: impl Fn(Mode, &mut OpenSinkSkel<'_>),
+        adjust: impl Fn(AttachMode, &mut OpenSinkSkel<'_>),
     ) -> anyhow::Result<Self> {
         let mut refusals = Vec::new();
         for &mode in allowed(request) {
@@ -71,7 +71,7 @@ impl Attached {
 
     fn in_mode(
         interface: &Interface,
-        mode: Mode,
+        mode: AttachMode,
         capture: Capture,
         adjust: impl FnOnce(&mut OpenSinkSkel<'_>),
     ) -> anyhow::Result<Self> {
@@ -86,21 +86,23 @@ impl Attached {
         let memory = Memory::of(&loaded)?;
         let cost_ns_per_frame = cost::ns_per_frame(&loaded, &memory)?;
         let program = match mode {
-            Mode::Tc => ProgramHandle::try_from(&loaded.progs.sink_tc)?,
-            Mode::XdpNative | Mode::XdpGeneric => ProgramHandle::try_from(&loaded.progs.sink_xdp)?,
+            AttachMode::Tc => ProgramHandle::try_from(&loaded.progs.sink_tc)?,
+            AttachMode::XdpNative | AttachMode::XdpGeneric => {
+                ProgramHandle::try_from(&loaded.progs.sink_xdp)?
+            }
         };
         let hold = match mode {
-            Mode::XdpNative => Hold::Link(XdpLink::attach(
+            AttachMode::XdpNative => Hold::Link(XdpLink::attach(
                 interface,
                 program.as_fd(),
                 XdpMode::Native,
             )?),
-            Mode::XdpGeneric => Hold::Link(XdpLink::attach(
+            AttachMode::XdpGeneric => Hold::Link(XdpLink::attach(
                 interface,
                 program.as_fd(),
                 XdpMode::Generic,
             )?),
-            Mode::Tc => Hold::Filter(IngressFilter::attach(interface, program.as_fd())?),
+            AttachMode::Tc => Hold::Filter(IngressFilter::attach(interface, program.as_fd())?),
         };
         Ok(Self {
             mode,
@@ -131,19 +133,23 @@ impl Attached {
     }
 }
 
-fn allowed(request: AttachRequest) -> &'static [Mode] {
+fn allowed(request: AttachRequest) -> &'static [AttachMode] {
     match request {
-        AttachRequest::Auto => &[Mode::XdpNative, Mode::XdpGeneric, Mode::Tc],
-        AttachRequest::Native => &[Mode::XdpNative],
-        AttachRequest::Generic => &[Mode::XdpGeneric],
-        AttachRequest::Tc => &[Mode::Tc],
+        AttachRequest::Auto => &[
+            AttachMode::XdpNative,
+            AttachMode::XdpGeneric,
+            AttachMode::Tc,
+        ],
+        AttachRequest::Native => &[AttachMode::XdpNative],
+        AttachRequest::Generic => &[AttachMode::XdpGeneric],
+        AttachRequest::Tc => &[AttachMode::Tc],
     }
 }
 
-fn title(mode: Mode) -> &'static str {
+fn title(mode: AttachMode) -> &'static str {
     match mode {
-        Mode::XdpNative => "native XDP",
-        Mode::XdpGeneric => "generic XDP",
-        Mode::Tc => "tc",
+        AttachMode::XdpNative => "native XDP",
+        AttachMode::XdpGeneric => "generic XDP",
+        AttachMode::Tc => "tc",
     }
 }

@@ -6,12 +6,12 @@ use base64::engine::general_purpose::STANDARD;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapMut};
 use nix::time::{ClockId, clock_gettime};
 
-use super::cost::monotonic_ns;
-use super::wire::{CaptureReply, CapturedFrame, OpenParams};
-use crate::traffic::Error;
+use super::wire::{CapturedFrame, SinkCaptureAnswer, SinkOpenParams};
+use crate::api::bounds;
+use crate::api::values::check_whole;
+use crate::error::Error;
+use crate::traffic::clock::now_ns;
 
-const FRAMES_MAX: u32 = 1024;
-const SNAP_BYTES: std::ops::RangeInclusive<u32> = 64..=9018;
 /// Bytes of frames in one reply, as JSON: a message has at most 64 KiB.
 const REPLY_BYTES: usize = 60_000;
 /// Most bytes of a frame in a reply beside its content.
@@ -27,19 +27,14 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    pub fn asked(params: &OpenParams) -> Result<Self, Error> {
-        let check = |field: &str, value: u32, allowed: std::ops::RangeInclusive<u32>| {
-            let (least, most) = (*allowed.start(), *allowed.end());
-            if allowed.contains(&value) {
-                Ok(value)
-            } else {
-                let problem = format!("{value} is outside {least}..{most}");
-                Err(Error::params(field.to_owned(), problem))
-            }
-        };
+    pub fn asked(params: &SinkOpenParams) -> Result<Self, Error> {
+        let snapped = bounds::LEAST_FRAME_BYTES..=bounds::GREATEST_FRAME_BYTES;
+        check_whole("snap_bytes", params.snap_bytes, snapped)?;
+        let frames = 0..=bounds::MOST_CAPTURED_FRAMES;
+        check_whole("capture_frames", params.capture_frames, frames)?;
         Ok(Self {
-            frames: check("capture_frames", params.capture_frames, 0..=FRAMES_MAX)?,
-            snap_bytes: check("snap_bytes", params.snap_bytes, SNAP_BYTES)?,
+            frames: params.capture_frames,
+            snap_bytes: params.snap_bytes,
         })
     }
 
@@ -62,7 +57,7 @@ impl Captures {
     }
 
     /// As many frames as fit into a reply, of the `captured` ones from `first` on.
-    pub fn read(&self, first: u32, captured: u32) -> anyhow::Result<CaptureReply> {
+    pub fn read(&self, first: u32, captured: u32) -> anyhow::Result<SinkCaptureAnswer> {
         let mut frames = Vec::new();
         let mut bytes = 0;
         for place in first..captured {
@@ -80,9 +75,9 @@ impl Captures {
                 bytes: kept,
             });
         }
-        Ok(CaptureReply {
+        Ok(SinkCaptureAnswer {
             captured,
-            clock_offset_ns: realtime_ns() as i64 - monotonic_ns() as i64,
+            clock_offset_ns: realtime_ns() as i64 - now_ns() as i64,
             frames,
         })
     }

@@ -10,8 +10,8 @@ use super::program::{
     LANE_EXTRA, LANE_MAIN, Lane, PHASE_MEASURE, PHASE_PROBE, PHASE_WARMUP, State,
 };
 use super::wire::{
-    CollectParams, CollectedStream, Ended, HistogramsReply, Loss, PhaseFrames, Probes, Refused,
-    Reordering,
+    CollectedStream, Ended, PhaseFrames, Reordering, SinkCollectParams, SinkHistogramsAnswer,
+    SinkLoss, SinkProbes, SinkRefused,
 };
 
 /// Fine enough for a drain time in milliseconds, coarse enough to leave the UUT its CPU.
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Waits until all streams are drained, or there is no more sense in waiting.
 pub(super) fn drain(
     streams: &[Stream],
-    params: &CollectParams,
+    params: &SinkCollectParams,
     abort: &AtomicBool,
 ) -> anyhow::Result<Ended> {
     let quiet = Duration::from_millis(params.quiet_ms);
@@ -76,13 +76,13 @@ pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
         longest_run: main.longest_run,
         first_ns: (state.first_ns > 0).then_some(state.first_ns),
         last_ns: (state.last_ns > 0).then_some(state.last_ns),
-        refused: Refused {
+        refused: SinkRefused {
             length: state.refused_length,
             trial: state.refused_trial,
             stream: state.refused_stream,
             foreign: state.foreign,
         },
-        probes: Probes {
+        probes: SinkProbes {
             received: extra.received,
             duplicated: extra.duplicated,
         },
@@ -91,9 +91,9 @@ pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
 }
 
 /// What else one stream's frames told of time since it was armed.
-pub(super) fn histograms(stream: &Stream) -> anyhow::Result<HistogramsReply> {
+pub(super) fn histograms(stream: &Stream) -> anyhow::Result<SinkHistogramsAnswer> {
     let histograms = stream.attached.memory.histograms()?;
-    Ok(HistogramsReply {
+    Ok(SinkHistogramsAnswer {
         ipdv_positive: durations(&histograms.ipdv_positive.buckets)?,
         ipdv_negative: durations(&histograms.ipdv_negative.buckets)?,
         gap: durations(&histograms.gap.buckets)?,
@@ -110,8 +110,8 @@ fn reordering(lane: &Lane) -> Reordering {
     }
 }
 
-fn loss(lane: &Lane) -> Loss {
-    Loss {
+fn loss(lane: &Lane) -> SinkLoss {
+    SinkLoss {
         periods: lane.loss_periods,
         longest: (lane.reordered == 0).then_some(lane.longest_gap),
     }
@@ -130,7 +130,7 @@ fn arrivals_of(state: &State) -> u64 {
     state.frames.iter().sum::<u64>() + extra.received + extra.duplicated + state.refused_trial
 }
 
-fn is_complete(states: &[(u8, State)], params: &CollectParams) -> bool {
+fn is_complete(states: &[(u8, State)], params: &SinkCollectParams) -> bool {
     params.expected.iter().all(|expected| {
         states.iter().any(|(number, state)| {
             *number == expected.stream && state.lanes[LANE_MAIN].received >= expected.frames

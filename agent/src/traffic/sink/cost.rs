@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use libbpf_rs::{ErrorKind, ProgramInput};
-use nix::time::{ClockId, clock_gettime};
 
 use super::frame::{FLAG_PROBE, TestFrame};
 use super::program::{Armed, LANE_MAIN, Memory, PHASE_MEASURE, SinkSkel};
 use super::wire::AnalysedPhase;
+use crate::traffic::clock::now_ns;
 use crate::traffic::lengths::MOST_LENGTHS;
 
 /// A few milliseconds a round, and a median that one preemption does not move.
@@ -58,7 +58,7 @@ fn run(program: &SinkSkel<'_>) -> libbpf_rs::Result<Duration> {
         phase: PHASE_MEASURE as u8 | FLAG_PROBE,
         stream: ARMED.stream,
         sequence: 0,
-        time_ns: monotonic_ns(),
+        time_ns: now_ns(),
     };
     let bytes = frame.to_bytes(FRAME_BYTES);
     let input = ProgramInput {
@@ -67,10 +67,4 @@ fn run(program: &SinkSkel<'_>) -> libbpf_rs::Result<Duration> {
         ..Default::default()
     };
     Ok(program.progs.sink_cost.test_run(input)?.duration)
-}
-
-/// The clock of the frames' send times.
-pub(super) fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has CLOCK_MONOTONIC");
-    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }

@@ -7,7 +7,7 @@ use std::ptr;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
-use super::wire::Mode;
+use super::wire::AttachMode;
 use crate::traffic::bpf::can_await_running_programs;
 
 /// How the kernel delivers an interface's frames to the program.
@@ -22,9 +22,9 @@ pub(super) enum Delivery {
 impl Delivery {
     /// Native XDP runs in the NAPI context of the frame's queue, so a single queue is serialised.
     /// Generic XDP and tc run on whatever CPU brings the frame.
-    pub fn to(interface: &str, mode: Mode) -> Self {
-        let single_queue =
-            mode == Mode::XdpNative && receive_queues(interface).is_ok_and(|queues| queues == 1);
+    pub fn to(interface: &str, mode: AttachMode) -> Self {
+        let single_queue = mode == AttachMode::XdpNative
+            && receive_queues(interface).is_ok_and(|queues| queues == 1);
         if single_queue && can_await_running_programs() {
             Self::Serialised
         } else {
@@ -83,9 +83,15 @@ mod tests {
     #[ignore = "needs root"]
     fn only_native_xdp_on_one_queue_is_serialised() {
         in_namespace(|| {
-            assert_eq!(Delivery::to(SINK, Mode::XdpNative), Delivery::Serialised);
-            assert_eq!(Delivery::to(SINK, Mode::XdpGeneric), Delivery::Concurrent);
-            assert_eq!(Delivery::to(SINK, Mode::Tc), Delivery::Concurrent);
+            assert_eq!(
+                Delivery::to(SINK, AttachMode::XdpNative),
+                Delivery::Serialised
+            );
+            assert_eq!(
+                Delivery::to(SINK, AttachMode::XdpGeneric),
+                Delivery::Concurrent
+            );
+            assert_eq!(Delivery::to(SINK, AttachMode::Tc), Delivery::Concurrent);
 
             ip(&["link", "del", SOURCE]);
             let queues = ["numrxqueues", "2", "numtxqueues", "2"];
@@ -96,13 +102,21 @@ mod tests {
                 &queues[..],
             ]
             .concat());
-            assert_eq!(Delivery::to(SINK, Mode::XdpNative), Delivery::Concurrent);
+            assert_eq!(
+                Delivery::to(SINK, AttachMode::XdpNative),
+                Delivery::Concurrent
+            );
         });
     }
 
     #[test]
     #[ignore = "needs root"]
     fn an_unknown_number_of_queues_is_taken_for_several() {
-        in_namespace(|| assert_eq!(Delivery::to("lo", Mode::XdpNative), Delivery::Concurrent));
+        in_namespace(|| {
+            assert_eq!(
+                Delivery::to("lo", AttachMode::XdpNative),
+                Delivery::Concurrent
+            )
+        });
     }
 }

@@ -26,18 +26,17 @@ use self::capture::Capture;
 use self::delivery::Delivery;
 use self::program::Armed;
 use self::wire::{
-    ArmParams, CaptureParams, CaptureReply, CollectParams, CollectReply, HistogramsParams,
-    HistogramsReply, OpenParams, OpenReply, OpenStream,
+    AttachedStream, SinkArmParams, SinkCaptureAnswer, SinkCaptureParams, SinkCollectAnswer,
+    SinkCollectParams, SinkHistogramsAnswer, SinkHistogramsParams, SinkOpenAnswer, SinkOpenParams,
 };
-use super::Error;
 use super::bpf::await_running_programs;
 use super::interface::Interface;
+use crate::api::bounds;
+use crate::api::values::{check_count, check_whole};
+use crate::error::Error;
 
-/// Streams are numbered in seven bits of the frame; a reply holds eight histograms.
-const STREAMS_MAX: usize = 8;
-const STREAM_NUMBER_MAX: u8 = 0x7f;
-const FRAME_BYTES: std::ops::RangeInclusive<usize> = 64..=9018;
-const LIMIT_MS_MAX: u64 = 60_000;
+const FRAME_BYTES: std::ops::RangeInclusive<usize> =
+    bounds::LEAST_FRAME_BYTES as usize..=bounds::GREATEST_FRAME_BYTES as usize;
 
 /// Attached sinks, one for each stream. Dropping it detaches them all.
 #[derive(Debug)]
@@ -54,7 +53,7 @@ struct Stream {
 
 impl Sink {
     /// Attaches to every stream's interface, or to none. Test frames are refused until `arm`.
-    pub fn open(params: &OpenParams) -> Result<(Self, OpenReply), Error> {
+    pub fn open(params: &SinkOpenParams) -> Result<(Self, SinkOpenAnswer), Error> {
         check_pairs(params)?;
         let capture = Capture::asked(params)?;
         let mut streams = Vec::new();
@@ -67,10 +66,10 @@ impl Sink {
                 attached,
             });
         }
-        let reply = OpenReply {
+        let reply = SinkOpenAnswer {
             streams: streams
                 .iter()
-                .map(|s| OpenStream {
+                .map(|s| AttachedStream {
                     stream: s.number,
                     attached: s.attached.mode,
                     fallback: s.attached.fallback.clone(),
@@ -89,7 +88,7 @@ impl Sink {
 
     /// Zeroes all counts; from here on, frames of this trial and these lengths are counted, those of
     /// `phase` analysed.
-    pub fn arm(&mut self, params: &ArmParams) -> Result<(), Error> {
+    pub fn arm(&mut self, params: &SinkArmParams) -> Result<(), Error> {
         params.frame_bytes.check(FRAME_BYTES)?;
         if params.probe_interval == 0 {
             return Err(Error::params("probe_interval", "must be at least 1"));
@@ -137,9 +136,9 @@ impl Sink {
     /// on until `arm` or `close`.
     pub fn collect(
         &self,
-        params: &CollectParams,
+        params: &SinkCollectParams,
         abort: &AtomicBool,
-    ) -> Result<CollectReply, Error> {
+    ) -> Result<SinkCollectAnswer, Error> {
         self.check_collect(params)?;
         let start = Instant::now();
         let ended = collect::drain(&self.streams, params, abort)?;
@@ -149,7 +148,7 @@ impl Sink {
             .iter()
             .map(collect::report)
             .collect::<anyhow::Result<_>>()?;
-        Ok(CollectReply {
+        Ok(SinkCollectAnswer {
             drain_ms,
             ended,
             streams,
@@ -157,12 +156,12 @@ impl Sink {
     }
 
     /// What one stream's frames told of time since `arm`, beside the delays that `collect` reports.
-    pub fn histograms(&self, params: &HistogramsParams) -> Result<HistogramsReply, Error> {
+    pub fn histograms(&self, params: &SinkHistogramsParams) -> Result<SinkHistogramsAnswer, Error> {
         Ok(collect::histograms(self.stream("stream", params.stream)?)?)
     }
 
     /// The first frames that one stream brought since `arm`.
-    pub fn capture(&self, params: &CaptureParams) -> Result<CaptureReply, Error> {
+    pub fn capture(&self, params: &SinkCaptureParams) -> Result<SinkCaptureAnswer, Error> {
         let memory = &self.stream("stream", params.stream)?.attached.memory;
         let captured = memory.state()?.captured;
         Ok(memory.captures.read(params.first, captured)?)
@@ -188,19 +187,14 @@ impl Sink {
             .ok_or_else(|| Error::params(field, format!("stream {number} was not opened")))
     }
 
-    fn check_collect(&self, params: &CollectParams) -> Result<(), Error> {
+    fn check_collect(&self, params: &SinkCollectParams) -> Result<(), Error> {
         if !self.armed {
             return Err(anyhow::anyhow!(
                 "the sink is not armed: call sink.arm before sink.collect"
             )
             .into());
         }
-        if params.limit_ms > LIMIT_MS_MAX {
-            return Err(Error::params(
-                "limit_ms",
-                format!("{} is above {LIMIT_MS_MAX}", params.limit_ms),
-            ));
-        }
+        check_whole("limit_ms", params.limit_ms, 0..=bounds::LONGEST_DRAIN_MS)?;
         let mut seen = BTreeSet::new();
         for (position, expected) in params.expected.iter().enumerate() {
             let field = format!("expected[{position}].stream");
@@ -216,24 +210,16 @@ impl Sink {
     }
 }
 
-fn check_pairs(params: &OpenParams) -> Result<(), Error> {
-    if params.streams.is_empty() || params.streams.len() > STREAMS_MAX {
-        let problem = format!(
-            "{} streams, but 1..{STREAMS_MAX} are possible",
-            params.streams.len()
-        );
-        return Err(Error::params("streams", problem));
-    }
+fn check_pairs(params: &SinkOpenParams) -> Result<(), Error> {
+    check_count("streams", params.streams.len(), 1..=bounds::MOST_STREAMS)?;
     let mut numbers = BTreeSet::new();
     let mut interfaces = BTreeSet::new();
     for (position, pair) in params.streams.iter().enumerate() {
-        if pair.stream > STREAM_NUMBER_MAX {
-            let problem = format!("{} is above {STREAM_NUMBER_MAX}", pair.stream);
-            return Err(Error::params(
-                format!("streams[{position}].stream"),
-                problem,
-            ));
-        }
+        check_whole(
+            &format!("streams[{position}].stream"),
+            pair.stream,
+            0..=bounds::GREATEST_STREAM,
+        )?;
         if !numbers.insert(pair.stream) {
             let problem = format!("stream {} is named twice", pair.stream);
             return Err(Error::params(

@@ -7,7 +7,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use super::capture::{Capture, Captures};
 use super::delivery::Delivery;
-use super::wire::{AnalysedPhase, Mode};
+use super::wire::{AnalysedPhase, AttachMode};
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 use crate::traffic::lengths::MOST_LENGTHS;
 
@@ -38,7 +38,7 @@ pub(super) const LANE_EXTRA: usize = 1;
 /// What a sink's program is made for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Build {
-    pub mode: Mode,
+    pub mode: AttachMode,
     pub delivery: Delivery,
     pub capture: Capture,
 }
@@ -57,8 +57,8 @@ pub(super) fn load<'a>(
     } = build;
     with_libbpf_log("the kernel refuses the sink's BPF program", || {
         let mut open = skeleton::SinkSkelBuilder::default().open(storage)?;
-        open.progs.sink_tc.set_autoload(mode == Mode::Tc);
-        open.progs.sink_xdp.set_autoload(mode != Mode::Tc);
+        open.progs.sink_tc.set_autoload(mode == AttachMode::Tc);
+        open.progs.sink_xdp.set_autoload(mode != AttachMode::Tc);
         let constants = open
             .maps
             .rodata_data

@@ -1,20 +1,28 @@
 //! Params and replies of the `sink.*` methods.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api::bounds::{
+    GREATEST_FRAME_BYTES, GREATEST_STREAM, LEAST_FRAME_BYTES, LONGEST_DRAIN_MS,
+    MOST_CAPTURED_FRAMES, MOST_STREAMS,
+};
 use crate::traffic::lengths::Lengths;
 
 /// `sink.open`: which interface receives which stream, one of each.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct OpenParams {
+pub struct SinkOpenParams {
+    #[schemars(length(min = 1, max = MOST_STREAMS))]
     pub streams: Vec<StreamInterface>,
     pub attach: AttachRequest,
     /// How many of the first frames of a trial are kept, on each stream.
     #[serde(default)]
+    #[schemars(range(max = MOST_CAPTURED_FRAMES))]
     pub capture_frames: u32,
     /// Bytes that are kept of each.
     #[serde(default = "default_snap_bytes")]
+    #[schemars(range(min = LEAST_FRAME_BYTES, max = GREATEST_FRAME_BYTES))]
     pub snap_bytes: u32,
 }
 
@@ -22,15 +30,16 @@ fn default_snap_bytes() -> u32 {
     128
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StreamInterface {
+    #[schemars(range(max = GREATEST_STREAM))]
     pub stream: u8,
     pub interface: String,
 }
 
 /// Where the sink's program is to be attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AttachRequest {
     /// The first of native XDP, generic XDP and tc that the kernel grants.
@@ -41,39 +50,40 @@ pub enum AttachRequest {
 }
 
 /// Where a program is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum AttachMode {
     XdpNative,
     XdpGeneric,
     Tc,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct OpenReply {
-    pub streams: Vec<OpenStream>,
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkOpenAnswer {
+    pub streams: Vec<AttachedStream>,
     /// Time of the sink's program for one frame with all its analysis, without the driver's share.
     pub cost_ns_per_frame: f64,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct OpenStream {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AttachedStream {
     pub stream: u8,
-    pub attached: Mode,
+    pub attached: AttachMode,
     /// Why it is none of the modes before it; null where it is the first.
     pub fallback: Option<String>,
 }
 
 /// `sink.arm`: what is counted from here on.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ArmParams {
+pub struct SinkArmParams {
     pub trial: u32,
     pub phase: AnalysedPhase,
     /// One length of all frames, or those of a mix, in any order.
     pub frame_bytes: Lengths,
     /// One frame in so many is a probe: those whose sequence is its multiple. Extra probes are all.
     #[serde(default = "every_frame")]
+    #[schemars(range(min = 1))]
     pub probe_interval: u32,
     /// Of streams whose source has a clock of its own.
     #[serde(default)]
@@ -81,7 +91,7 @@ pub struct ArmParams {
 }
 
 /// How far the clock here is ahead of that of a stream's source.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceClock {
     pub stream: u8,
@@ -93,7 +103,7 @@ fn every_frame() -> u32 {
 }
 
 /// The phase whose frames are analysed; those of the others are only counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AnalysedPhase {
     Probe,
@@ -101,15 +111,16 @@ pub enum AnalysedPhase {
 }
 
 /// `sink.collect`: wait until the streams are drained, then report.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CollectParams {
+pub struct SinkCollectParams {
     pub expected: Vec<ExpectedStream>,
     pub quiet_ms: u64,
+    #[schemars(range(max = LONGEST_DRAIN_MS))]
     pub limit_ms: u64,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedStream {
     pub stream: u8,
@@ -118,7 +129,7 @@ pub struct ExpectedStream {
 }
 
 /// What ended the drain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// Every expected stream received all its frames.
@@ -130,15 +141,15 @@ pub enum Ended {
     Aborted,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct CollectReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkCollectAnswer {
     pub drain_ms: f64,
     pub ended: Ended,
     pub streams: Vec<CollectedStream>,
 }
 
 /// One stream since `sink.arm`. Frame counts are of the main lane; extra probes stand in `probes`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectedStream {
     pub stream: u8,
     /// The interface still runs our program.
@@ -155,20 +166,20 @@ pub struct CollectedStream {
     pub reordering: Reordering,
     /// One above the highest sequence that came.
     pub next_expected: u64,
-    pub loss: Loss,
+    pub loss: SinkLoss,
     /// Longest run of consecutive sequences.
     pub longest_run: u64,
     /// CLOCK_MONOTONIC at the first and last arrival; null when there was none.
     pub first_ns: Option<u64>,
     pub last_ns: Option<u64>,
-    pub refused: Refused,
-    pub probes: Probes,
+    pub refused: SinkRefused,
+    pub probes: SinkProbes,
     /// One-way delay of the frames that were sent to measure it.
     pub latency: Durations,
 }
 
 /// How far reordered frames were displaced (RFC 4737, 4.2 and 5). Null where there were none.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Reordering {
     pub extent_mean: Option<f64>,
     pub extent_max: Option<u64>,
@@ -178,15 +189,15 @@ pub struct Reordering {
     pub displaced: u64,
 }
 
-/// Loss below the highest sequence that came (RFC 3357).
-#[derive(Clone, Debug, Serialize)]
-pub struct Loss {
+/// SinkLoss below the highest sequence that came (RFC 3357).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkLoss {
     pub periods: u64,
     /// Frames of the longest; null where late frames have shortened some.
     pub longest: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PhaseFrames {
     pub probe: u64,
     pub warmup: u64,
@@ -194,8 +205,8 @@ pub struct PhaseFrames {
 }
 
 /// Frames that entered no other count.
-#[derive(Clone, Debug, Serialize)]
-pub struct Refused {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkRefused {
     /// A length that was not armed, or several frames merged into one.
     pub length: u64,
     /// Another trial, or no trial armed.
@@ -206,21 +217,21 @@ pub struct Refused {
     pub foreign: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct Probes {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkProbes {
     pub received: u64,
     pub duplicated: u64,
 }
 
 /// `sink.histograms`: what one stream's frames tell of time, beside their delay.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct HistogramsParams {
+pub struct SinkHistogramsParams {
     pub stream: u8,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct HistogramsReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkHistogramsAnswer {
     /// RFC 5481, 4.1: delay less that of the probe before, where it is no less.
     pub ipdv_positive: Durations,
     /// The same where it is less, without its sign.
@@ -230,16 +241,16 @@ pub struct HistogramsReply {
 }
 
 /// `sink.capture`: the first frames that came since `sink.arm`, other phases' left out.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CaptureParams {
+pub struct SinkCaptureParams {
     pub stream: u8,
     /// How many of them are known already.
     pub first: u32,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct CaptureReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SinkCaptureAnswer {
     /// How many there are in all.
     pub captured: u32,
     /// CLOCK_REALTIME less CLOCK_MONOTONIC, now.
@@ -248,7 +259,7 @@ pub struct CaptureReply {
     pub frames: Vec<CapturedFrame>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CapturedFrame {
     /// CLOCK_MONOTONIC at its arrival.
     pub time_ns: u64,
@@ -258,7 +269,7 @@ pub struct CapturedFrame {
 }
 
 /// One-way delays, round trips, or other times. Null where there are too few samples.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Durations {
     pub count: u64,
     pub min_ns: Option<u64>,

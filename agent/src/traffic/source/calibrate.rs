@@ -6,49 +6,52 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
-use super::params::{self, GREATEST_FPS, PhaseParams, RunParams};
-use super::reply::{OpenReply, Refusal, RunReply};
-use crate::Error;
+use super::params::{self, SourceFlows, SourcePhase, SourceRunParams};
+use super::reply::{MechanismRefusal, SourceOpenAnswer, SourceRunAnswer};
+use crate::api::bounds::{GREATEST_FPS, LONGEST_PHASE_S};
+use crate::api::values::{List, Positive};
+use crate::error::Error;
 use crate::traffic::frame::Phase;
 use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
 const ROUNDS: usize = 3;
-const WARMUP_S: f64 = 0.05;
-const MEASURE_S: f64 = 0.25;
+const WARMUP_S: Positive<LONGEST_PHASE_S> = Positive::of(0.05);
+const MEASURE_S: Positive<LONGEST_PHASE_S> = Positive::of(0.25);
 /// Marks the frames as none of a trial's.
 const NO_TRIAL: u32 = 0;
-const PROBE_FPS: f64 = 200.0;
+const PROBE_FPS: Positive<GREATEST_FPS> = Positive::of(200.0);
 
 /// `source.calibrate`: the ceilings of one kind of load, all streams together.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CalibrateParams {
+pub(crate) struct SourceCalibrateParams {
     frame_bytes: Lengths,
     #[serde(default = "params::one")]
-    flows: u32,
-    load: Kind,
+    flows: SourceFlows,
+    load: CalibratedLoad,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum CalibratedLoad {
     /// Frame by frame, in short bursts where that is too slow.
     Paced,
     Flood,
 }
 
 /// Ceilings, the highest first, and why the other mechanisms are not used.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct CalibrateReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SourceCalibrateAnswer {
     ceilings: Vec<Ceiling>,
-    refused: Vec<Refusal>,
+    refused: Vec<MechanismRefusal>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Ceiling {
     mechanism: Name,
     /// Frames a second of all streams, the median of the rounds.
@@ -58,10 +61,10 @@ struct Ceiling {
 impl Source {
     pub(crate) fn calibrate(
         &mut self,
-        params: &CalibrateParams,
+        params: &SourceCalibrateParams,
         abort: &AtomicBool,
-    ) -> Result<CalibrateReply, Error> {
-        let OpenReply {
+    ) -> Result<SourceCalibrateAnswer, Error> {
+        let SourceOpenAnswer {
             mut mechanisms,
             mut refused,
         } = self.fitness();
@@ -74,7 +77,7 @@ impl Source {
                     Err(error) if mechanism == Name::Raw => return Err(error),
                     Err(error) => {
                         mechanisms.retain(|&other| other != mechanism);
-                        refused.push(Refusal {
+                        refused.push(MechanismRefusal {
                             mechanism,
                             reason: error.to_string(),
                         });
@@ -94,30 +97,30 @@ impl Source {
         };
         let mut ceilings: Vec<_> = mechanisms.iter().map(ceiling).collect();
         ceilings.sort_by(|one, other| other.ceiling_fps.total_cmp(&one.ceiling_fps));
-        Ok(CalibrateReply { ceilings, refused })
+        Ok(SourceCalibrateAnswer { ceilings, refused })
     }
 }
 
-impl CalibrateParams {
-    fn run(&self, mechanism: Name) -> RunParams {
-        let phase = |phase, duration_s| PhaseParams { phase, duration_s };
-        RunParams {
+impl SourceCalibrateParams {
+    fn run(&self, mechanism: Name) -> SourceRunParams {
+        let phase = |phase, duration_s| SourcePhase { phase, duration_s };
+        SourceRunParams {
             trial: NO_TRIAL,
             frame_bytes: self.frame_bytes.clone(),
             flows: self.flows,
             mechanism,
-            intended_fps: (self.load == Kind::Paced).then_some(GREATEST_FPS),
+            intended_fps: (self.load == CalibratedLoad::Paced).then_some(Positive::GREATEST),
             probe_fps: PROBE_FPS,
             shares_cpu: false,
-            phases: vec![
+            phases: List::of([
                 phase(Phase::Warmup, WARMUP_S),
                 phase(Phase::Measure, MEASURE_S),
-            ],
+            ]),
         }
     }
 }
 
-impl RunReply {
+impl SourceRunAnswer {
     /// Frames a second of all streams together.
     fn last_phase_fps(&self) -> f64 {
         let last = self

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 
 use super::load::Tally;
 use super::variety::Variety;
-use crate::Error;
+use crate::error::Error;
 use crate::traffic::frame::{Phase, SEQUENCE_NUMBERS, stamp};
 use crate::traffic::mechanism::Mechanism;
 

@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use super::feed::Feed;
 use super::load::{Load, Punctuality, Tally, Window};
 use super::probes::ProbeLane;
-use crate::Error;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::frame::no_sequence_left;
 

@@ -5,8 +5,8 @@
 
 use super::flood::{NAP, Torrent};
 use super::load::{Tally, Window};
-use super::params::RunParams;
-use crate::Error;
+use super::params::SourceRunParams;
+use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
 use crate::traffic::frame::{PORT_TRIALS, Phase};
 use crate::traffic::mechanism::{Device, Running};
@@ -22,7 +22,7 @@ pub(super) struct Generated<'a> {
 
 impl<'a> Generated<'a> {
     /// A flood of checked params.
-    pub(super) fn new(devices: Vec<&'a Device>, params: &RunParams) -> Self {
+    pub(super) fn new(devices: Vec<&'a Device>, params: &SourceRunParams) -> Self {
         Self {
             devices,
             trial: params.trial,
@@ -33,7 +33,7 @@ impl<'a> Generated<'a> {
     }
 
     /// Refuses what the kernel's frames cannot be.
-    pub(super) fn check(params: &RunParams) -> Result<(), Error> {
+    pub(super) fn check(params: &SourceRunParams) -> Result<(), Error> {
         let refuse = |field: &str, problem: &str| Err(Error::params(field, problem));
         if params.intended_fps.is_some() {
             return refuse("intended_fps", "pktgen only floods; leave it null");
@@ -44,7 +44,7 @@ impl<'a> Generated<'a> {
                 "pktgen's frames have one length: it sends no mix",
             );
         }
-        if params.flows > 1 {
+        if params.flows.get() > 1 {
             return refuse(
                 "flows",
                 "pktgen's ports tell trial, phase and stream: it sends one flow",

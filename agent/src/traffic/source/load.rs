@@ -4,9 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Error;
+use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::frame::Phase;
 
@@ -52,7 +53,7 @@ impl Window {
 }
 
 /// What a stream sent in a phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Tally {
     /// Frames offered to the interface, those it dropped included.
     pub(super) frames_sent: u64,
@@ -76,7 +77,7 @@ pub(super) struct Tally {
 }
 
 /// How well departures met their times.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Punctuality {
     /// Departures' actual minus intended times.
     pub(super) lag_ns: Quantiles,
@@ -84,7 +85,7 @@ pub(super) struct Punctuality {
     pub(super) gap_error_ns: Quantiles,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Quantiles {
     p50: u64,
     p99: u64,

@@ -22,14 +22,14 @@ use anyhow::Context;
 
 use super::clock::now_ns;
 use super::mechanism::Name;
-use crate::Error;
 use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
+use crate::error::Error;
 use flood::Flood;
 use generated::Generated;
 use load::{Load, Window};
 use paced::Paced;
-use params::{OpenParams, Pace, RunParams};
-use reply::{OpenReply, PhaseReply, RunReply, StreamReply};
+use params::{Pace, SourceOpenParams, SourceRunParams};
+use reply::{SentPhase, SentStream, SourceOpenAnswer, SourceRunAnswer};
 use stream::{Parts, Stream};
 
 /// Streams that one thread serves.
@@ -40,7 +40,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn open(params: &OpenParams) -> Result<Self, Error> {
+    pub(crate) fn open(params: &SourceOpenParams) -> Result<Self, Error> {
         params.check()?;
         let streams = (0..params.streams.len()).map(|at| Stream::open(params, at));
         Ok(Self {
@@ -52,9 +52,9 @@ impl Source {
     /// Sends the phases one after the other, from the calling thread. Setting `abort` ends the traffic within milliseconds.
     pub(crate) fn run(
         &mut self,
-        params: &RunParams,
+        params: &SourceRunParams,
         abort: &AtomicBool,
-    ) -> Result<RunReply, Error> {
+    ) -> Result<SourceRunAnswer, Error> {
         let least = self.streams.iter().map(Stream::least_frame_bytes).max();
         let pace = params.check(least.unwrap_or_default())?;
         for stream in &self.streams {
@@ -63,7 +63,11 @@ impl Source {
         let cpu = self.cpu;
         pin_this_thread(cpu)
             .with_context(|| format!("cannot stay on CPU {cpu}; check that it is online"))?;
-        let mut streams: Vec<_> = self.streams.iter().map(StreamReply::of).collect();
+        let mut streams: Vec<_> = self
+            .streams
+            .iter()
+            .map(|stream| SentStream::new(stream.number()))
+            .collect();
         let mut load = self.load(pace, params);
 
         let latency = CpuLatency::hold();
@@ -71,7 +75,7 @@ impl Source {
         let thread_time = || ThreadTime::of_this_thread().ok().filter(|_| sends);
         let mut thread = None;
         let start_ns = now_ns();
-        for phase in &params.phases {
+        for phase in params.phases.iter() {
             if abort.load(Ordering::Relaxed) {
                 break;
             }
@@ -81,7 +85,7 @@ impl Source {
             let end_ns = window.ended_ns();
             thread = before.and_then(|before| Some(thread_time()?.since(before)));
             for (stream, tally) in streams.iter_mut().zip(tallies) {
-                stream.phases.push(PhaseReply {
+                stream.phases.push(SentPhase {
                     phase: window.phase,
                     start_ns: window.start_ns,
                     end_ns,
@@ -89,7 +93,7 @@ impl Source {
                 });
             }
         }
-        Ok(RunReply {
+        Ok(SourceRunAnswer {
             start_ns,
             end_ns: now_ns(),
             cpu_latency_held: latency.is_some(),
@@ -102,20 +106,20 @@ impl Source {
     }
 
     /// What every stream can use, and what at least one cannot.
-    pub(crate) fn fitness(&self) -> OpenReply {
+    pub(crate) fn fitness(&self) -> SourceOpenAnswer {
         let refusal = |&name: &Name| self.streams.iter().find_map(|stream| stream.refusal(name));
         let usable = |name: &Name| {
             self.streams
                 .iter()
                 .all(|stream| stream.way(*name).is_some())
         };
-        OpenReply {
+        SourceOpenAnswer {
             mechanisms: Name::ALL.into_iter().filter(usable).collect(),
             refused: Name::ALL.iter().filter_map(refusal).cloned().collect(),
         }
     }
 
-    fn load(&mut self, pace: Pace, params: &RunParams) -> Box<dyn Load + '_> {
+    fn load(&mut self, pace: Pace, params: &SourceRunParams) -> Box<dyn Load + '_> {
         let mut parts = Parts::default();
         for stream in &mut self.streams {
             stream.join(params, &mut parts);
@@ -125,7 +129,7 @@ impl Source {
             devices,
             probes,
         } = parts;
-        let probe_fps = params.probe_fps;
+        let probe_fps = params.probe_fps.get();
         match pace {
             Pace::Intended { fps } => {
                 let paced = Paced::new(feeds, fps, &params.frame_bytes, probe_fps);

@@ -11,8 +11,8 @@ use anyhow::Context;
 use super::feed::Feed;
 use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
 use super::schedule::{Schedule, probe_interval};
-use crate::Error;
 use crate::cpu::preempt_ordinary_threads;
+use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
 use crate::traffic::lengths::Lengths;
 

@@ -4,33 +4,29 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
-use crate::error::check_positive;
-use crate::mac::MacAddress;
-use crate::traffic::frame::{
-    Addresses, Endpoints, GREATEST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS, STREAM_NUMBERS, VLANS,
+use crate::api::bounds::{
+    GREATEST_FPS, GREATEST_STREAM, GREATEST_VLAN, LONGEST_PHASE_S, MOST_PHASES, MOST_SOURCE_FLOWS,
+    MOST_STREAMS,
 };
+use crate::api::values::{List, Positive, Whole};
+use crate::error::Error;
+use crate::mac::MacAddress;
+use crate::traffic::frame::{Addresses, Endpoints, GREATEST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS};
 use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
-const MOST_STREAMS: usize = 8;
-const MOST_PHASES: usize = 16;
-/// Source ports.
-const MOST_FLOWS: u32 = 1 << 16;
-pub(super) const GREATEST_FPS: f64 = 1e7;
-const LONGEST_PHASE_S: f64 = 3600.0;
-
 /// `source.open`: one thread on `cpu` is to send these streams.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OpenParams {
+pub(crate) struct SourceOpenParams {
     pub(super) cpu: usize,
     /// What may send them beside `raw`, which always may.
     #[serde(default = "own_mechanisms")]
     pub(super) mechanisms: Vec<Name>,
-    pub(super) streams: Vec<StreamParams>,
+    pub(super) streams: List<SourceStream, 1, MOST_STREAMS>,
 }
 
 /// The frames of the others are made by kernel threads, whose CPU time is nobody's.
@@ -38,29 +34,27 @@ fn own_mechanisms() -> Vec<Name> {
     Name::OWN.to_vec()
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StreamParams {
-    pub(super) stream: u8,
+pub(super) struct SourceStream {
+    pub(super) stream: Whole<u8, 0, GREATEST_STREAM>,
     pub(super) interface: String,
     source_mac: MacAddress,
     destination_mac: MacAddress,
     /// Frames carry a tag where this is given.
     #[serde(default)]
-    vlan: Option<u16>,
+    vlan: Option<Whole<u16, 1, GREATEST_VLAN>>,
     source_ip: IpAddr,
     destination_ip: IpAddr,
     source_port: u16,
     destination_port: u16,
 }
 
-impl OpenParams {
+impl SourceOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
-        check_count("streams", self.streams.len(), MOST_STREAMS)?;
         let mut numbers = HashSet::new();
         for (at, stream) in self.streams.iter().enumerate() {
-            let problem = match stream.stream {
-                number if number >= STREAM_NUMBERS => format!("must be below {STREAM_NUMBERS}"),
+            let problem = match stream.stream.get() {
                 number if !numbers.insert(number) => format!("{number} is given twice"),
                 _ => continue,
             };
@@ -70,15 +64,9 @@ impl OpenParams {
     }
 }
 
-impl StreamParams {
+impl SourceStream {
     /// `field` is where the params describe the stream.
     pub(super) fn endpoints(&self, field: &str) -> Result<Endpoints, Error> {
-        if let Some(vlan) = self.vlan
-            && !(1..VLANS).contains(&vlan)
-        {
-            let problem = format!("{vlan} is not between 1 and {}", VLANS - 1);
-            return Err(Error::params(format!("{field}.vlan"), problem));
-        }
         let addresses = Addresses::of(self.source_ip, self.destination_ip).ok_or_else(|| {
             let problem = format!("{} is not of the same IP version", self.destination_ip);
             Error::params(format!("{field}.destination_ip"), problem)
@@ -86,7 +74,7 @@ impl StreamParams {
         Ok(Endpoints {
             source_mac: self.source_mac,
             destination_mac: self.destination_mac,
-            vlan: self.vlan,
+            vlan: self.vlan.map(Whole::get),
             addresses,
             source_port: self.source_port,
             destination_port: self.destination_port,
@@ -94,40 +82,43 @@ impl StreamParams {
     }
 }
 
+/// One per source port.
+pub(super) type SourceFlows = Whole<u32, 1, MOST_SOURCE_FLOWS>;
+
 /// `source.run`: the phases of one trial, one after the other.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunParams {
+pub(crate) struct SourceRunParams {
     pub(super) trial: u32,
     /// One length of all frames, or those of a mix's cycle.
     pub(super) frame_bytes: Lengths,
     /// UDP flows of each stream, by source ports from the stream's on.
     #[serde(default = "one")]
-    pub(super) flows: u32,
+    pub(super) flows: SourceFlows,
     /// One of those that `source.open` named.
     pub(super) mechanism: Name,
     /// Of each stream; of a mix, frames of its mean length. Null for a flood.
-    pub(super) intended_fps: Option<f64>,
+    pub(super) intended_fps: Option<Positive<GREATEST_FPS>>,
     /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
-    pub(super) probe_fps: f64,
+    pub(super) probe_fps: Positive<GREATEST_FPS>,
     /// Whether others have the CPU as well: the thread of a paced load sleeps while nothing is due, and preempts them when
     /// something is.
     #[serde(default)]
     pub(super) shares_cpu: bool,
-    pub(super) phases: Vec<PhaseParams>,
+    pub(super) phases: List<SourcePhase, 1, MOST_PHASES>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PhaseParams {
+pub(super) struct SourcePhase {
     pub(super) phase: Phase,
-    pub(super) duration_s: f64,
+    pub(super) duration_s: Positive<LONGEST_PHASE_S>,
 }
 
-impl PhaseParams {
+impl SourcePhase {
     /// Of checked params only.
     pub(super) fn duration(&self) -> Duration {
-        Duration::from_secs_f64(self.duration_s)
+        Duration::from_secs_f64(self.duration_s.get())
     }
 }
 
@@ -140,26 +131,14 @@ pub(super) enum Pace {
     Unlimited,
 }
 
-impl RunParams {
+impl SourceRunParams {
     /// `least_frame_bytes` is what all streams can send.
     pub(super) fn check(&self, least_frame_bytes: usize) -> Result<Pace, Error> {
         self.frame_bytes
             .check(least_frame_bytes..=GREATEST_FRAME_BYTES)?;
-        if !(1..=MOST_FLOWS).contains(&self.flows) {
-            let problem = format!("{} is not between 1 and {MOST_FLOWS}", self.flows);
-            return Err(Error::params("flows", problem));
-        }
-        check_positive("probe_fps", self.probe_fps, GREATEST_FPS)?;
-        check_count("phases", self.phases.len(), MOST_PHASES)?;
-        for (at, phase) in self.phases.iter().enumerate() {
-            check_positive(
-                &format!("phases[{at}].duration_s"),
-                phase.duration_s,
-                LONGEST_PHASE_S,
-            )?;
-        }
         match self.intended_fps {
             Some(fps) => {
+                let fps = fps.get();
                 self.check_rate(fps)?;
                 Ok(Pace::Intended { fps })
             }
@@ -172,9 +151,8 @@ impl RunParams {
     }
 
     fn check_rate(&self, fps: f64) -> Result<(), Error> {
-        check_positive("intended_fps", fps, GREATEST_FPS)?;
         for (at, phase) in self.phases.iter().enumerate() {
-            if fps * phase.duration_s >= SEQUENCE_NUMBERS as f64 {
+            if fps * phase.duration_s.get() >= SEQUENCE_NUMBERS as f64 {
                 let problem = format!(
                     "{fps} frames a second would use up the {SEQUENCE_NUMBERS} sequence numbers"
                 );
@@ -185,20 +163,14 @@ impl RunParams {
     }
 }
 
-pub(super) fn one() -> u32 {
-    1
-}
-
-fn check_count(field: &str, count: usize, most: usize) -> Result<(), Error> {
-    if (1..=most).contains(&count) {
-        return Ok(());
-    }
-    Err(Error::params(field, format!("needs 1 to {most} entries")))
+pub(super) fn one() -> SourceFlows {
+    Whole::ONE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::params::read_value;
     use serde_json::{Value, json};
 
     /// What is wrong with a run whose params are valid but for `changes`.
@@ -210,9 +182,8 @@ mod tests {
         for (key, value) in changes.as_object().unwrap() {
             params[key] = value.clone();
         }
-        let params: RunParams = serde_json::from_value(params).unwrap();
-        params
-            .check(64)
+        read_value(params)
+            .and_then(|params: SourceRunParams| params.check(64))
             .map_or_else(|error| error.to_string(), |_| "none".to_owned())
     }
 
@@ -276,15 +247,19 @@ mod tests {
         };
         let check = |numbers: &[u8]| {
             let streams: Vec<_> = numbers.iter().copied().map(stream).collect();
-            let params: OpenParams =
-                serde_json::from_value(json!({"cpu": 0, "streams": streams})).unwrap();
-            params.check().map_err(|error| error.to_string())
+            let params = read_value(json!({"cpu": 0, "streams": streams}));
+            params
+                .and_then(|params: SourceOpenParams| params.check())
+                .map_err(|error| error.to_string())
         };
         assert_eq!(check(&[0, 127]), Ok(()));
-        assert_eq!(check(&[]), Err("streams: needs 1 to 8 entries".to_owned()));
+        assert_eq!(
+            check(&[]),
+            Err("streams: 0 of them; 1 to 8 are allowed".to_owned())
+        );
         assert_eq!(
             check(&[0, 128]),
-            Err("streams[1].stream: must be below 128".to_owned())
+            Err("streams[1].stream: 128 is not between 0 and 127".to_owned())
         );
         assert_eq!(
             check(&[1, 0, 1]),

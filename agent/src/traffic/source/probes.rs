@@ -11,8 +11,8 @@ use anyhow::Context;
 use super::feed::Feed;
 use super::load::{Tally, Window};
 use super::schedule::Schedule;
-use crate::Error;
 use crate::cpu::preempt_ordinary_threads;
+use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
 
 /// How long the lane may sleep without a look at the flag that ends it.

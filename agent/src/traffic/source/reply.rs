@@ -1,31 +1,31 @@
 //! # What the `source.*` methods reply
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::load::{Punctuality, Tally};
-use super::stream::Stream;
 use crate::cpu::ThreadTime;
 use crate::traffic::frame::Phase;
 use crate::traffic::mechanism::Name;
 
 /// `source.open`: what the interfaces are fit for.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct OpenReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SourceOpenAnswer {
     /// Mechanisms that every stream can use.
     pub(super) mechanisms: Vec<Name>,
-    pub(super) refused: Vec<Refusal>,
+    pub(super) refused: Vec<MechanismRefusal>,
 }
 
 /// Why a mechanism is not used, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Refusal {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct MechanismRefusal {
     pub(super) mechanism: Name,
     pub(super) reason: String,
 }
 
 /// What was sent. Times are CLOCK_MONOTONIC.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct RunReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct SourceRunAnswer {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     /// Whether the CPUs were kept out of deep sleep.
@@ -38,28 +38,28 @@ pub(crate) struct RunReply {
     /// Of the sending thread in the last phase, without the probe lane's. Null where the kernel does not account
     /// for it, or sends by itself.
     pub(super) thread: Option<ThreadTime>,
-    pub(super) streams: Vec<StreamReply>,
+    pub(super) streams: Vec<SentStream>,
 }
 
 /// A stream's phases, as far as the run came.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct StreamReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct SentStream {
     pub(super) stream: u8,
-    pub(super) phases: Vec<PhaseReply>,
+    pub(super) phases: Vec<SentPhase>,
 }
 
-impl StreamReply {
+impl SentStream {
     /// Of a stream that has sent nothing yet.
-    pub(super) fn of(stream: &Stream) -> Self {
+    pub(super) fn new(stream: u8) -> Self {
         Self {
-            stream: stream.number(),
+            stream,
             phases: Vec::new(),
         }
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct PhaseReply {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct SentPhase {
     pub(super) phase: Phase,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,

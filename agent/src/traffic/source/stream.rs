@@ -6,13 +6,14 @@ use anyhow::{Context, anyhow};
 
 use super::feed::Feed;
 use super::generated::Generated;
-use super::params::{OpenParams, RunParams, StreamParams};
-use super::reply::Refusal;
+use super::params::{SourceOpenParams, SourceRunParams, SourceStream};
+use super::reply::MechanismRefusal;
 use super::variety::Variety;
+use crate::error::Error;
+use crate::netdevice;
 use crate::traffic::frame::{self, Endpoints, Lane};
 use crate::traffic::interface::Interface;
 use crate::traffic::mechanism::{self, Device, Fitness, Mechanism, Name, Way};
-use crate::{Error, netdevice};
 
 /// What the streams bring to a load.
 #[derive(Default)]
@@ -26,24 +27,32 @@ pub(super) struct Parts<'a> {
 
 #[derive(Debug)]
 pub(super) struct Stream {
-    params: StreamParams,
+    params: SourceStream,
     endpoints: Endpoints,
     ways: Vec<(Name, Way)>,
-    refused: Vec<Refusal>,
+    refused: Vec<MechanismRefusal>,
     probes: Box<dyn Mechanism>,
 }
 
 impl Stream {
     /// Opens every mechanism asked for that the interface of the stream at `at` is fit for, `raw` at least. An XDP socket has its
     /// interface for itself, so that none is opened on a shared one.
-    pub(super) fn open(source: &OpenParams, at: usize) -> Result<Self, Error> {
+    pub(super) fn open(source: &SourceOpenParams, at: usize) -> Result<Self, Error> {
         let (params, field) = (&source.streams[at], format!("streams[{at}]"));
-        let same = |other: &&StreamParams| other.interface == params.interface;
+        let same = |other: &&SourceStream| other.interface == params.interface;
         let shared = source.streams.iter().filter(same).count() > 1;
         let interface = Interface::find(&format!("{field}.interface"), &params.interface)?;
         let fitness = Fitness::of(&interface)?;
         let endpoints = params.endpoints(&field)?;
-        let open = |name| mechanism::open(name, &interface, source.cpu, params.stream, &endpoints);
+        let open = |name| {
+            mechanism::open(
+                name,
+                &interface,
+                source.cpu,
+                params.stream.get(),
+                &endpoints,
+            )
+        };
         let mut stream = Self {
             params: params.clone(),
             endpoints,
@@ -63,7 +72,7 @@ impl Stream {
             };
             match opened {
                 Ok(way) => stream.ways.push((name, way)),
-                Err(reason) => stream.refused.push(Refusal {
+                Err(reason) => stream.refused.push(MechanismRefusal {
                     mechanism: name,
                     reason,
                 }),
@@ -73,11 +82,11 @@ impl Stream {
     }
 
     pub(super) fn number(&self) -> u8 {
-        self.params.stream
+        self.params.stream.get()
     }
 
     /// Why the stream does not use the mechanism; None where it can.
-    pub(super) fn refusal(&self, name: Name) -> Option<&Refusal> {
+    pub(super) fn refusal(&self, name: Name) -> Option<&MechanismRefusal> {
         self.refused
             .iter()
             .find(|refusal| refusal.mechanism == name)
@@ -90,10 +99,10 @@ impl Stream {
     }
 
     /// Whether the stream can send such frames now: the mechanism is open, and the interface is up and takes them.
-    pub(super) fn check(&self, params: &RunParams) -> Result<(), Error> {
+    pub(super) fn check(&self, params: &SourceRunParams) -> Result<(), Error> {
         let (name, lengths) = (params.mechanism, &params.frame_bytes);
         let interface = self.params.interface.as_str();
-        if let Some(Refusal { reason, .. }) = self.refusal(name) {
+        if let Some(MechanismRefusal { reason, .. }) = self.refusal(name) {
             return Err(Error::params(
                 "mechanism",
                 format!("{name} is refused: {reason}"),
@@ -110,7 +119,7 @@ impl Stream {
             let problem = "a train has frames of one length: gso sends no mix".to_owned();
             return Err(Error::params("frame_bytes", problem));
         }
-        if params.flows > 1 && name == Name::Gso {
+        if params.flows.get() > 1 && name == Name::Gso {
             let problem = "a train is of one flow: gso sends no more".to_owned();
             return Err(Error::params("flows", problem));
         }
@@ -141,13 +150,13 @@ impl Stream {
     }
 
     /// Brings what makes the stream's frames for one trial, by a mechanism that was checked, and the probes besides.
-    pub(super) fn join<'a>(&'a mut self, params: &RunParams, parts: &mut Parts<'a>) {
+    pub(super) fn join<'a>(&'a mut self, params: &SourceRunParams, parts: &mut Parts<'a>) {
         let (endpoints, lengths) = (&self.endpoints, &params.frame_bytes);
-        let number = self.params.stream;
+        let number = self.params.stream.get();
         let interface = self.params.interface.as_str();
         let feed = |mechanism, lane| {
             let build = |bytes| frame::build(endpoints, params.trial, number, lane, bytes);
-            let variety = Variety::of(endpoints, lengths, params.flows, build);
+            let variety = Variety::of(endpoints, lengths, params.flows.get(), build);
             let longest = build(lengths.greatest());
             Feed::new(
                 mechanism,

@@ -9,6 +9,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::tap::{TAP, read, tap};
 use super::*;
+use crate::api::params::read_value;
 
 /// A trail that no frame goes to its end.
 fn nowhere() -> Value {
@@ -121,12 +122,8 @@ fn only_a_windows_frames_are_followed() {
     in_namespace(|| {
         let (sender, stages) = (Sender::new(), opened(&[there()], "stamp"));
         let arm = |delay_s, duration_s| {
-            stages
-                .arm(&ArmParams {
-                    delay_s,
-                    duration_s,
-                })
-                .unwrap()
+            let params = json!({"delay_s": delay_s, "duration_s": duration_s});
+            stages.arm(&read_value(params).unwrap()).unwrap();
         };
         send(&sender, 0..10);
         await_attributed(&stages, 10);

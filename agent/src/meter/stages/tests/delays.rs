@@ -20,9 +20,9 @@ fn stages_add_up() {
         let packets = packets(&stages);
         assert_eq!(packets.len(), 200);
         let passed =
-            |packet: &wire::PacketReply| packet.at_ns.len() == 4 && packet.at_ns.is_sorted();
+            |packet: &wire::FollowedPacket| packet.at_ns.len() == 4 && packet.at_ns.is_sorted();
         assert!(packets.iter().all(passed));
-        let begun = |packet: &wire::PacketReply| packet.at_ns[0];
+        let begun = |packet: &wire::FollowedPacket| packet.at_ns[0];
         assert!(packets.is_sorted_by_key(begun));
     });
 }
@@ -66,7 +66,11 @@ fn a_long_trail_is_collected_in_parts() {
         }
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
         let stages = opened(&[trail("long", &points, &names)], "stamp");
-        let collect = |first| stages.collect(&CollectParams { trail: 0, first }).unwrap();
+        let collect = |first| {
+            stages
+                .collect(&StagesCollectParams { trail: 0, first })
+                .unwrap()
+        };
         let parts = [collect(0), collect(7), collect(9)].map(|reply| reply.stages);
         assert_eq!(parts.each_ref().map(Vec::len), [7, 2, 0]);
         let told = parts.iter().flatten().map(|stage| stage.name.as_str());
@@ -96,7 +100,9 @@ fn trails_share_points() {
         send(&sender, 0..50);
         await_attributed(&stages, 50);
         let counts = [0, 1, 2].map(|trail| {
-            let reply = stages.collect(&CollectParams { trail, first: 0 }).unwrap();
+            let reply = stages
+                .collect(&StagesCollectParams { trail, first: 0 })
+                .unwrap();
             reply.total.durations.count
         });
         assert_eq!(counts, [50, 50, 0]);

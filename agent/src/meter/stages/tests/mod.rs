@@ -32,7 +32,7 @@ fn there() -> Value {
     trail("there", &points, &["qdisc", "link", "stack"])
 }
 
-fn params(trails: &[Value], follow: &str) -> OpenParams {
+fn params(trails: &[Value], follow: &str) -> StagesOpenParams {
     let params = json!({"trails": trails, "sample_every": 1, "follow": follow, "packets": 200});
     serde_json::from_value(params).unwrap()
 }
@@ -41,9 +41,11 @@ fn opened(trails: &[Value], follow: &str) -> Stages {
     Stages::open(&params(trails, follow)).unwrap().0
 }
 
-fn collect(stages: &Stages) -> CollectReply {
+fn collect(stages: &Stages) -> StagesCollectAnswer {
     let (trail, first) = (0, 0);
-    stages.collect(&CollectParams { trail, first }).unwrap()
+    stages
+        .collect(&StagesCollectParams { trail, first })
+        .unwrap()
 }
 
 fn await_attributed(stages: &Stages, frames: u64) {
@@ -57,11 +59,11 @@ fn await_attributed(stages: &Stages, frames: u64) {
     );
 }
 
-fn packets(stages: &Stages) -> Vec<wire::PacketReply> {
+fn packets(stages: &Stages) -> Vec<wire::FollowedPacket> {
     let mut all = Vec::new();
     loop {
         let first = all.len() as u32;
-        let reply = stages.packets(&PacketsParams { first }).unwrap();
+        let reply = stages.packets(&StagesPacketsParams { first }).unwrap();
         all.extend(reply.packets);
         if all.len() == reply.kept as usize {
             return all;

@@ -1,6 +1,7 @@
 //! What is refused, and how that is told.
 
 use super::*;
+use crate::api::params::read_value;
 
 fn refusal(trails: Vec<Value>) -> String {
     let params = params(&trails, "headers");
@@ -91,28 +92,25 @@ fn points_are_where_there_is_something() {
 #[ignore = "needs root"]
 fn numbers_are_bounded() {
     in_namespace(|| {
-        let with = |change: fn(&mut OpenParams)| {
+        let with = |change: fn(&mut StagesOpenParams)| {
             let mut params = params(&[there()], "stamp");
             change(&mut params);
             Stages::open(&params).unwrap_err().to_string()
         };
         begins(&with(|params| params.sample_every = 0), "sample_every: ");
         begins(
-            &with(|params| params.sample_every = GREATEST_SAMPLE_EVERY + 1),
+            &with(|params| params.sample_every = GREATEST_SAMPLE_EVERY as u32 + 1),
             "sample_every: ",
         );
         begins(
-            &with(|params| params.packets = MOST_PACKETS + 1),
+            &with(|params| params.packets = MOST_PACKETS as u32 + 1),
             "packets: ",
         );
 
         let stages = opened(&[there()], "stamp");
         let arm = |delay_s, duration_s| {
-            stages
-                .arm(&ArmParams {
-                    delay_s,
-                    duration_s,
-                })
+            let params = json!({"delay_s": delay_s, "duration_s": duration_s});
+            read_value::<StagesArmParams>(params)
                 .unwrap_err()
                 .to_string()
         };
@@ -120,7 +118,7 @@ fn numbers_are_bounded() {
         begins(&arm(f64::NAN, 1.0), "delay_s: ");
         begins(&arm(0.0, 0.0), "duration_s: ");
         begins(&arm(0.0, 1e9), "duration_s: ");
-        let beyond = CollectParams { trail: 1, first: 0 };
+        let beyond = StagesCollectParams { trail: 1, first: 0 };
         begins(
             &stages.collect(&beyond).unwrap_err().to_string(),
             "trail: 1 of 1 trails",

@@ -13,7 +13,7 @@ use crate::traffic::interface::Interface;
 use crate::traffic::sink::Sink;
 use crate::traffic::sink::attach::Attached;
 use crate::traffic::sink::program::OpenSinkSkel;
-use crate::traffic::sink::wire::{AttachRequest, Mode};
+use crate::traffic::sink::wire::{AttachMode, AttachRequest};
 use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc, wait_until};
 
 #[test]
@@ -59,7 +59,7 @@ fn a_refused_program_is_told_with_the_verifier_s_last_lines() {
     const VERIFIER: &str = "\nprocessed ";
     in_namespace(|| {
         let interface = Interface::find("interface", SINK).unwrap();
-        let refusing = |refused: &[Mode]| {
+        let refusing = |refused: &[AttachMode]| {
             Attached::adjusted(
                 &interface,
                 AttachRequest::Auto,
@@ -71,9 +71,9 @@ fn a_refused_program_is_told_with_the_verifier_s_last_lines() {
                 },
             )
         };
-        let generic = refusing(&[Mode::XdpNative]).unwrap();
+        let generic = refusing(&[AttachMode::XdpNative]).unwrap();
         let reason = generic.fallback.as_deref().unwrap();
-        assert_eq!(generic.mode, Mode::XdpGeneric);
+        assert_eq!(generic.mode, AttachMode::XdpGeneric);
         assert!(reason.starts_with("native XDP: the kernel refuses the sink's BPF program"));
         assert!(
             reason.contains("invalid mem access") && reason.contains(VERIFIER),
@@ -82,12 +82,16 @@ fn a_refused_program_is_told_with_the_verifier_s_last_lines() {
         assert!(reason.lines().count() < 20, "{reason}");
         generic.detach().unwrap();
 
-        let tc = refusing(&[Mode::XdpNative, Mode::XdpGeneric]).unwrap();
-        assert_eq!(tc.mode, Mode::Tc);
+        let tc = refusing(&[AttachMode::XdpNative, AttachMode::XdpGeneric]).unwrap();
+        assert_eq!(tc.mode, AttachMode::Tc);
         assert!(tc.fallback.as_deref().unwrap().contains("generic XDP: "));
         tc.detach().unwrap();
 
-        let all = [Mode::XdpNative, Mode::XdpGeneric, Mode::Tc];
+        let all = [
+            AttachMode::XdpNative,
+            AttachMode::XdpGeneric,
+            AttachMode::Tc,
+        ];
         let error = refusing(&all).unwrap_err().to_string();
         assert!(
             error.starts_with(&format!("no sink on {SINK}. ")),

@@ -10,7 +10,7 @@ use crate::traffic::sink::capture::Capture;
 use crate::traffic::sink::delivery::Delivery;
 use crate::traffic::sink::program::skeleton::types::__sk_buff;
 use crate::traffic::sink::program::*;
-use crate::traffic::sink::wire::{AnalysedPhase, Mode};
+use crate::traffic::sink::wire::{AnalysedPhase, AttachMode};
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -35,7 +35,7 @@ pub(super) const NO_CAPTURE: Capture = Capture {
 pub(super) struct Bench<'a> {
     pub program: &'a SinkSkel<'a>,
     pub memory: Memory,
-    pub mode: Mode,
+    pub mode: AttachMode,
 }
 
 /// Runs `test` on the programs of each mode, without a lock and with one.
@@ -45,9 +45,9 @@ pub(super) fn on_all_programs(test: impl Fn(&Bench<'_>)) {
 
 pub(super) fn on_capturing_programs(capture: Capture, test: impl Fn(&Bench<'_>)) {
     let programs = [
-        (Mode::XdpNative, Delivery::Serialised),
-        (Mode::XdpGeneric, Delivery::Concurrent),
-        (Mode::Tc, Delivery::Concurrent),
+        (AttachMode::XdpNative, Delivery::Serialised),
+        (AttachMode::XdpGeneric, Delivery::Concurrent),
+        (AttachMode::Tc, Delivery::Concurrent),
     ];
     for (mode, delivery) in programs {
         let mut storage = MaybeUninit::uninit();
@@ -84,7 +84,7 @@ impl Bench<'_> {
         };
         let verdict = |output: libbpf_rs::Result<ProgramOutput<'_>>| output.unwrap().return_value;
         let (verdict, drop, pass) = match self.mode {
-            Mode::Tc => (
+            AttachMode::Tc => (
                 verdict(self.program.progs.sink_tc.test_run(input)),
                 TC_ACT_SHOT,
                 TC_ACT_OK,

@@ -8,7 +8,7 @@ use super::bench::*;
 use super::*;
 use crate::traffic::sink::capture::Capture;
 use crate::traffic::sink::program::PHASE_WARMUP;
-use crate::traffic::sink::wire::{CapturedFrame, Mode};
+use crate::traffic::sink::wire::{AttachMode, CapturedFrame};
 
 /// All captured frames of a bench, with the number of replies that they took.
 fn captured(sink: &Bench<'_>) -> (Vec<CapturedFrame>, u32) {
@@ -39,7 +39,7 @@ fn the_first_frames_are_kept_as_they_came() {
         snap_bytes: 100,
     };
     on_capturing_programs(capture, |sink| {
-        let begun = monotonic_ns();
+        let begun = now_ns();
         let mut foreign = frame(0).to_bytes(80);
         foreign[12..14].copy_from_slice(&[0x88, 0xb5]);
         let came = [
@@ -66,7 +66,7 @@ fn the_first_frames_are_kept_as_they_came() {
             assert_eq!(bytes(kept), whole[..whole.len().min(100)]);
         }
         assert!(begun < frames[0].time_ns && frames.is_sorted_by_key(|frame| frame.time_ns));
-        assert!(frames[3].time_ns < monotonic_ns());
+        assert!(frames[3].time_ns < now_ns());
 
         sink.memory.disarm().unwrap();
         sink.receive(frame(0));
@@ -101,7 +101,7 @@ fn a_super_packet_is_kept_whole() {
         snap_bytes: 1500,
     };
     on_capturing_programs(capture, |sink| {
-        if sink.mode != Mode::Tc {
+        if sink.mode != AttachMode::Tc {
             return; // XDP sees single frames
         }
         let whole = frame(0).to_bytes(1400);

@@ -14,7 +14,7 @@ fn delays_are_taken_from_flagged_frames() {
         let flagged = PHASE_MEASURE as u8 | FLAG_PROBE;
         sink.receive_all(0..5);
         assert_eq!(sink.delay_count(), 0);
-        let sent = monotonic_ns() - 1_000_000_000;
+        let sent = now_ns() - 1_000_000_000;
         sink.receive(TestFrame {
             phase: flagged,
             time_ns: sent,
@@ -64,7 +64,7 @@ fn every_frame_of_the_probe_phase_gives_a_delay() {
 fn a_send_time_in_the_future_is_no_delay() {
     on_all_programs(|sink| {
         let phase = PHASE_MEASURE as u8 | FLAG_PROBE;
-        let time_ns = monotonic_ns() + 1_000_000_000;
+        let time_ns = now_ns() + 1_000_000_000;
         sink.receive(TestFrame {
             phase,
             time_ns,
@@ -88,7 +88,7 @@ fn a_source_with_a_clock_of_its_own_is_reckoned_by_it() {
                     ..ARMED
                 })
                 .unwrap();
-            let sent_here = monotonic_ns() - DELAY_NS;
+            let sent_here = now_ns() - DELAY_NS;
             sink.receive(TestFrame {
                 phase: PHASE_MEASURE as u8 | FLAG_PROBE,
                 time_ns: sent_here.wrapping_sub(ahead_ns as u64),

@@ -15,7 +15,7 @@ use crate::traffic::sink::cost;
 use crate::traffic::sink::delivery::Delivery;
 use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::{Build, LANE_MAIN, Memory, load};
-use crate::traffic::sink::wire::Mode;
+use crate::traffic::sink::wire::AttachMode;
 use crate::traffic::testing::wait_until;
 
 #[test]
@@ -24,7 +24,7 @@ fn two_cpus_at_once_lose_no_count() {
     const FRAMES: u32 = 200_000;
     let mut storage = MaybeUninit::uninit();
     let build = Build {
-        mode: Mode::XdpGeneric,
+        mode: AttachMode::XdpGeneric,
         delivery: Delivery::Concurrent,
         capture: NO_CAPTURE,
     };

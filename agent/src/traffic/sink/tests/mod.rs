@@ -13,9 +13,9 @@ mod refusals;
 mod sequences;
 mod variation;
 
-use super::cost::monotonic_ns;
 use super::frame::TestFrame;
 use super::program::PHASE_MEASURE;
+use crate::traffic::clock::now_ns;
 
 const TRIAL: u32 = 0xfeed_0001;
 const STREAM: u8 = 3;
@@ -24,7 +24,7 @@ const EXTRA_LANE: u8 = 0x80;
 
 /// A frame that an armed sink counts.
 fn frame(sequence: u32) -> TestFrame {
-    let time_ns = monotonic_ns();
+    let time_ns = now_ns();
     TestFrame {
         trial: TRIAL,
         phase: PHASE_MEASURE as u8,

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::traffic::Error;
+use crate::error::Error;
 use crate::traffic::sink::Sink;
 use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::PHASE_WARMUP;

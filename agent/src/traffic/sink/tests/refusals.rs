@@ -6,7 +6,7 @@ use super::bench::*;
 use super::*;
 use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::{Armed, PHASE_PROBE, PHASE_WARMUP};
-use crate::traffic::sink::wire::Mode;
+use crate::traffic::sink::wire::AttachMode;
 
 #[test]
 #[ignore = "needs root"]
@@ -142,7 +142,7 @@ fn other_traffic_passes() {
 #[ignore = "needs root"]
 fn super_packets_are_refused_by_their_length() {
     on_all_programs(|sink| {
-        if sink.mode != Mode::Tc {
+        if sink.mode != AttachMode::Tc {
             return; // XDP sees single frames
         }
         let mut context = super_packet_context();

@@ -16,7 +16,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 fn aged(sequence: u32, seconds: u64) -> TestFrame {
     TestFrame {
         phase: PHASE_MEASURE as u8 | FLAG_PROBE,
-        time_ns: monotonic_ns() - seconds * SECOND_NS,
+        time_ns: now_ns() - seconds * SECOND_NS,
         ..frame(sequence)
     }
 }
@@ -122,7 +122,7 @@ fn gaps_are_the_times_between_arrivals() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Probes in any order with loss and duplicates; frames between them give no delay.
+    /// SinkProbes in any order with loss and duplicates; frames between them give no delay.
     #[test]
     #[ignore = "needs root"]
     fn ipdv_is_the_difference_of_neighbours(

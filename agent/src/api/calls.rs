@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::message::RpcError;
+use anyhow::anyhow;
+
+use crate::error::Error;
 
 /// The long calls under way, at most one of a method.
 #[derive(Debug, Default)]
@@ -14,11 +16,11 @@ pub(super) struct LongCalls {
 
 impl LongCalls {
     /// Enters a call, unless one of the same method is under way.
-    pub(super) fn begin(&self, method: &str) -> Result<LongCall<'_>, RpcError> {
+    pub(super) fn begin(&self, method: &str) -> Result<LongCall<'_>, Error> {
         let mut aborts = self.aborts();
         if aborts.contains_key(method) {
-            let problem = format!("{method} is under way; await its reply or abort it");
-            return Err(RpcError::failed(problem));
+            let problem = anyhow!("{method} is under way; await its reply or abort it");
+            return Err(problem.into());
         }
         let abort = Arc::default();
         aborts.insert(method.to_owned(), Arc::clone(&abort));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::anyhow;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Holds what one method opens and others use, such as the traffic source.
 #[derive(Debug)]
