@@ -83,7 +83,9 @@ pub(crate) fn preempt_ordinary_threads() -> io::Result<()> {
 /// A thread's time on its CPU and its time of waiting for it, from schedstat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ThreadTime {
+    /// Time spent on a CPU, in ns.
     pub(crate) run_ns: u64,
+    /// Time spent waiting for a CPU, in ns.
     pub(crate) run_delay_ns: u64,
 }
 

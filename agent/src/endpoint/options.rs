@@ -47,6 +47,7 @@ pub(super) struct SocketOptions {
     pub(super) busy_poll_us: Whole<u64, 0, LONGEST_BUSY_POLL_US>,
     /// Null for the kernel's defaults.
     send_buffer_bytes: Option<BufferBytes>,
+    /// Size of the receive buffer, in bytes; null for the default of the kernel.
     receive_buffer_bytes: Option<BufferBytes>,
     /// TCP's congestion control by its name.
     congestion: Option<String>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::message::{GREATEST_BYTES, GREATEST_DATAGRAM_BYTES};
 use crate::error::Error;
 
+/// A transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Protocol {

@@ -18,9 +18,11 @@ const MOST_AHEAD_NS: u64 = 10_000_000_000;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GoParams {
+    /// The number of the trial, which test frames and messages carry.
     pub(super) trial: u32,
     /// Null for none.
     warmup_s: Option<Positive<LONGEST_PHASE_S>>,
+    /// How long it lasts, in s.
     duration_s: Positive<LONGEST_PHASE_S>,
     /// When to begin, CLOCK_MONOTONIC, for who shares this kernel's clock; a moment gone by is now. Null: at once.
     #[serde(default)]

@@ -50,7 +50,9 @@ pub(super) struct Link {
 /// Totals since the interface was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Frames {
+    /// Frames received.
     pub(super) received: u64,
+    /// Frames sent.
     pub(super) sent: u64,
     /// Dropped on their way in: no room in the ring, no memory, no receiver.
     pub(super) dropped_in: u64,

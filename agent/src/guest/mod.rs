@@ -39,20 +39,26 @@ pub(crate) struct GuestConfigureParams {
     /// Names of module lists to load; a guest's init only.
     #[serde(default)]
     modules: Vec<String>,
+    /// The NICs to configure.
     nics: Vec<GuestNic>,
     /// Whether packets are forwarded between the interfaces.
     forward: bool,
 }
 
+/// A NIC and what it is to be.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GuestNic {
+    /// The Ethernet address by which the NIC is found.
     mac: MacAddress,
+    /// Its address and the length of its network prefix.
     address: IpInterface,
+    /// The MTU, in bytes.
     mtu: u32,
     /// Whose tag the frames carry.
     #[serde(default)]
     vlan: Option<u16>,
+    /// Permanent neighbours on its network.
     neighbours: Vec<Neighbour>,
     /// What is reached through one of them.
     #[serde(default)]
@@ -63,7 +69,9 @@ struct GuestNic {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Neighbour {
+    /// The IP address of the neighbour.
     address: IpAddr,
+    /// The Ethernet address of the neighbour.
     mac: MacAddress,
 }
 
@@ -71,7 +79,9 @@ struct Neighbour {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Route {
+    /// The network.
     network: IpInterface,
+    /// The address of the router.
     gateway: IpAddr,
 }
 
@@ -119,12 +129,16 @@ impl TryFrom<String> for IpInterface {
 /// The NICs in the order of the params.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct GuestConfigureAnswer {
+    /// The configured NICs.
     nics: Vec<ConfiguredNic>,
 }
 
+/// A NIC that was configured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ConfiguredNic {
+    /// The Ethernet address of the NIC.
     mac: MacAddress,
+    /// The name of the interface.
     interface: String,
     /// Null where the interface does not tell.
     driver: Option<String>,

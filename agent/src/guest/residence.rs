@@ -28,11 +28,17 @@ const BUFFER_BYTES: usize = 8 << 20;
 /// `residence.read`: measured frames that came and left since `residence.open`; null where there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct ResidenceReadAnswer {
+    /// How many frames came and left.
     frames: usize,
+    /// The least, in ns.
     min_ns: Option<i64>,
+    /// The median, in ns.
     p50_ns: Option<i64>,
+    /// The 90th percentile, in ns.
     p90_ns: Option<i64>,
+    /// The 99th percentile, in ns.
     p99_ns: Option<i64>,
+    /// The greatest, in ns.
     max_ns: Option<i64>,
 }
 

@@ -31,9 +31,12 @@ pub(crate) struct GuestStateAnswer {
     oom_kills: Option<u64>,
 }
 
+/// An interface as it is now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct InterfaceState {
+    /// The name of the interface.
     interface: String,
+    /// The Ethernet address of the interface.
     mac: MacAddress,
     /// Administratively up, and with a carrier.
     ready: bool,

@@ -44,6 +44,7 @@ pub(crate) struct DropsOpenParams {
     namespaces: List<u32, 1, MOST_DROP_NAMESPACES>,
     /// How many places are counted apart; frames dropped at further ones are lost events.
     places: Whole<u32, 1, MOST_DROP_PLACES>,
+    /// Which dropped frames count.
     #[serde(default)]
     frames: DroppedFrames,
 }
@@ -61,6 +62,7 @@ enum DroppedFrames {
 /// `drops.read`: everything since `drops.open`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct DropsReadAnswer {
+    /// The places at which frames were dropped.
     places: Vec<DropPlace>,
     /// Dropped frames that were not counted: there was no room for their place.
     lost_events: u64,
@@ -71,11 +73,13 @@ pub(crate) struct DropsReadAnswer {
 struct DropPlace {
     /// Inode number of the network namespace.
     netns: u32,
+    /// The name of the interface.
     interface: String,
     /// Whether the interface had received the frames; otherwise they were on their way out of it, or into it.
     arrived: bool,
     /// The kernel's name, without its prefix; a number where it has none.
     reason: String,
+    /// How many frames were dropped.
     frames: u64,
 }
 

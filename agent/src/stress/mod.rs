@@ -25,8 +25,11 @@ use crate::traffic::clock::now_ns;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StressOpenParams {
+    /// How many workers take CPU time.
     cpu_workers: Whole<usize, 0, MOST_WORKERS>,
+    /// How many workers allocate and write memory; with the others at most 64, and one at least.
     memory_workers: Whole<usize, 0, MOST_WORKERS>,
+    /// How much memory each of them writes, in bytes.
     memory_bytes: Whole<usize, LEAST_MEMORY_BYTES, GREATEST_MEMORY_BYTES>,
 }
 
@@ -55,9 +58,11 @@ impl StressOpenParams {
 /// `stress.collect`: for how long the workers were at work, and what each has done.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StressCollectAnswer {
+    /// How long they were at work, in s.
     duration_s: f64,
     /// Whether they were stopped before they were asked.
     aborted: bool,
+    /// The workers.
     workers: Vec<WorkerDone>,
 }
 

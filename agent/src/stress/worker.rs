@@ -24,6 +24,8 @@ pub(super) enum Work {
 /// What a worker has done.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct WorkerDone {
+    /// What the worker takes.
+    #[schemars(extend("enum" = ["cpu", "memory"]))]
     pub(super) kind: &'static str,
     /// Whole rounds, of a memory worker those whose memory was all written.
     pub(super) rounds: u64,

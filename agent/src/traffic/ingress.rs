@@ -27,22 +27,27 @@ unsafe impl MapValue for Arrivals {}
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IngressDropParams {
+    /// The interfaces at which test frames are dropped.
     pub interfaces: Vec<String>,
 }
 
 /// `ingress.release`: what arrived meanwhile.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct IngressReleaseAnswer {
+    /// The interfaces in the order of the params.
     pub interfaces: Vec<DroppedAtInterface>,
 }
 
 /// Test frames dropped at one interface, the segments of super-packets counted each.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DroppedAtInterface {
+    /// The name of the interface.
     pub interface: String,
+    /// How many frames were dropped.
     pub frames: u64,
     /// CLOCK_MONOTONIC at the first and last arrival; null when there was none.
     pub first_ns: Option<u64>,
+    /// The last arrival, CLOCK_MONOTONIC in ns.
     pub last_ns: Option<u64>,
 }
 

@@ -9,6 +9,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use vtax_agent::control::LINE_LIMIT_BYTES;
 
+use crate::contract;
 use crate::ends::{FAR, NEAR};
 use crate::faults::{fault, json};
 use crate::fuzz::{SINK_MAC, SOURCE_MAC};
@@ -95,6 +96,7 @@ fn call() -> BoxedStrategy<(&'static str, Value)> {
         5 => with("relay.samples", (0..40).prop_map(|first| json!({"first": first})).boxed()),
         1 => bare("relay.close"),
         80 => streams::lines::call(),
+        20 => contract::call(),
         1 => bare("responder.close"),
         1 => bare("source.close"),
         1 => bare("sink.close"),

@@ -2,6 +2,7 @@
 //!
 //! Those of these tests that send traffic make network namespaces and need root.
 
+mod contract;
 mod echo;
 mod ends;
 mod faults;
@@ -12,6 +13,7 @@ mod idle;
 mod lines;
 mod link;
 mod mechanisms;
+mod modules;
 mod network;
 mod process;
 mod programs;

@@ -10,6 +10,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use crate::contract::check_answer;
+
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vtax-agent");
 
 /// How long any reply but that of a run may take, on a busy machine.
@@ -103,6 +105,9 @@ impl Agent {
         let id = self.request(method, params);
         let reply = self.receive();
         assert_eq!(reply["id"], id, "{reply}");
+        if reply["error"].is_null() {
+            check_answer(method, &reply["result"]);
+        }
         reply
     }
 

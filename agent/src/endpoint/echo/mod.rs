@@ -53,9 +53,11 @@ pub(crate) struct Echo {
 pub(crate) struct EchoGoAnswer {
     /// Of what was measured, the warm-up left out.
     start_ns: u64,
+    /// The end, CLOCK_MONOTONIC in ns.
     end_ns: u64,
     /// Whether the CPUs were kept out of deep sleep.
     cpu_latency_held: bool,
+    /// Whether it was aborted before its end.
     aborted: bool,
     /// Of the asking thread. Null where the kernel does not account for it.
     thread: Option<ThreadTime>,

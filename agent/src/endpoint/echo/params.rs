@@ -16,9 +16,13 @@ const MOST_WAITING: f64 = 65_536.0;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EchoOpenParams {
+    /// The CPU that the thread stays on.
     pub(super) cpu: usize,
+    /// The name of the interface.
     pub(super) interface: String,
+    /// The address of the interface, from which it sends.
     pub(super) local_address: EndpointAddress,
+    /// The address to ask.
     pub(super) remote_address: EndpointAddress,
     /// Of ICMP, without its header.
     pub(super) payload_bytes: Whole<usize, LEAST_ECHO_BYTES, GREATEST_ECHO_BYTES>,

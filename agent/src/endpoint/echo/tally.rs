@@ -34,6 +34,7 @@ struct Waiting {
 /// `echo.collect`: requests of the last run's measured phase.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EchoCollectAnswer {
+    /// Requests that were sent.
     sent: u64,
     /// Answered in time.
     received: u64,

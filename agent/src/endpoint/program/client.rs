@@ -29,8 +29,11 @@ const CHUNK: usize = 1500;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClientRunParams {
+    /// The program to start.
     command: Command,
+    /// How many samples the program is to write.
     iterations: Whole<usize, 1, MOST_ITERATIONS>,
+    /// A program that takes longer is ended, in ms.
     timeout_ms: Whole<u64, 1, LONGEST_PROGRAM_MS>,
 }
 
@@ -39,6 +42,7 @@ pub(crate) struct ClientRunParams {
 pub(crate) struct ClientRunAnswer {
     /// Before the program began, and after its end.
     start_ns: u64,
+    /// After the end of the program, CLOCK_MONOTONIC in ns.
     end_ns: u64,
     /// Whether the CPUs were kept out of deep sleep.
     cpu_latency_held: bool,
@@ -49,11 +53,13 @@ pub(crate) struct ClientRunAnswer {
 pub(crate) struct ClientCollectAnswer {
     #[serde(flatten)]
     program: ProgramStatus,
+    /// How many samples were kept.
     samples: usize,
     /// Samples beyond those that were asked for, which are not kept.
     excess: u64,
     /// Lines on standard output that are no samples.
     garbage: u64,
+    /// The first line that is no sample; null where there is none.
     first_garbage: Option<String>,
 }
 
@@ -61,6 +67,7 @@ pub(crate) struct ClientCollectAnswer {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClientSamplesParams {
+    /// How many entries to pass over: those of earlier answers.
     first: usize,
 }
 
@@ -69,6 +76,7 @@ pub(crate) struct ClientSamplesParams {
 pub(crate) struct ClientSamplesAnswer {
     /// Of the run in all.
     samples: usize,
+    /// The samples from `first` on, in ns; null where the iteration failed.
     ns: Vec<Option<u64>>,
 }
 

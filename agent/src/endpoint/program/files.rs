@@ -20,10 +20,13 @@ const LONGEST_NAME: usize = 100;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProgramFileParams {
+    /// The name of the file in the directory of the program.
     name: String,
+    /// Whether the file can be executed.
     executable: bool,
     /// Whether the file begins with this piece.
     first: bool,
+    /// The piece, base64.
     base64: String,
 }
 

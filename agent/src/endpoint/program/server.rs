@@ -23,9 +23,11 @@ const MOST_BYTES: u64 = 16 << 20;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerOpenParams {
+    /// The program to start.
     command: Command,
     /// What a line has that says that it is ready.
     ready: String,
+    /// How long it may take until the program is ready, in ms.
     timeout_ms: Whole<u64, 1, LONGEST_PROGRAM_MS>,
 }
 

@@ -43,6 +43,7 @@ pub(crate) struct ProgramStatus {
     pub(super) stopped: Option<String>,
     /// The last lines of both its streams, samples apart.
     said: Vec<String>,
+    /// Bytes that it has written to both its streams.
     output_bytes: u64,
 }
 

@@ -21,20 +21,25 @@ const STEPS_AT_ONCE: usize = 3000;
 /// `receiver.collect`: what came since `receiver.open`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ReceiverCollectAnswer {
+    /// How long the wait for the last of them took, in ms.
     drain_ms: f64,
+    /// What ended the wait.
     ended: Ended,
     /// The first arrival of any phase and flow, CLOCK_MONOTONIC: when who sends began, as it is seen here. The window and the series
     /// begin a warm-up later. Null where there was none.
     first_arrival_ns: Option<u64>,
+    /// What entered the count of no flow.
     refused: ReceiverRefused,
     /// Datagrams that the kernel had no room for in the receiver's buffer. Null of connections, which make their senders wait.
     buffer_drops: Option<u32>,
+    /// The flows, one entry each.
     flows: Vec<ReceivedFlow>,
 }
 
 /// `receiver.series`: bytes of one flow in each step since the window began.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ReceiverSeriesAnswer {
+    /// The length of a step, in ms.
     step_ms: u64,
     /// How many there are in all.
     steps: usize,

@@ -40,6 +40,7 @@ pub(super) enum End {
 /// `receiver.collect`: what one flow brought.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ReceivedFlow {
+    /// The number of the flow, counted from 0.
     flow: usize,
     /// Bytes that came in the window, over its length.
     ///
@@ -54,10 +55,13 @@ pub(crate) struct ReceivedFlow {
     warmup_bytes: u64,
     /// CLOCK_MONOTONIC; null where nothing came.
     first_ns: Option<u64>,
+    /// The last arrival, CLOCK_MONOTONIC in ns; null where nothing came.
     last_ns: Option<u64>,
     /// Of UDP; null of what repeats by itself.
     lost: Option<u64>,
+    /// Messages that came again; null of what repeats by itself.
     duplicated: Option<u64>,
+    /// Messages that came after a later one; null of what repeats by itself.
     reordered: Option<u64>,
     /// What its kernel lets the receive buffer hold, the kernel's own bookkeeping included: twice what is asked for. Of a connection at its
     /// end, as it has grown by then; null before that.

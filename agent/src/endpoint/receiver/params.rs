@@ -16,10 +16,15 @@ use crate::error::Error;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReceiverOpenParams {
+    /// The CPU that the thread stays on.
     pub(super) cpu: usize,
+    /// The transport protocol.
     pub(super) protocol: Protocol,
+    /// The name of the interface.
     pub(super) interface: String,
+    /// The address of the interface, at which it listens.
     address: EndpointAddress,
+    /// The port at which it listens.
     port: Port,
     /// Exactly so many, numbered from 0.
     pub(super) flows: Whole<usize, 1, MOST_FLOWS>,
@@ -29,6 +34,7 @@ pub(crate) struct ReceiverOpenParams {
     warmup_s: Option<Positive<LONGEST_PHASE_S>>,
     /// Of the window.
     duration_s: Positive<LONGEST_PHASE_S>,
+    /// How the socket is to behave.
     #[serde(default)]
     pub(super) options: SocketOptions,
 }
@@ -58,7 +64,9 @@ pub(crate) struct ReceiverCollectParams {
     /// Of UDP, by flow; the others tell their end themselves.
     #[serde(default)]
     pub(super) expected_messages: Option<Vec<u64>>,
+    /// The wait ends when nothing came for so long, in ms.
     pub(super) quiet_ms: Whole<u64, 0, LONGEST_DRAIN_MS>,
+    /// The wait ends after so long in any case, in ms.
     pub(super) limit_ms: Whole<u64, 0, LONGEST_DRAIN_MS>,
 }
 
@@ -83,6 +91,7 @@ impl ReceiverCollectParams {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReceiverSeriesParams {
+    /// The number of the flow, counted from 0.
     pub(super) flow: usize,
     /// How many steps are known already.
     pub(super) first: usize,

@@ -50,6 +50,7 @@ pub(crate) struct Relays {
 pub(crate) struct RelayGoAnswer {
     /// Before the first iteration, and after the last.
     start_ns: u64,
+    /// After the last iteration, CLOCK_MONOTONIC in ns.
     end_ns: u64,
     /// Whether the CPUs were kept out of deep sleep.
     cpu_latency_held: bool,
@@ -62,11 +63,13 @@ pub(crate) struct RelayGoAnswer {
 pub(crate) struct RelayCollectAnswer {
     /// Iterations whose message came back, and those whose did not. Null where there was no run.
     completed: Option<usize>,
+    /// Iterations whose message did not come back; null where there was no run.
     failed: Option<usize>,
     /// Why the last failed one did.
     last_problem: Option<String>,
     /// What came to forwarders and was not passed on, and why the last was not.
     refused: u64,
+    /// Why the last message was not passed on; null where all were.
     last_refusal: Option<String>,
     /// How those that are gone have ended, with the last that they said.
     ended: Vec<String>,
@@ -76,6 +79,7 @@ pub(crate) struct RelayCollectAnswer {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RelaySamplesParams {
+    /// How many entries to pass over: those of earlier answers.
     first: usize,
 }
 

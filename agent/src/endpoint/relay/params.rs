@@ -20,6 +20,7 @@ const LOOPBACK: &str = "lo";
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RelayOpenParams {
+    /// The relays, the master first if it is here.
     pub(super) relays: List<RelayParams, 1, MOST_RELAYS>,
 }
 
@@ -27,14 +28,17 @@ pub(crate) struct RelayOpenParams {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelayParams {
+    /// Whether the relay keeps the time.
     pub(super) mode: RelayMode,
     /// Which of the agent's CPUs it stays on, counted from 0 and round again. Null for wherever the scheduler has it.
     pub(super) cpu: Option<usize>,
     /// Of a message, or of a line on standard output, its newline included.
     pub(super) message_bytes: Whole<usize, LEAST_RELAY_BYTES, GREATEST_RELAY_BYTES>,
+    /// What the relay does between two looks at the clock.
     pub(super) load: RelayLoad,
 }
 
+/// The part that a relay has in its ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RelayMode {
@@ -69,17 +73,25 @@ pub(super) enum Buffering {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelayPath {
+    /// The transport protocol: TCP or UDP.
     pub(super) protocol: Protocol,
+    /// How long a connection lasts.
     pub(super) connection: Connection,
+    /// The name of the interface.
     pub(super) interface: String,
+    /// The address at which the relay listens.
     address: Ipv4Addr,
+    /// The port at which the relay listens.
     port: Port,
+    /// The address of the next relay.
     next_address: Ipv4Addr,
+    /// The port of the next relay.
     next_port: Port,
     /// A message that takes longer is lost.
     pub(super) timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
 }
 
+/// How long a connection between relays lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Connection {
@@ -93,7 +105,9 @@ pub(super) enum Connection {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RelayGoParams {
+    /// The number of the trial, which test frames and messages carry.
     pub(super) trial: u32,
+    /// How many messages the master sends round.
     pub(super) iterations: Whole<u64, 1, MOST_ITERATIONS>,
     /// From the start of one iteration to that of the next. Null: each as soon as the one before is over.
     pub(super) interval_ms: Option<Positive<LONGEST_INTERVAL_MS>>,

@@ -19,12 +19,19 @@ use crate::error::Error;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequesterOpenParams {
+    /// The CPU that the thread stays on.
     pub(super) cpu: usize,
+    /// The transport protocol.
     pub(super) protocol: Protocol,
+    /// The name of the interface.
     pub(super) interface: String,
+    /// The address of the interface, from which it sends.
     pub(super) local_address: EndpointAddress,
+    /// The address of the responder.
     remote_address: EndpointAddress,
+    /// The port of the responder.
     port: Port,
+    /// The length of a request, in bytes.
     pub(super) message_bytes: Whole<usize, 1, GREATEST_MESSAGE_BYTES>,
     /// As the responder was told.
     response_bytes: ResponseBytes,
@@ -32,6 +39,7 @@ pub(crate) struct RequesterOpenParams {
     pub(super) rps: Option<Positive<GREATEST_RPS>>,
     /// An answer that takes longer is none.
     timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
+    /// How the socket is to behave.
     #[serde(default)]
     pub(super) options: SocketOptions,
 }
@@ -62,9 +70,11 @@ impl RequesterOpenParams {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequesterGoParams {
+    /// The number of the trial, which test frames and messages carry.
     pub(super) trial: u32,
     /// Null for none.
     warmup_s: Option<Positive<LONGEST_PHASE_S>>,
+    /// How long it lasts, in s.
     duration_s: Positive<LONGEST_PHASE_S>,
     /// Measured ones, failed or not, after which it is over before its time. Null for no such limit.
     transactions: Option<u64>,

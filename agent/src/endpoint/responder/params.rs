@@ -15,15 +15,22 @@ use crate::error::Error;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResponderOpenParams {
+    /// The CPU that the thread stays on.
     pub(super) cpu: usize,
+    /// The transport protocol.
     pub(super) protocol: Protocol,
+    /// The name of the interface.
     pub(super) interface: String,
+    /// The address of the interface, at which it listens.
     address: EndpointAddress,
+    /// The port at which it listens.
     port: Port,
+    /// The length of an answer.
     pub(super) response_bytes: ResponseBytes,
     /// Of requests that are too short to tell their length. Null where they do tell it.
     #[serde(default)]
     pub(super) short_message_bytes: Option<Whole<usize, 1, { HEADER_BYTES as u64 - 1 }>>,
+    /// How the socket is to behave.
     #[serde(default)]
     pub(super) options: SocketOptions,
 }
@@ -65,6 +72,7 @@ pub(super) enum Request {
 /// `responder.close`: what came since `responder.open`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ResponderCloseAnswer {
+    /// Requests that were answered.
     pub(super) answered: u64,
     /// Datagrams that are no request, and connections broken off since what came on them was none.
     pub(super) refused: u64,

@@ -58,6 +58,7 @@ pub(super) enum Turn {
 /// `sender.collect`: one flow's measured window.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SentFlow {
+    /// The number of the flow, counted from 0.
     flow: u8,
     /// Handed to the kernel whole.
     messages: u64,
@@ -69,6 +70,7 @@ pub(crate) struct SentFlow {
     problem: Option<String>,
     /// Null of other protocols, and where the connection was gone.
     tcp: Option<TcpState>,
+    /// The state of the association; null of other protocols, and where it was gone.
     sctp: Option<SctpState>,
     /// What its kernel lets the send buffer hold at the window's end, the kernel's own bookkeeping included: twice what is asked for.
     send_buffer_bytes: Option<usize>,

@@ -47,7 +47,9 @@ pub(crate) struct Sender {
 pub(crate) struct SenderGoAnswer {
     /// Of what was measured, the warm-up left out.
     start_ns: u64,
+    /// The end, CLOCK_MONOTONIC in ns.
     end_ns: u64,
+    /// Whether it was aborted before its end.
     aborted: bool,
     /// Flows that broke off; `sender.collect` tells why.
     broken: usize,
@@ -58,6 +60,7 @@ pub(crate) struct SenderGoAnswer {
 /// `sender.collect`: what was handed to the kernel in the measured window.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SenderCollectAnswer {
+    /// The flows, one entry each.
     flows: Vec<SentFlow>,
 }
 

@@ -18,12 +18,19 @@ use crate::error::Error;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SenderOpenParams {
+    /// The CPU that the thread stays on.
     pub(super) cpu: usize,
+    /// The transport protocol.
     pub(super) protocol: Protocol,
+    /// The name of the interface.
     pub(super) interface: String,
+    /// The address of the interface, from which it sends.
     local_address: EndpointAddress,
+    /// The address of the receiver.
     remote_address: EndpointAddress,
+    /// The port of the receiver.
     port: Port,
+    /// How many flows, numbered from 0.
     pub(super) flows: Whole<usize, 1, MOST_FLOWS>,
     /// What is handed to the kernel at once: a datagram, or a piece of a stream.
     pub(super) message_bytes: Whole<usize, LEAST_RECORD_BYTES, GREATEST_MESSAGE_BYTES>,
@@ -31,6 +38,7 @@ pub(crate) struct SenderOpenParams {
     intended_goodput_mbps: Option<Positive<GREATEST_GOODPUT_MBPS>>,
     /// How long connecting may take.
     timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
+    /// How the socket is to behave.
     #[serde(default)]
     pub(super) options: SocketOptions,
 }

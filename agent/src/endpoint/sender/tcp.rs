@@ -15,11 +15,15 @@ pub(crate) struct TcpState {
     retransmissions: u32,
     /// Smoothed, and its mean deviation.
     rtt_us: u32,
+    /// The mean deviation of the round-trip time, in µs.
     rttvar_us: u32,
     /// The least that the kernel saw, over minutes.
     min_rtt_us: u32,
+    /// The congestion window, in segments.
     cwnd_segments: u32,
+    /// The maximum segment size, in bytes.
     mss_bytes: u32,
+    /// The name of the congestion control.
     congestion: String,
 }
 

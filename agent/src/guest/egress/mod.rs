@@ -29,6 +29,7 @@ const TCA_OPTIONS: u16 = 2;
 pub(crate) struct GuestSetEgressQdiscParams {
     /// The NICs that frames leave by.
     macs: Vec<MacAddress>,
+    /// The queueing discipline.
     qdisc: Qdisc,
 }
 

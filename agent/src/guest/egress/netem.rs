@@ -12,13 +12,19 @@ pub(super) const TCA_NETEM_REORDER: u16 = 3;
 pub(super) const TCA_NETEM_LATENCY64: u16 = 10;
 pub(super) const TCA_NETEM_JITTER64: u16 = 11;
 
+/// netem: loss, delay, duplication and order, see tc-netem(8).
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Netem {
+    /// The length of the queue, in packets: 1 or more.
     limit_packets: u32,
+    /// The delay of each packet, in ns: at most 1 s.
     delay_ns: u64,
+    /// How far the delay varies either way, in ns: at most `delay_ns`.
     jitter_ns: u64,
+    /// The share of packets lost, 0 to 1.
     loss_ratio: f64,
+    /// The share of packets sent twice, 0 to 1.
     duplicate_ratio: f64,
     /// The share of packets that are sent at once while the others are delayed.
     reorder_ratio: f64,

@@ -15,11 +15,15 @@ const TCA_TBF_BURST: u16 = 6;
 /// Then the kernel counts bytes by itself and wants no table of rates.
 const TC_LINKLAYER_ETHERNET: u8 = 1;
 
+/// tbf: a token bucket that limits the rate, see tc-tbf(8).
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tbf {
+    /// The rate, in bit/s: 8 or more.
     rate_bps: u64,
+    /// The size of the bucket, in bytes: 1514 or more.
     burst_bytes: u32,
+    /// The length of the queue, in bytes: 1 or more.
     limit_bytes: u32,
     /// Counted with every frame.
     overhead_bytes: u16,

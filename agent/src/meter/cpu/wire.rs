@@ -20,7 +20,9 @@ pub(crate) struct CpuOpenParams {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CpuArmParams {
+    /// How long after the call it begins, in s.
     pub(super) delay_s: UpTo<LONGEST_WINDOW_S>,
+    /// How long it lasts, in s.
     pub(super) duration_s: Positive<LONGEST_WINDOW_S>,
 }
 
@@ -35,20 +37,26 @@ pub(crate) struct CpuReadParams {
 /// What was sampled in the window.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct CpuReadAnswer {
+    /// The length of the window, in ns.
     pub(super) window_ns: u64,
+    /// The time between two samples of a CPU, in ns.
     pub(super) period_ns: u64,
+    /// The sampled CPUs.
     pub(super) cpus: Vec<SampledCpu>,
     /// How many entries `samples` has, of all replies.
     pub(super) entries: usize,
+    /// Entries from `first` on, one for each thread, CPU and context.
     pub(super) samples: Vec<ThreadSamples>,
 }
 
 /// Samples of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct SampledCpu {
+    /// The number of the CPU.
     pub(super) cpu: u32,
     /// That the window has room for.
     pub(super) expected: u64,
+    /// Samples that were taken.
     pub(super) taken: u64,
     /// Of these, those that no entry of `samples` has: there was no room for it, or no telling.
     pub(super) unfiled: u64,
@@ -59,7 +67,9 @@ pub(super) struct SampledCpu {
 /// Samples of one thread on one CPU in one context.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct ThreadSamples {
+    /// The number of the CPU.
     pub(super) cpu: u32,
+    /// The id of its process.
     pub(super) tgid: u32,
     /// 0 is the idle CPU.
     pub(super) tid: u32,
@@ -67,10 +77,13 @@ pub(super) struct ThreadSamples {
     pub(super) parent: u32,
     /// Whether it is a thread of the kernel's own.
     pub(super) kernel: bool,
+    /// The name of the thread.
     pub(super) comm: String,
     /// Inode number in the cgroup2 hierarchy.
     pub(super) cgroup: u64,
     /// `task`, or what ran on top of it: `softirq`, `hardirq`.
+    #[schemars(extend("enum" = ["task", "softirq", "hardirq"]))]
     pub(super) context: &'static str,
+    /// How many samples found it there.
     pub(super) samples: u64,
 }

@@ -16,12 +16,14 @@ use crate::traffic::sink::wire::Durations;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StagesOpenParams {
+    /// The trails to watch.
     #[schemars(length(min = 1, max = MOST_TRAILS))]
     pub(super) trails: Vec<StagesTrail>,
     /// One frame in so many is followed, the same at all points.
     #[serde(default = "default_sample_every")]
     #[schemars(range(min = 1, max = GREATEST_SAMPLE_EVERY))]
     pub(super) sample_every: u32,
+    /// What tells one frame from another.
     pub(super) follow: Follow,
     /// How many packets' times are kept singly: those that go a whole trail first.
     #[serde(default)]
@@ -38,19 +40,24 @@ fn default_sample_every() -> u32 {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StagesTrail {
+    /// The name of the trail, at most 64 characters.
     pub(super) name: String,
+    /// The points that frames pass, in their order.
     #[schemars(length(min = 2, max = MOST_TRAIL_POINTS))]
     pub(super) points: Vec<StagesPoint>,
     /// What lies between one point and the next: one fewer than points.
     pub(super) stages: Vec<String>,
 }
 
+/// A hook at an interface.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StagesPoint {
+    /// The hook.
     pub(super) hook: Hook,
     /// Path of the interface's network namespace; null for the agent's own.
     pub(super) netns: Option<PathBuf>,
+    /// The name of the interface.
     pub(super) interface: String,
 }
 
@@ -69,12 +76,16 @@ pub(super) enum Follow {
 pub(crate) struct StagesProbeAnswer {
     /// How the programs are attached.
     pub(super) attach: &'static str,
+    /// The hooks.
     pub(super) hooks: Vec<HookState>,
 }
 
+/// A hook, and whether this kernel lets the agent watch it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct HookState {
+    /// The hook.
     pub(super) hook: Hook,
+    /// The tracepoints of the kernel that the hook watches.
     pub(super) tracepoints: &'static [&'static str],
     /// Why the hook cannot be watched; null where it can.
     pub(super) missing: Option<String>,
@@ -84,7 +95,9 @@ pub(super) struct HookState {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StagesArmParams {
+    /// How long after the call it begins, in s.
     pub(super) delay_s: UpTo<LONGEST_WINDOW_S>,
+    /// How long it lasts, in s.
     pub(super) duration_s: Positive<LONGEST_WINDOW_S>,
 }
 
@@ -98,24 +111,30 @@ pub(crate) struct StagesCollectParams {
     pub(super) first: usize,
 }
 
+/// `stages.collect`: the delays of one trail.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct StagesCollectAnswer {
+    /// The name of the trail.
     pub(super) name: String,
     /// Frames of all trails.
     #[serde(flatten)]
     pub(super) frames: FollowedFrames,
+    /// What watching costs at each hook.
     pub(super) hooks: Vec<HookCost>,
     /// Interfaces that are gone; their points have fallen silent.
     pub(super) gone: Vec<String>,
+    /// The points of the trail.
     pub(super) points: Vec<PointFrames>,
     /// From the trail's first point to its last.
     pub(super) total: Delays,
+    /// The stages of the trail from `first` on.
     pub(super) stages: Vec<StageDelays>,
 }
 
 /// What became of the followed frames of all trails: where trails share their first point, a frame is of none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct FollowedFrames {
+    /// Frames that were followed.
     pub(super) followed: u64,
     /// That went at least one whole trail.
     pub(super) attributed: u64,
@@ -128,27 +147,35 @@ pub(super) struct FollowedFrames {
 /// What watching at one hook takes, at whatever interface.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct HookCost {
+    /// The hook.
     pub(super) hook: Hook,
+    /// How often the hook was met.
     pub(super) hits: u64,
     /// Mean of the hits that were timed, every 64th of a CPU; null where none was.
     pub(super) ns: Option<f64>,
 }
 
+/// Frames at one point of a trail.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct PointFrames {
+    /// The hook.
     pub(super) hook: Hook,
+    /// The name of the interface.
     pub(super) interface: String,
     /// Followed frames that passed it.
     pub(super) frames: u64,
 }
 
+/// The delays of one stage.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct StageDelays {
+    /// The name of the stage.
     pub(super) name: String,
     #[serde(flatten)]
     pub(super) delays: Delays,
 }
 
+/// Delays of frames between two points.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Delays {
     /// Exactly; those of a trail's stages add up to its total's.
@@ -165,13 +192,16 @@ pub(crate) struct StagesPacketsParams {
     pub(super) first: u32,
 }
 
+/// `stages.packets`: times of single packets.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct StagesPacketsAnswer {
     /// How many there are in all.
     pub(super) kept: u32,
+    /// Packets from `first` on.
     pub(super) packets: Vec<FollowedPacket>,
 }
 
+/// A packet that went a whole trail.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct FollowedPacket {
     /// Place in the `trails` of `stages.open`.

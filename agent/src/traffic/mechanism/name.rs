@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A way to send frames: as scenarios, replies and results name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Mechanism")]
 pub(crate) enum Name {
     /// Frames one by one through a packet socket.
     Raw,

@@ -13,8 +13,10 @@ use crate::traffic::lengths::Lengths;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SinkOpenParams {
+    /// The streams and the interfaces that receive them.
     #[schemars(length(min = 1, max = MOST_STREAMS))]
     pub streams: Vec<StreamInterface>,
+    /// Where the program of the sink is to be attached.
     pub attach: AttachRequest,
     /// How many of the first frames of a trial are kept, on each stream.
     #[serde(default)]
@@ -30,11 +32,14 @@ fn default_snap_bytes() -> u32 {
     128
 }
 
+/// A stream and the interface that receives it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StreamInterface {
+    /// The number of the stream.
     #[schemars(range(max = GREATEST_STREAM))]
     pub stream: u8,
+    /// The interface that receives the stream, and no other one.
     pub interface: String,
 }
 
@@ -58,16 +63,21 @@ pub enum AttachMode {
     Tc,
 }
 
+/// `sink.open`: how the sink is attached.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkOpenAnswer {
+    /// The streams, one entry each.
     pub streams: Vec<AttachedStream>,
     /// Time of the sink's program for one frame with all its analysis, without the driver's share.
     pub cost_ns_per_frame: f64,
 }
 
+/// A stream and the place of its sink.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AttachedStream {
+    /// The number of the stream.
     pub stream: u8,
+    /// Where the program of the sink is attached.
     pub attached: AttachMode,
     /// Why it is none of the modes before it; null where it is the first.
     pub fallback: Option<String>,
@@ -77,7 +87,9 @@ pub struct AttachedStream {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SinkArmParams {
+    /// The number of the trial, which test frames and messages carry.
     pub trial: u32,
+    /// The phase of the trial.
     pub phase: AnalysedPhase,
     /// One length of all frames, or those of a mix, in any order.
     pub frame_bytes: Lengths,
@@ -94,7 +106,9 @@ pub struct SinkArmParams {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceClock {
+    /// The number of the stream.
     pub stream: u8,
+    /// How far the clock here is ahead, in ns.
     pub ahead_ns: i64,
 }
 
@@ -114,15 +128,20 @@ pub enum AnalysedPhase {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SinkCollectParams {
+    /// The streams to wait for, each once.
     pub expected: Vec<ExpectedStream>,
+    /// The wait ends when nothing came for so long, in ms.
     pub quiet_ms: u64,
+    /// The wait ends after so long in any case, in ms.
     #[schemars(range(max = LONGEST_DRAIN_MS))]
     pub limit_ms: u64,
 }
 
+/// A stream that is waited for.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedStream {
+    /// The number of the stream.
     pub stream: u8,
     /// Frames that were sent in the analysed phase, extra probes not among them.
     pub frames: u64,
@@ -141,16 +160,21 @@ pub enum Ended {
     Aborted,
 }
 
+/// `sink.collect`: what the streams brought.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkCollectAnswer {
+    /// How long the wait for the last of them took, in ms.
     pub drain_ms: f64,
+    /// What ended the wait.
     pub ended: Ended,
+    /// The streams, one entry each.
     pub streams: Vec<CollectedStream>,
 }
 
 /// One stream since `sink.arm`. Frame counts are of the main lane; extra probes stand in `probes`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CollectedStream {
+    /// The number of the stream.
     pub stream: u8,
     /// The interface still runs our program.
     pub attached: bool,
@@ -160,19 +184,25 @@ pub struct CollectedStream {
     pub received: u64,
     /// Of the received frames.
     pub received_bytes: u64,
+    /// Frames that came again, not among the received.
     pub duplicated: u64,
     /// RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate.
     pub reordered: u64,
+    /// How far reordered frames were displaced.
     pub reordering: Reordering,
     /// One above the highest sequence that came.
     pub next_expected: u64,
+    /// Loss of frames, by periods.
     pub loss: SinkLoss,
     /// Longest run of consecutive sequences.
     pub longest_run: u64,
     /// CLOCK_MONOTONIC at the first and last arrival; null when there was none.
     pub first_ns: Option<u64>,
+    /// The last arrival, CLOCK_MONOTONIC in ns.
     pub last_ns: Option<u64>,
+    /// Frames that entered no other count.
     pub refused: SinkRefused,
+    /// Extra probes, which travel beside the load.
     pub probes: SinkProbes,
     /// One-way delay of the frames that were sent to measure it.
     pub latency: Durations,
@@ -181,7 +211,9 @@ pub struct CollectedStream {
 /// How far reordered frames were displaced (RFC 4737, 4.2 and 5). Null where there were none.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Reordering {
+    /// The mean extent, in frames.
     pub extent_mean: Option<f64>,
+    /// The greatest extent, in frames.
     pub extent_max: Option<u64>,
     /// Extents of 1024 or more, taken as 1024.
     pub extents_cut: u64,
@@ -192,15 +224,20 @@ pub struct Reordering {
 /// SinkLoss below the highest sequence that came (RFC 3357).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkLoss {
+    /// Runs of consecutive lost frames.
     pub periods: u64,
     /// Frames of the longest; null where late frames have shortened some.
     pub longest: Option<u64>,
 }
 
+/// Frames by the phase they were sent in.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PhaseFrames {
+    /// Frames of the probe phase.
     pub probe: u64,
+    /// Frames of the warm-up.
     pub warmup: u64,
+    /// Frames of the measured phase.
     pub measure: u64,
 }
 
@@ -217,9 +254,12 @@ pub struct SinkRefused {
     pub foreign: u64,
 }
 
+/// Frames of the lane of extra probes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkProbes {
+    /// Extra probes received, without duplicates.
     pub received: u64,
+    /// Extra probes that came again.
     pub duplicated: u64,
 }
 
@@ -227,9 +267,11 @@ pub struct SinkProbes {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SinkHistogramsParams {
+    /// The number of the stream.
     pub stream: u8,
 }
 
+/// `sink.histograms`: times of one stream.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkHistogramsAnswer {
     /// RFC 5481, 4.1: delay less that of the probe before, where it is no less.
@@ -244,11 +286,13 @@ pub struct SinkHistogramsAnswer {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SinkCaptureParams {
+    /// The number of the stream.
     pub stream: u8,
     /// How many of them are known already.
     pub first: u32,
 }
 
+/// `sink.capture`: captured frames.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkCaptureAnswer {
     /// How many there are in all.
@@ -259,10 +303,12 @@ pub struct SinkCaptureAnswer {
     pub frames: Vec<CapturedFrame>,
 }
 
+/// A frame as it arrived.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CapturedFrame {
     /// CLOCK_MONOTONIC at its arrival.
     pub time_ns: u64,
+    /// The length of the frame, in bytes, FCS left out.
     pub frame_bytes: u32,
     /// Its first bytes, base64.
     pub bytes: String,
@@ -271,13 +317,21 @@ pub struct CapturedFrame {
 /// One-way delays, round trips, or other times. Null where there are too few samples.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Durations {
+    /// How many there are.
     pub count: u64,
+    /// The least, in ns.
     pub min_ns: Option<u64>,
+    /// The mean, in ns.
     pub mean_ns: Option<f64>,
+    /// The median, in ns.
     pub p50_ns: Option<u64>,
+    /// The 90th percentile, in ns.
     pub p90_ns: Option<u64>,
+    /// The 99th percentile, in ns.
     pub p99_ns: Option<u64>,
+    /// The 99.9th percentile, in ns.
     pub p999_ns: Option<u64>,
+    /// The greatest, in ns.
     pub max_ns: Option<u64>,
     /// HdrHistogram V2, base64.
     pub histogram: String,

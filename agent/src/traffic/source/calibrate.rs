@@ -30,12 +30,16 @@ const PROBE_FPS: Positive<GREATEST_FPS> = Positive::of(200.0);
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SourceCalibrateParams {
+    /// The lengths of the frames.
     frame_bytes: Lengths,
+    /// UDP flows of each stream, by source ports.
     #[serde(default = "params::one")]
     flows: SourceFlows,
+    /// The kind of load.
     load: CalibratedLoad,
 }
 
+/// The kind of load that a ceiling is measured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum CalibratedLoad {
@@ -47,12 +51,16 @@ enum CalibratedLoad {
 /// Ceilings, the highest first, and why the other mechanisms are not used.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SourceCalibrateAnswer {
+    /// The mechanisms with their ceilings, the highest first.
     ceilings: Vec<Ceiling>,
+    /// The mechanisms that are not used.
     refused: Vec<MechanismRefusal>,
 }
 
+/// What a mechanism can send.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Ceiling {
+    /// The mechanism.
     mechanism: Name,
     /// Frames a second of all streams, the median of the rounds.
     ceiling_fps: f64,

@@ -73,6 +73,7 @@ pub(super) struct Tally {
     pub(super) waited_ns: Option<u64>,
     /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was. Of pktgen, when it began and ended.
     pub(super) first_ns: Option<u64>,
+    /// Just before the last frame was sent, CLOCK_MONOTONIC in ns; null where none was.
     pub(super) last_ns: Option<u64>,
 }
 
@@ -85,10 +86,14 @@ pub(super) struct Punctuality {
     pub(super) gap_error_ns: Quantiles,
 }
 
+/// Quantiles of a time.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Quantiles {
+    /// The median, in ns.
     p50: u64,
+    /// The 99th percentile, in ns.
     p99: u64,
+    /// The greatest, in ns.
     max: u64,
 }
 

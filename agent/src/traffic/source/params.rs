@@ -22,10 +22,12 @@ use crate::traffic::mechanism::Name;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SourceOpenParams {
+    /// The CPU that the thread stays on.
     pub(super) cpu: usize,
     /// What may send them beside `raw`, which always may.
     #[serde(default = "own_mechanisms")]
     pub(super) mechanisms: Vec<Name>,
+    /// The streams, one entry each.
     pub(super) streams: List<SourceStream, 1, MOST_STREAMS>,
 }
 
@@ -34,19 +36,28 @@ fn own_mechanisms() -> Vec<Name> {
     Name::OWN.to_vec()
 }
 
+/// A stream of test frames.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SourceStream {
+    /// The number of the stream, which no other has.
     pub(super) stream: Whole<u8, 0, GREATEST_STREAM>,
+    /// The name of the interface that sends.
     pub(super) interface: String,
+    /// The source Ethernet address.
     source_mac: MacAddress,
+    /// The destination Ethernet address.
     destination_mac: MacAddress,
     /// Frames carry a tag where this is given.
     #[serde(default)]
     vlan: Option<Whole<u16, 1, GREATEST_VLAN>>,
+    /// The source address.
     source_ip: IpAddr,
+    /// The destination address, of the IP version of the source.
     destination_ip: IpAddr,
+    /// The source UDP port, the first of its flows.
     source_port: u16,
+    /// The destination UDP port.
     destination_port: u16,
 }
 
@@ -89,6 +100,7 @@ pub(super) type SourceFlows = Whole<u32, 1, MOST_SOURCE_FLOWS>;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SourceRunParams {
+    /// The number of the trial, which test frames and messages carry.
     pub(super) trial: u32,
     /// One length of all frames, or those of a mix's cycle.
     pub(super) frame_bytes: Lengths,
@@ -105,13 +117,17 @@ pub(crate) struct SourceRunParams {
     /// something is.
     #[serde(default)]
     pub(super) shares_cpu: bool,
+    /// The phases, in the order in which they are sent.
     pub(super) phases: List<SourcePhase, 1, MOST_PHASES>,
 }
 
+/// A phase of a trial.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SourcePhase {
+    /// The phase of the trial.
     pub(super) phase: Phase,
+    /// How long the phase lasts, in s.
     pub(super) duration_s: Positive<LONGEST_PHASE_S>,
 }
 

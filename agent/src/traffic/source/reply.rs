@@ -13,24 +13,31 @@ use crate::traffic::mechanism::Name;
 pub(crate) struct SourceOpenAnswer {
     /// Mechanisms that every stream can use.
     pub(super) mechanisms: Vec<Name>,
+    /// The mechanisms that some stream cannot use.
     pub(super) refused: Vec<MechanismRefusal>,
 }
 
 /// Why a mechanism is not used, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct MechanismRefusal {
+    /// The mechanism.
     pub(super) mechanism: Name,
+    /// The reason.
     pub(super) reason: String,
 }
 
 /// What was sent. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SourceRunAnswer {
+    /// The start, CLOCK_MONOTONIC in ns.
     pub(super) start_ns: u64,
+    /// The end, CLOCK_MONOTONIC in ns.
     pub(super) end_ns: u64,
     /// Whether the CPUs were kept out of deep sleep.
     pub(super) cpu_latency_held: bool,
+    /// Whether it was aborted before its end.
     pub(super) aborted: bool,
+    /// The mechanism that sent.
     pub(super) mechanism: Name,
     /// Of the last phase; absent for a flood.
     #[serde(flatten)]
@@ -38,13 +45,16 @@ pub(crate) struct SourceRunAnswer {
     /// Of the sending thread in the last phase, without the probe lane's. Null where the kernel does not account
     /// for it, or sends by itself.
     pub(super) thread: Option<ThreadTime>,
+    /// The streams, one entry each.
     pub(super) streams: Vec<SentStream>,
 }
 
 /// A stream's phases, as far as the run came.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct SentStream {
+    /// The number of the stream.
     pub(super) stream: u8,
+    /// The phases, as far as the run came.
     pub(super) phases: Vec<SentPhase>,
 }
 
@@ -58,10 +68,14 @@ impl SentStream {
     }
 }
 
+/// A phase of a stream, as far as it was sent.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct SentPhase {
+    /// The phase of the trial.
     pub(super) phase: Phase,
+    /// The start of the phase, CLOCK_MONOTONIC in ns.
     pub(super) start_ns: u64,
+    /// The end of the phase, CLOCK_MONOTONIC in ns.
     pub(super) end_ns: u64,
     #[serde(flatten)]
     pub(super) tally: Tally,
