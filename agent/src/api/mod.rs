@@ -1,7 +1,7 @@
 //! # The API: what the agent can be asked, and what it answers
 //!
-//! [`registry`] names each method once, with what implements it. A method's params and its answer are two types that stand
-//! beside the implementation; all that reads or checks a call, and the schema of the contract, is made from them.
+//! [`registry`] names each method once, with what implements it. The method's params and its answer are two types that
+//! stand beside the implementation. All that reads and checks a call, and the schema, is made from them.
 
 mod agent;
 pub(crate) mod bounds;

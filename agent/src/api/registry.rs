@@ -14,9 +14,9 @@ use super::method::{
 use crate::endpoint::echo::Echo;
 use crate::endpoint::program::{Client, Server, ServerOpenParams};
 use crate::endpoint::receiver::Receiver;
-use crate::endpoint::relay::{RelayCloseAnswer, Relays};
+use crate::endpoint::relay::Relays;
 use crate::endpoint::requester::Requester;
-use crate::endpoint::responder::{Responder, ResponderCloseAnswer};
+use crate::endpoint::responder::Responder;
 use crate::endpoint::sender::Sender;
 use crate::error::Error;
 use crate::guest::{self, egress, residence::Residence};
@@ -119,7 +119,7 @@ methods! {
     "receiver.series" => ask(|receiver: &mut Receiver, params| receiver.series(params)).series("bytes");
 
     /// End the relays.
-    "relay.close" => close_with(|relays: Option<Relays>| Ok(relays.map_or_else(RelayCloseAnswer::default, Relays::close)));
+    "relay.close" => close_with(|relays: Option<Relays>| Ok(relays.map(Relays::close).unwrap_or_default()));
     /// Return how many rounds the master's last run completed, and what became of the relays.
     "relay.collect" => ask(|relays: &mut Relays, _: &Nothing| relays.collect());
     /// Have the master make a run, and answer when it is over.
@@ -149,9 +149,7 @@ methods! {
     });
 
     /// Close the responder, and return what it answered.
-    "responder.close" => close_with(|responder: Option<Responder>| {
-        responder.map_or_else(|| Ok(ResponderCloseAnswer::default()), Responder::close)
-    });
+    "responder.close" => close_with(|it: Option<Responder>| it.map(Responder::close).transpose().map(Option::unwrap_or_default));
     /// Listen for requests and answer them.
     "responder.open" => open(Responder::open);
 

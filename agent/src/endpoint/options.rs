@@ -43,15 +43,16 @@ type BufferBytes = Whole<usize, LEAST_SOCKET_BUFFER_BYTES, GREATEST_SOCKET_BUFFE
 pub(super) struct SocketOptions {
     /// TCP and SCTP send at once, however little there is (no Nagle).
     no_delay: bool,
-    /// How long an end that waits looks for input before it sleeps. It burns the CPU meanwhile, and saves being woken.
+    /// How long an end that waits looks for input before it sleeps, in µs. It burns the CPU meanwhile, and saves being
+    /// woken.
     pub(super) busy_poll_us: Whole<u64, 0, LONGEST_BUSY_POLL_US>,
-    /// Null for the kernel's defaults.
+    /// Size of the send buffer, in bytes; null for the default of the kernel.
     send_buffer_bytes: Option<BufferBytes>,
     /// Size of the receive buffer, in bytes; null for the default of the kernel.
     receive_buffer_bytes: Option<BufferBytes>,
-    /// TCP's congestion control by its name.
+    /// TCP's congestion control by its name; null for the default of the kernel.
     congestion: Option<String>,
-    /// Greatest segment of TCP, or piece of a message in one SCTP packet.
+    /// Greatest segment of TCP, or piece of a message in one SCTP packet, in bytes; null for the default of the kernel.
     mss_bytes: Option<Whole<u32, LEAST_MSS_BYTES, GREATEST_MSS_BYTES>>,
 }
 

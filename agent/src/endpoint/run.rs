@@ -20,11 +20,12 @@ const MOST_AHEAD_NS: u64 = 10_000_000_000;
 pub(crate) struct GoParams {
     /// The number of the trial, which test frames and messages carry.
     pub(super) trial: u32,
-    /// Null for none.
+    /// How long the warm-up lasts, in s; null: there is none.
     warmup_s: Option<Positive<LONGEST_PHASE_S>>,
     /// How long it lasts, in s.
     duration_s: Positive<LONGEST_PHASE_S>,
-    /// When to begin, CLOCK_MONOTONIC, for who shares this kernel's clock; a moment gone by is now. Null: at once.
+    /// When to begin, CLOCK_MONOTONIC in ns, for controllers that share this kernel's clock: at most 10 s ahead, and a
+    /// moment gone by is now; null: at once.
     #[serde(default)]
     at_ns: Option<u64>,
 }

@@ -140,7 +140,7 @@ struct ConfiguredNic {
     mac: MacAddress,
     /// The name of the interface.
     interface: String,
-    /// Null where the interface does not tell.
+    /// The name of its driver; null where the interface does not report one.
     driver: Option<String>,
 }
 

@@ -24,7 +24,7 @@ const VMSTAT: &str = "/proc/vmstat";
 pub(crate) struct GuestStateAnswer {
     /// All that have an Ethernet address of their own, the loopback interface with its zeros too.
     interfaces: Vec<InterfaceState>,
-    /// Time of day less monotonic time: changes when the clock is stepped.
+    /// Time of day less monotonic time, in ns: changes when the clock is stepped.
     clock_offset_ns: i64,
     /// Processes that this kernel has killed for want of memory since it started; null where it does not count them, or is
     /// not the guest's own.

@@ -27,9 +27,9 @@ pub(super) struct WorkerDone {
     /// What the worker takes.
     #[schemars(extend("enum" = ["cpu", "memory"]))]
     pub(super) kind: &'static str,
-    /// Whole rounds, of a memory worker those whose memory was all written.
+    /// Whole rounds; of a memory worker those in which all its memory was written.
     pub(super) rounds: u64,
-    /// Null where the kernel does not account for it.
+    /// The time of its thread; null where the kernel does not account for it.
     time: Option<ThreadTime>,
     /// Why it ended before it was told to; null where it did not.
     pub(super) problem: Option<String>,

@@ -51,7 +51,7 @@ pub(crate) struct Echo {
 /// `echo.go`: that it is over. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct EchoGoAnswer {
-    /// Of what was measured, the warm-up left out.
+    /// The start of what was measured, the warm-up left out, CLOCK_MONOTONIC in ns.
     start_ns: u64,
     /// The end, CLOCK_MONOTONIC in ns.
     end_ns: u64,
@@ -59,7 +59,7 @@ pub(crate) struct EchoGoAnswer {
     cpu_latency_held: bool,
     /// Whether it was aborted before its end.
     aborted: bool,
-    /// Of the asking thread. Null where the kernel does not account for it.
+    /// The time of the asking thread; null where the kernel does not account for it.
     thread: Option<ThreadTime>,
 }
 

@@ -36,9 +36,9 @@ struct Waiting {
 pub(crate) struct EchoCollectAnswer {
     /// Requests that were sent.
     sent: u64,
-    /// Answered in time.
+    /// Requests that were answered in time.
     received: u64,
-    /// Not answered in time.
+    /// Requests that were not answered in time.
     lost: u64,
     /// Further answers to what is answered, of both phases, while it could be.
     duplicated: u64,
@@ -46,7 +46,7 @@ pub(crate) struct EchoCollectAnswer {
     strays: u64,
     /// Why the kernel did not send the last that it refused; null where it refused none. They are among the lost.
     last_problem: Option<String>,
-    /// From when each request was sent.
+    /// Round-trip times, from when each request was sent.
     latency: Durations,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct ClientRunParams {
 /// `client.run`: that it is over. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ClientRunAnswer {
-    /// Before the program began, and after its end.
+    /// Before the program began, CLOCK_MONOTONIC in ns.
     start_ns: u64,
     /// After the end of the program, CLOCK_MONOTONIC in ns.
     end_ns: u64,
@@ -67,14 +67,14 @@ pub(crate) struct ClientCollectAnswer {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClientSamplesParams {
-    /// How many entries to pass over: those of earlier answers.
+    /// The iteration to begin at, counted from 0.
     first: usize,
 }
 
 /// At most 1,500 samples, null where the iteration failed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct ClientSamplesAnswer {
-    /// Of the run in all.
+    /// How many samples the run has in all.
     samples: usize,
     /// The samples from `first` on, in ns; null where the iteration failed.
     ns: Vec<Option<u64>>,

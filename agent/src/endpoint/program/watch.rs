@@ -41,7 +41,7 @@ pub(crate) struct ProgramStatus {
     pub(super) succeeded: bool,
     /// Why the agent has ended it, if it had to.
     pub(super) stopped: Option<String>,
-    /// The last lines of both its streams, samples apart.
+    /// The last lines of both its streams, samples left out.
     said: Vec<String>,
     /// Bytes that it has written to both its streams.
     output_bytes: u64,

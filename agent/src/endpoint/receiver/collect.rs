@@ -41,9 +41,9 @@ pub(crate) struct ReceiverCollectAnswer {
 pub(crate) struct ReceiverSeriesAnswer {
     /// The length of a step, in ms.
     step_ms: u64,
-    /// How many there are in all.
+    /// How many steps there are in all.
     steps: usize,
-    /// As many as fit.
+    /// Bytes in each step from `first` on, as many steps as fit.
     bytes: Vec<u64>,
 }
 

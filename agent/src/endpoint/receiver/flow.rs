@@ -47,17 +47,17 @@ pub(crate) struct ReceivedFlow {
     /// The window is one of the clock, the same for flows that began together. By the phase that bytes were sent in, each flow's would
     /// begin and end as late as it waits in its queues: their sum was above the link's rate by what the last ones had alone.
     goodput_mbps: f64,
-    /// Whole ones, duplicates left out.
+    /// Whole messages, duplicates left out.
     messages: u64,
-    /// Headers of records among them, duplicates left out.
+    /// Bytes of messages, headers of records among them, duplicates left out.
     bytes: u64,
-    /// Of the warm-up, duplicates among them.
+    /// Bytes of the warm-up, duplicates among them.
     warmup_bytes: u64,
-    /// CLOCK_MONOTONIC; null where nothing came.
+    /// The first arrival, CLOCK_MONOTONIC in ns; null where nothing came.
     first_ns: Option<u64>,
     /// The last arrival, CLOCK_MONOTONIC in ns; null where nothing came.
     last_ns: Option<u64>,
-    /// Of UDP; null of what repeats by itself.
+    /// Messages that did not come; null of what repeats by itself.
     lost: Option<u64>,
     /// Messages that came again; null of what repeats by itself.
     duplicated: Option<u64>,

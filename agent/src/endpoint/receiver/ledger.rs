@@ -17,7 +17,7 @@ pub(crate) struct ReceiverRefused {
     pub(super) foreign: u64,
     /// Datagrams and connections of another trial.
     pub(super) trial: u64,
-    /// Those of a flow that is not, or that another connection is.
+    /// Datagrams and connections of a flow that does not exist, or that another connection is.
     pub(super) flow: u64,
     /// Connections beyond the number of flows.
     pub(super) surplus: u64,

@@ -26,13 +26,13 @@ pub(crate) struct ReceiverOpenParams {
     address: EndpointAddress,
     /// The port at which it listens.
     port: Port,
-    /// Exactly so many, numbered from 0.
+    /// How many flows, numbered from 0.
     pub(super) flows: Whole<usize, 1, MOST_FLOWS>,
     /// What is of another one is refused.
     pub(super) trial: u32,
-    /// What comes before the window, as the sender is told.
+    /// How long the warm-up before the window lasts, in s, as the sender is told; null: there is none.
     warmup_s: Option<Positive<LONGEST_PHASE_S>>,
-    /// Of the window.
+    /// How long the window lasts, in s.
     duration_s: Positive<LONGEST_PHASE_S>,
     /// How the socket is to behave.
     #[serde(default)]
@@ -61,7 +61,7 @@ impl ReceiverOpenParams {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReceiverCollectParams {
-    /// Of UDP, by flow; the others tell their end themselves.
+    /// How many messages each flow of UDP brings; null of other protocols, whose flows end by themselves.
     #[serde(default)]
     pub(super) expected_messages: Option<Vec<u64>>,
     /// The wait ends when nothing came for so long, in ms.

@@ -48,7 +48,7 @@ pub(crate) struct Relays {
 /// `relay.go`: that the run is over. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RelayGoAnswer {
-    /// Before the first iteration, and after the last.
+    /// Before the first iteration, CLOCK_MONOTONIC in ns.
     start_ns: u64,
     /// After the last iteration, CLOCK_MONOTONIC in ns.
     end_ns: u64,
@@ -61,17 +61,17 @@ pub(crate) struct RelayGoAnswer {
 /// `relay.collect`: of the master's last run, and of all relays since `relay.open`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RelayCollectAnswer {
-    /// Iterations whose message came back, and those whose did not. Null where there was no run.
+    /// Iterations whose message came back; null where there was no run.
     completed: Option<usize>,
     /// Iterations whose message did not come back; null where there was no run.
     failed: Option<usize>,
-    /// Why the last failed one did.
+    /// Why the last failed iteration failed; null where none did.
     last_problem: Option<String>,
-    /// What came to forwarders and was not passed on, and why the last was not.
+    /// Messages that came to forwarders and were not passed on.
     refused: u64,
     /// Why the last message was not passed on; null where all were.
     last_refusal: Option<String>,
-    /// How those that are gone have ended, with the last that they said.
+    /// How each relay that is gone has ended, with its last output.
     ended: Vec<String>,
 }
 
@@ -79,18 +79,19 @@ pub(crate) struct RelayCollectAnswer {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RelaySamplesParams {
-    /// How many entries to pass over: those of earlier answers.
+    /// The iteration to begin at, counted from 0.
     first: usize,
 }
 
 /// At most 1,500 samples of the last run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RelaySamplesAnswer {
-    /// Of the run in all.
+    /// How many iterations the run has in all.
     iterations: usize,
-    /// Of each: until the message was back, or until it was known that it would not be.
+    /// The time of each iteration from `first` on, in ns: until the message was back, or until it was known that it
+    /// would not be.
     ns: Vec<u64>,
-    /// Those of them whose message did not come back, and how they ended.
+    /// Those of these iterations whose message did not come back, and how they ended.
     undone: Vec<(usize, RelayStatus)>,
 }
 

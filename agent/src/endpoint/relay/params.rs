@@ -32,7 +32,7 @@ pub(super) struct RelayParams {
     pub(super) mode: RelayMode,
     /// Which of the agent's CPUs it stays on, counted from 0 and round again. Null for wherever the scheduler has it.
     pub(super) cpu: Option<usize>,
-    /// Of a message, or of a line on standard output, its newline included.
+    /// The length of a message in bytes, or of a line on standard output, its newline included.
     pub(super) message_bytes: Whole<usize, LEAST_RELAY_BYTES, GREATEST_RELAY_BYTES>,
     /// What the relay does between two looks at the clock.
     pub(super) load: RelayLoad,
@@ -87,7 +87,7 @@ pub(super) struct RelayPath {
     next_address: Ipv4Addr,
     /// The port of the next relay.
     next_port: Port,
-    /// A message that takes longer is lost.
+    /// A message that takes longer, in ms, is lost.
     pub(super) timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
 }
 
@@ -109,7 +109,8 @@ pub(crate) struct RelayGoParams {
     pub(super) trial: u32,
     /// How many messages the master sends round.
     pub(super) iterations: Whole<u64, 1, MOST_ITERATIONS>,
-    /// From the start of one iteration to that of the next. Null: each as soon as the one before is over.
+    /// The time from the start of one iteration to that of the next, in ms; null: each as soon as the one before is
+    /// over.
     pub(super) interval_ms: Option<Positive<LONGEST_INTERVAL_MS>>,
 }
 

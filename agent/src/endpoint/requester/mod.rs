@@ -38,7 +38,7 @@ pub(crate) struct Requester {
 /// `requester.go`: that it is over. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RequesterGoAnswer {
-    /// Of what was measured, the warm-up left out.
+    /// The start of what was measured, the warm-up left out, CLOCK_MONOTONIC in ns.
     start_ns: u64,
     /// The end, CLOCK_MONOTONIC in ns.
     end_ns: u64,
@@ -46,7 +46,7 @@ pub(crate) struct RequesterGoAnswer {
     cpu_latency_held: bool,
     /// Whether it was aborted before its end.
     aborted: bool,
-    /// Of the asking thread. Null where the kernel does not account for it.
+    /// The time of the asking thread; null where the kernel does not account for it.
     thread: Option<ThreadTime>,
 }
 

@@ -33,11 +33,11 @@ pub(crate) struct RequesterOpenParams {
     port: Port,
     /// The length of a request, in bytes.
     pub(super) message_bytes: Whole<usize, 1, GREATEST_MESSAGE_BYTES>,
-    /// As the responder was told.
+    /// The length of an answer, as the responder was told.
     response_bytes: ResponseBytes,
-    /// Requests a second. Null: each as soon as the one before is answered.
+    /// Requests per second; null: each as soon as the one before is answered.
     pub(super) rps: Option<Positive<GREATEST_RPS>>,
-    /// An answer that takes longer is none.
+    /// An answer that takes longer, in ms, counts as failed.
     timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
     /// How the socket is to behave.
     #[serde(default)]
@@ -72,11 +72,11 @@ impl RequesterOpenParams {
 pub(crate) struct RequesterGoParams {
     /// The number of the trial, which test frames and messages carry.
     pub(super) trial: u32,
-    /// Null for none.
+    /// How long the warm-up lasts, in s; null: there is none.
     warmup_s: Option<Positive<LONGEST_PHASE_S>>,
     /// How long it lasts, in s.
     duration_s: Positive<LONGEST_PHASE_S>,
-    /// Measured ones, failed or not, after which it is over before its time. Null for no such limit.
+    /// After so many measured transactions, failed or not, the run is over; null: only the time ends it.
     transactions: Option<u64>,
 }
 

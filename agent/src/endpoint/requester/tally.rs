@@ -23,19 +23,20 @@ pub(super) struct Tally {
 /// `requester.collect`: transactions of the last run's measured phase.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct RequesterCollectAnswer {
-    /// Completed.
+    /// Completed transactions.
     transactions: u64,
-    /// Without their answer in time.
+    /// Transactions without their answer in time.
     failed: u64,
     /// Datagrams that came and answered nothing that was asked.
     strays: u64,
-    /// Why the last failed one did.
+    /// Why the last failed transaction failed; null where none did.
     last_problem: Option<String>,
     /// Segments of requests that TCP sent again; null of other protocols, and where nothing was measured.
     retransmissions: Option<u64>,
-    /// From when each request was sent.
+    /// Response times, from when each request was sent.
     latency: Durations,
-    /// From when each request was due, which a late answer may have delayed; null where none was due at a time.
+    /// Response times from when each request was due, which a late answer may have delayed; null where none was due at
+    /// a time.
     corrected: Option<Durations>,
 }
 

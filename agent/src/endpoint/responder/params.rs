@@ -27,7 +27,7 @@ pub(crate) struct ResponderOpenParams {
     port: Port,
     /// The length of an answer.
     pub(super) response_bytes: ResponseBytes,
-    /// Of requests that are too short to tell their length. Null where they do tell it.
+    /// The length of requests that are too short to state it, in bytes; null where requests state it.
     #[serde(default)]
     pub(super) short_message_bytes: Option<Whole<usize, 1, { HEADER_BYTES as u64 - 1 }>>,
     /// How the socket is to behave.
@@ -78,7 +78,7 @@ pub(crate) struct ResponderCloseAnswer {
     pub(super) refused: u64,
     /// Answers that the kernel did not take.
     pub(super) unsent: u64,
-    /// Accepted, of TCP and SCTP.
+    /// Accepted connections of TCP and associations of SCTP.
     pub(super) connections: u64,
 }
 

@@ -60,15 +60,15 @@ pub(super) enum Turn {
 pub(crate) struct SentFlow {
     /// The number of the flow, counted from 0.
     flow: u8,
-    /// Handed to the kernel whole.
+    /// Messages handed to the kernel whole.
     messages: u64,
-    /// Handed to the kernel; of a message that the window's end cut, what a receiver can tell.
+    /// Bytes handed to the kernel; of a message that the window's end cut, what a receiver can count.
     bytes: u64,
     /// Messages that the kernel refused, by its reason, as in {"ENOBUFS": 3}. They left no gap in the sequence.
     send_errors: BTreeMap<String, u64>,
     /// Why it broke off; null where it did not.
     problem: Option<String>,
-    /// Null of other protocols, and where the connection was gone.
+    /// The state of the connection; null of other protocols, and where it was gone.
     tcp: Option<TcpState>,
     /// The state of the association; null of other protocols, and where it was gone.
     sctp: Option<SctpState>,

@@ -45,15 +45,15 @@ pub(crate) struct Sender {
 /// `sender.go`: that it is over. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SenderGoAnswer {
-    /// Of what was measured, the warm-up left out.
+    /// The start of what was measured, the warm-up left out, CLOCK_MONOTONIC in ns.
     start_ns: u64,
     /// The end, CLOCK_MONOTONIC in ns.
     end_ns: u64,
     /// Whether it was aborted before its end.
     aborted: bool,
-    /// Flows that broke off; `sender.collect` tells why.
+    /// Flows that broke off; `sender.collect` reports why.
     broken: usize,
-    /// Of the sending thread. Null where the kernel does not account for it.
+    /// The time of the sending thread; null where the kernel does not account for it.
     thread: Option<ThreadTime>,
 }
 

@@ -32,11 +32,11 @@ pub(crate) struct SenderOpenParams {
     port: Port,
     /// How many flows, numbered from 0.
     pub(super) flows: Whole<usize, 1, MOST_FLOWS>,
-    /// What is handed to the kernel at once: a datagram, or a piece of a stream.
+    /// How many bytes are handed to the kernel at once: a datagram, or a piece of a stream.
     pub(super) message_bytes: Whole<usize, LEAST_RECORD_BYTES, GREATEST_MESSAGE_BYTES>,
-    /// Of each flow, in bytes of messages. Null: as fast as it goes.
+    /// The goodput of each flow, in Mbit/s of message bytes; null: as fast as it goes.
     intended_goodput_mbps: Option<Positive<GREATEST_GOODPUT_MBPS>>,
-    /// How long connecting may take.
+    /// How long connecting may take, in ms.
     timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,
     /// How the socket is to behave.
     #[serde(default)]

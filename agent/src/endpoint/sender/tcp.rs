@@ -13,11 +13,11 @@ use crate::endpoint::sockopt::tcp_info;
 pub(crate) struct TcpState {
     /// Segments that were sent again.
     retransmissions: u32,
-    /// Smoothed, and its mean deviation.
+    /// The smoothed round-trip time, in µs.
     rtt_us: u32,
     /// The mean deviation of the round-trip time, in µs.
     rttvar_us: u32,
-    /// The least that the kernel saw, over minutes.
+    /// The least round-trip time that the kernel saw, over minutes, in µs.
     min_rtt_us: u32,
     /// The congestion window, in segments.
     cwnd_segments: u32,

@@ -17,6 +17,7 @@ use anyhow::Context;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
+use crate::api::bounds::GREATEST_SAMPLE_HZ;
 use crate::cpu::CpuList;
 use crate::error::Error;
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
@@ -60,6 +61,10 @@ pub(crate) struct Cpu {
 impl Cpu {
     /// Samples from now on, and files nothing before it is armed.
     pub(crate) fn open(params: &CpuOpenParams) -> Result<Self, Error> {
+        if !(1..=GREATEST_SAMPLE_HZ).contains(&params.hz.into()) {
+            let problem = format!("{} is not in 1 to {GREATEST_SAMPLE_HZ}", params.hz);
+            return Err(Error::params("hz", problem));
+        }
         let online = online()?;
         let cpus = params.cpus.as_ref().unwrap_or(&online).clone();
         if let Some(absent) = cpus.iter().find(|cpu| !online.contains(cpu)) {
@@ -69,7 +74,7 @@ impl Cpu {
         if cpus.is_empty() {
             return Err(Error::params("cpus", "none is named"));
         }
-        let period_ns = 1_000_000_000 / u64::from(params.hz.get());
+        let period_ns = 1_000_000_000 / u64::from(params.hz);
         Ok(Self::load(cpus, MOST_ENTRIES, period_ns)?)
     }
 

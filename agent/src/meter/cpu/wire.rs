@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::bounds::{GREATEST_SAMPLE_HZ, LONGEST_WINDOW_S};
-use crate::api::values::{Positive, UpTo, Whole};
+use crate::api::values::{Positive, UpTo};
 
 /// `cpu.open`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -13,7 +13,8 @@ pub(crate) struct CpuOpenParams {
     /// The CPUs to sample; null for all that are online.
     pub(super) cpus: Option<Vec<usize>>,
     /// Samples of each CPU a second.
-    pub(super) hz: Whole<u32, 1, GREATEST_SAMPLE_HZ>,
+    #[schemars(range(min = 1, max = GREATEST_SAMPLE_HZ))]
+    pub(super) hz: u32,
 }
 
 /// `cpu.arm`: when to sample, from the arrival of this message on.
@@ -43,7 +44,7 @@ pub(crate) struct CpuReadAnswer {
     pub(super) period_ns: u64,
     /// The sampled CPUs.
     pub(super) cpus: Vec<SampledCpu>,
-    /// How many entries `samples` has, of all replies.
+    /// How many entries `samples` has in all answers together.
     pub(super) entries: usize,
     /// Entries from `first` on, one for each thread, CPU and context.
     pub(super) samples: Vec<ThreadSamples>,
@@ -54,13 +55,13 @@ pub(crate) struct CpuReadAnswer {
 pub(super) struct SampledCpu {
     /// The number of the CPU.
     pub(super) cpu: u32,
-    /// That the window has room for.
+    /// Samples that the window has room for.
     pub(super) expected: u64,
     /// Samples that were taken.
     pub(super) taken: u64,
-    /// Of these, those that no entry of `samples` has: there was no room for it, or no telling.
+    /// Samples that no entry of `samples` has: there was no room for it, or its thread is unknown.
     pub(super) unfiled: u64,
-    /// How long after they were due all samples were taken, added up.
+    /// How long after they were due all samples were taken, added up, in ns.
     pub(super) late_ns: u64,
 }
 

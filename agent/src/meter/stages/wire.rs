@@ -105,7 +105,7 @@ pub(crate) struct StagesArmParams {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StagesCollectParams {
-    /// Its place in the `trails` of `stages.open`.
+    /// The index of the trail in the `trails` of `stages.open`.
     pub(super) trail: usize,
     /// How many stages to pass over: those of earlier replies.
     pub(super) first: usize,
@@ -125,7 +125,7 @@ pub(crate) struct StagesCollectAnswer {
     pub(super) gone: Vec<String>,
     /// The points of the trail.
     pub(super) points: Vec<PointFrames>,
-    /// From the trail's first point to its last.
+    /// Delays from the trail's first point to its last.
     pub(super) total: Delays,
     /// The stages of the trail from `first` on.
     pub(super) stages: Vec<StageDelays>,
@@ -136,11 +136,11 @@ pub(crate) struct StagesCollectAnswer {
 pub(super) struct FollowedFrames {
     /// Frames that were followed.
     pub(super) followed: u64,
-    /// That went at least one whole trail.
+    /// Frames that went at least one whole trail.
     pub(super) attributed: u64,
-    /// That did not: dropped, gone another way, like another frame under way at the time, or under way still.
+    /// Frames that did not: dropped, gone another way, like another frame under way at the time, or under way still.
     pub(super) unattributed: u64,
-    /// Whose place in the table another frame took within a second of their last point.
+    /// Frames whose place in the table another frame took within a second of their last point.
     pub(super) lost_events: u64,
 }
 
@@ -151,7 +151,7 @@ pub(super) struct HookCost {
     pub(super) hook: Hook,
     /// How often the hook was met.
     pub(super) hits: u64,
-    /// Mean of the hits that were timed, every 64th of a CPU; null where none was.
+    /// The mean time of the hits that were timed, every 64th of a CPU, in ns; null where none was.
     pub(super) ns: Option<f64>,
 }
 
@@ -178,7 +178,7 @@ pub(super) struct StageDelays {
 /// Delays of frames between two points.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Delays {
-    /// Exactly; those of a trail's stages add up to its total's.
+    /// The exact sum of the delays, in ns; the sums of the stages of a trail add up to that of its total.
     pub(super) sum_ns: u64,
     #[serde(flatten)]
     pub(super) durations: Durations,
@@ -195,7 +195,7 @@ pub(crate) struct StagesPacketsParams {
 /// `stages.packets`: times of single packets.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct StagesPacketsAnswer {
-    /// How many there are in all.
+    /// How many packets there are in all.
     pub(super) kept: u32,
     /// Packets from `first` on.
     pub(super) packets: Vec<FollowedPacket>,
@@ -204,10 +204,10 @@ pub(crate) struct StagesPacketsAnswer {
 /// A packet that went a whole trail.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct FollowedPacket {
-    /// Place in the `trails` of `stages.open`.
+    /// The index of the trail in the `trails` of `stages.open`.
     pub(super) trail: u32,
-    /// In hexadecimal.
+    /// What tells the packet from others, in hexadecimal.
     pub(super) identity: String,
-    /// CLOCK_MONOTONIC at each of the trail's points.
+    /// When the packet passed each point of the trail, CLOCK_MONOTONIC in ns.
     pub(super) at_ns: Vec<u64>,
 }

@@ -22,7 +22,7 @@ pub struct SinkOpenParams {
     #[serde(default)]
     #[schemars(range(max = MOST_CAPTURED_FRAMES))]
     pub capture_frames: u32,
-    /// Bytes that are kept of each.
+    /// How many bytes are kept of each captured frame.
     #[serde(default = "default_snap_bytes")]
     #[schemars(range(min = LEAST_FRAME_BYTES, max = GREATEST_FRAME_BYTES))]
     pub snap_bytes: u32,
@@ -97,7 +97,7 @@ pub struct SinkArmParams {
     #[serde(default = "every_frame")]
     #[schemars(range(min = 1))]
     pub probe_interval: u32,
-    /// Of streams whose source has a clock of its own.
+    /// The streams whose source has a clock of its own.
     #[serde(default)]
     pub clocks: Vec<SourceClock>,
 }
@@ -180,11 +180,11 @@ pub struct CollectedStream {
     pub attached: bool,
     /// Arrivals in each phase, duplicates among them.
     pub phases: PhaseFrames,
-    /// Of the analysed phase, without duplicates.
+    /// Frames of the analysed phase, without duplicates.
     pub received: u64,
-    /// Of the received frames.
+    /// The bytes of the received frames, FCS left out.
     pub received_bytes: u64,
-    /// Frames that came again, not among the received.
+    /// Frames that came again; they are not among the received.
     pub duplicated: u64,
     /// RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate.
     pub reordered: u64,
@@ -250,7 +250,7 @@ pub struct SinkRefused {
     pub trial: u64,
     /// A stream that does not belong to this interface.
     pub stream: u64,
-    /// Not test frames; these are passed on to the kernel.
+    /// Frames that are no test frames; these are passed on to the kernel.
     pub foreign: u64,
 }
 
@@ -288,18 +288,18 @@ pub struct SinkHistogramsAnswer {
 pub struct SinkCaptureParams {
     /// The number of the stream.
     pub stream: u8,
-    /// How many of them are known already.
+    /// How many frames are known already.
     pub first: u32,
 }
 
 /// `sink.capture`: captured frames.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkCaptureAnswer {
-    /// How many there are in all.
+    /// How many frames there are in all.
     pub captured: u32,
     /// CLOCK_REALTIME less CLOCK_MONOTONIC, now.
     pub clock_offset_ns: i64,
-    /// As many as fit.
+    /// Frames from `first` on, as many as fit.
     pub frames: Vec<CapturedFrame>,
 }
 

@@ -59,7 +59,7 @@ pub(super) struct Tally {
     pub(super) frames_sent: u64,
     /// Frames of the probe lane, which are not among `frames_sent`.
     pub(super) probes_sent: u64,
-    /// Of those, the ones that the interface dropped.
+    /// Probes that the interface dropped.
     pub(super) probes_refused: u64,
     /// How often frames were handed over, one or a burst of them.
     pub(super) sends: u64,
@@ -69,20 +69,20 @@ pub(super) struct Tally {
     pub(super) send_errors: Option<u64>,
     /// How often there was no room for a frame; null where the mechanism cannot tell. The frame was sent later, unless the phase ended.
     pub(super) blocked: Option<u64>,
-    /// How long a frame waited for room, in all, its retries included; null where the mechanism cannot tell.
+    /// How long frames waited for room in all, in ns, retries included; null where the mechanism cannot tell.
     pub(super) waited_ns: Option<u64>,
-    /// CLOCK_MONOTONIC just before the first and the last frame was sent; null where none was. Of pktgen, when it began and ended.
+    /// Just before the first frame was sent, CLOCK_MONOTONIC in ns; null where none was. Of pktgen, when it began.
     pub(super) first_ns: Option<u64>,
-    /// Just before the last frame was sent, CLOCK_MONOTONIC in ns; null where none was.
+    /// Just before the last frame was sent, CLOCK_MONOTONIC in ns; null where none was. Of pktgen, when it ended.
     pub(super) last_ns: Option<u64>,
 }
 
 /// How well departures met their times.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Punctuality {
-    /// Departures' actual minus intended times.
+    /// Actual minus intended times of departures, in ns.
     pub(super) lag_ns: Quantiles,
-    /// How far the time from one departure of a stream to its next was from the intended gap.
+    /// How far the time from one departure of a stream to its next was from the intended gap, in ns.
     pub(super) gap_error_ns: Quantiles,
 }
 

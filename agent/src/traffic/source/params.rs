@@ -107,9 +107,9 @@ pub(crate) struct SourceRunParams {
     /// UDP flows of each stream, by source ports from the stream's on.
     #[serde(default = "one")]
     pub(super) flows: SourceFlows,
-    /// One of those that `source.open` named.
+    /// The mechanism that sends, one that `source.open` named.
     pub(super) mechanism: Name,
-    /// Of each stream; of a mix, frames of its mean length. Null for a flood.
+    /// Frames per second of each stream, in frames of the mean length for a mix; null: a flood.
     pub(super) intended_fps: Option<Positive<GREATEST_FPS>>,
     /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
     pub(super) probe_fps: Positive<GREATEST_FPS>,

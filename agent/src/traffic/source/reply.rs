@@ -42,8 +42,8 @@ pub(crate) struct SourceRunAnswer {
     /// Of the last phase; absent for a flood.
     #[serde(flatten)]
     pub(super) punctuality: Option<Punctuality>,
-    /// Of the sending thread in the last phase, without the probe lane's. Null where the kernel does not account
-    /// for it, or sends by itself.
+    /// The time of the sending thread in the last phase, without that of the probe lane; null where the kernel does not
+    /// account for it, or sends by itself.
     pub(super) thread: Option<ThreadTime>,
     /// The streams, one entry each.
     pub(super) streams: Vec<SentStream>,
