@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::files::File;
 use crate::api::bounds::MOST_COMMAND_WORDS;
-use crate::api::values::List;
 use crate::error::Error;
 
 /// A command, as the methods take it.
@@ -15,7 +14,8 @@ use crate::error::Error;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Command {
     /// The program, by its path or its name in the search path, and its arguments.
-    pub(super) argv: List<String, 1, MOST_COMMAND_WORDS>,
+    #[schemars(length(min = 1, max = MOST_COMMAND_WORDS))]
+    pub(super) argv: Vec<String>,
     /// Variables beside those that every program has.
     pub(super) environment: BTreeMap<String, String>,
 }

@@ -39,7 +39,7 @@ impl Program {
     ) -> Result<Self, Error> {
         command.check()?;
         let launch = Launch {
-            argv: command.argv.to_vec(),
+            argv: command.argv.clone(),
             environment: command.environment.clone(),
             files: files.all(),
         };
