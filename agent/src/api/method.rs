@@ -24,6 +24,7 @@ pub(crate) struct Method {
 /// How a call of a method is answered.
 pub(super) struct Handler {
     answer: Box<Answerer>,
+    /// Whether the call has a thread of its own, other calls are answered meanwhile, and `abort` ends it.
     is_long: bool,
     params: fn(&mut Schemas) -> Value,
     reply: fn(&mut Schemas) -> Value,
@@ -154,21 +155,21 @@ pub(super) fn later<P: Params, A: Reply + 'static>(
     }
 }
 
-/// Opens what it makes, and closes what was open before.
+/// Opens what `make` gives, and closes what was open before.
 pub(super) fn open<T: Held, P: Params>(
     make: impl Fn(&P) -> Result<T, Error> + Send + Sync + 'static,
 ) -> Handler {
     open_with(move |params| Ok((make(params)?, Nothing {})))
 }
 
-/// The same, and answers with what is to be known of it.
+/// Opens the first thing that `make` gives, and answers with the second.
 pub(super) fn open_with<T: Held, P: Params, A: Reply>(
     make: impl Fn(&P) -> Result<(T, A), Error> + Send + Sync + 'static,
 ) -> Handler {
     now(move |agent, params| T::slot(agent).open(|| make(params)))
 }
 
-/// The same for what takes its time to open.
+/// Opens what `make` gives in a long call, since it takes its time.
 pub(super) fn open_later<T: Held, P: Params + Send + 'static>(
     make: impl Fn(&P, &AtomicBool) -> Result<T, Error> + Copy + Send + Sync + 'static,
 ) -> Handler {
@@ -213,7 +214,7 @@ pub(super) fn close<T: Held>() -> Handler {
     })
 }
 
-/// The same, and answers with what became of it.
+/// Closes what is open, if anything is, and answers with what `end` makes of it.
 pub(super) fn close_with<T: Held, A: Reply>(
     end: impl Fn(Option<T>) -> Result<A, Error> + Send + Sync + 'static,
 ) -> Handler {
