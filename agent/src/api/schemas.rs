@@ -36,6 +36,42 @@ impl Schemas {
                 "{name} is written as it is not read"
             );
         }
+        definitions.values_mut().for_each(reflow);
         definitions
+    }
+}
+
+/// Has each paragraph of a description on one line, however the source breaks it.
+fn reflow(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(text) if name == "description" => {
+                        let paragraphs = text.split("\n\n").map(|text| text.replace('\n', " "));
+                        *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+                    }
+                    member => reflow(member),
+                }
+            }
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(reflow),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_description_has_a_line_for_each_paragraph() {
+        let mut schema =
+            json!({"oneOf": [{"description": "One\nline.\n\nAnother\none.", "const": "a\nb"}]});
+        reflow(&mut schema);
+        let expected =
+            json!({"oneOf": [{"description": "One line.\n\nAnother one.", "const": "a\nb"}]});
+        assert_eq!(schema, expected);
     }
 }

@@ -17,16 +17,21 @@ pub(super) const TCA_NETEM_JITTER64: u16 = 11;
 #[serde(deny_unknown_fields)]
 pub(super) struct Netem {
     /// The length of the queue, in packets: 1 or more.
+    #[schemars(range(min = 1))]
     limit_packets: u32,
     /// The delay of each packet, in ns: at most 1 s.
+    #[schemars(range(max = SECOND_NS))]
     delay_ns: u64,
     /// How far the delay varies either way, in ns: at most `delay_ns`.
     jitter_ns: u64,
     /// The share of packets lost, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
     loss_ratio: f64,
     /// The share of packets sent twice, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
     duplicate_ratio: f64,
     /// The share of packets that are sent at once while the others are delayed.
+    #[schemars(range(min = 0, max = 1))]
     reorder_ratio: f64,
 }
 

@@ -20,10 +20,13 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct Tbf {
     /// The rate, in bit/s: 8 or more.
+    #[schemars(range(min = 8))]
     rate_bps: u64,
     /// The size of the bucket, in bytes: 1514 or more.
+    #[schemars(range(min = LEAST_BURST_BYTES))]
     burst_bytes: u32,
     /// The length of the queue, in bytes: 1 or more.
+    #[schemars(range(min = 1))]
     limit_bytes: u32,
     /// Counted with every frame.
     overhead_bytes: u16,
