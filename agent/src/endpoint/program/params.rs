@@ -30,11 +30,11 @@ pub(super) struct Launch {
 
 impl Command {
     pub(super) fn check(&self) -> Result<(), Error> {
-        if self.argv[0].is_empty() {
-            return Err(Error::params(
-                "command.argv",
-                "the first word is no program",
-            ));
+        let words = self.argv.len() as u64;
+        if !(1..=MOST_COMMAND_WORDS).contains(&words) || self.argv[0].is_empty() {
+            let problem =
+                format!("a command has 1 to {MOST_COMMAND_WORDS} words, the first a program");
+            return Err(Error::params("command.argv", problem));
         }
         if self.argv.iter().any(|word| word.contains('\0')) {
             return Err(Error::params("command.argv", "no word may hold a zero"));
