@@ -3,12 +3,15 @@
 import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.helpers import turns
+from tests.helpers.paths import TOLERANT
 
 # What imports the controller does so when a test asks for it, so that a test of a small module starts at once.
 if TYPE_CHECKING:
@@ -21,6 +24,46 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 # What `make fuzz` runs the tests marked `fuzz` with.
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile("default")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Has a test of the whole machine wait for its turn, before its time limit runs."""
+    if item.get_closest_marker("system") is None:
+        return (yield)
+    with turns.turn(item):
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Has a test that measures wait for a quiet machine."""
+    if turns.measures(item):
+        turns.wait_for_quiet()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Excuses a test that measures where the machine is busy as it fails."""
+    report = yield
+    if report.failed and turns.measures(item):
+        turns.excuse(report)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Counts the tests that were skipped because the machine was busy."""
+    skipped = terminalreporter.getreports("skipped")
+    busy = sum(turns.BUSY in str(report.longrepr) for report in skipped)
+    terminalreporter.write_line(f"{busy} of {len(skipped)} skipped tests need a quieter machine")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Ends what the tests of a run share, once all of its workers have ended."""
+    if not hasattr(session.config, "workerinput"):
+        turns.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +81,16 @@ def _nothing_left_by_the_dead(request: pytest.FixtureRequest) -> None:
 
         with contextlib.suppress(InputError):  # a campaign is running: tests that mind say so
             clean_host()
+
+
+@pytest.fixture(autouse=True)
+def _others_are_tolerated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has no trial of a test that does not measure be invalid by what others take of the machine's CPUs."""
+    if request.node.get_closest_marker("system") and not turns.measures(request.node):
+        from tests.helpers.tolerance import tolerate
+
+        monkeypatch.setenv(TOLERANT, "1")
+        tolerate(monkeypatch.setattr)
 
 
 @pytest.fixture

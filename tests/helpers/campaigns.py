@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.paths import VTAX
+from tests.helpers.paths import program
 from vtax.results import Result
 
 DISTURBED = ("kept waiting for its CPU", "stolen", "taken from the UUT")
@@ -15,12 +15,12 @@ DISTURBED = ("kept waiting for its CPU", "stolen", "taken from the UUT")
 def vtax(
     *arguments: str | Path, timeout: float = 240, **options: object
 ) -> "subprocess.CompletedProcess[str]":
-    command = [str(VTAX), *map(str, arguments)]
+    command = [str(program()), *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def start(*arguments: str | Path) -> "subprocess.Popen[str]":
-    command = [str(VTAX), *map(str, arguments)]
+    command = [str(program()), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -8,14 +8,20 @@ from pathlib import Path
 
 from vtax.platforms import lxc
 
+Footprint = dict[str, set[str]]
 FREED_LATER = {"programs", "maps"}
+GONE = -1
+ROOM = "VTAX_TEST_ROOM"
+"""The process whose descendants are all of a room's (`tests/helpers/room`)."""
 
 
-def footprint() -> dict[str, set[str]]:
-    """Everything on this machine that a run makes: namespaces, links, processes, scratch files, latency requests."""
-    processes = [process.path for process in os.scandir("/proc") if process.name.isdecimal()]
+def footprint() -> Footprint:
+    """Everything that a run makes, in this room or on this machine: namespaces, links, processes, scratch files,
+    latency requests; outside rooms also cgroups and BPF, which rooms share.
+    """
+    processes = _processes()
     commands = {_command(process) for process in processes}
-    return {
+    found = {
         "namespaces": _names("/run/netns"),
         "links": _names("/sys/class/net"),
         "scratch": _names("/run/vtax") - {"lock"},
@@ -25,17 +31,18 @@ def footprint() -> dict[str, set[str]]:
             for command in commands
             if any(ours in command for ours in ("vtax-agent", "/run/vtax/", "guest=vtax-"))
         },
-        "cgroups": {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()},
         "mounts": {
             line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if "vtax" in line
         },
-        "programs": _bpf("prog"),
-        "maps": _bpf("map"),
         "latency": {process for process in processes if _holds(process, "/dev/cpu_dma_latency")},
     }
+    if ROOM not in os.environ:
+        found["cgroups"] = {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()}
+        found |= {"programs": _bpf("prog"), "maps": _bpf("map")}
+    return found
 
 
-def differences(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict[str, set[str]]:
+def differences(before: Footprint, after: Footprint) -> Footprint:
     """What has come between two footprints, and what has gone.
 
     Programs and maps that have gone are none of it: the kernel frees them some time after their end, so that an
@@ -48,7 +55,7 @@ def differences(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict
     return {kind: changed for kind, changed in came_or_went.items() if changed}
 
 
-def settles(before: dict[str, set[str]], patience_s: float = 5.0) -> bool:
+def settles(before: Footprint, patience_s: float = 5.0) -> bool:
     """Whether the machine soon comes back to a footprint."""
     deadline = time.monotonic() + patience_s
     while differences(before, footprint()):
@@ -56,6 +63,29 @@ def settles(before: dict[str, set[str]], patience_s: float = 5.0) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def _processes() -> list[str]:
+    """This room's processes, or this machine's: directories of /proc."""
+    children: dict[int, list[int]] = {}
+    for name in _listed("/proc"):
+        if name.isdecimal():
+            children.setdefault(_parent(name), []).append(int(name))
+    found = []
+    generation = children.get(int(os.environ.get(ROOM, "0")), [])
+    while generation:
+        found += generation
+        generation = [child for each in generation for child in children.get(each, [])]
+    return [f"/proc/{each}" for each in found]
+
+
+def _parent(process: str) -> int:
+    """The process that started another, or took it over."""
+    try:
+        status = Path("/proc", process, "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return GONE
+    return int(status.rpartition(") ")[2].split()[1])
 
 
 def _bpf(kind: str) -> set[str]:

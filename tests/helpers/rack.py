@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.helpers.paths import VTAX
+from tests.helpers.paths import VTAX, program
 from vtax.machine.namespace import Namespace, index_of
 
 CONTROL = "198.18.255"
@@ -47,13 +47,17 @@ class Rack:
     def vtax(self, *arguments: str | Path, timeout_s: float = 280) -> "subprocess.CompletedProcess[str]":
         """vtax on the controller's machine."""
         return subprocess.run(
-            self.command(VTAX, *arguments), check=False, capture_output=True, text=True, timeout=timeout_s
+            self.command(program(), *arguments),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
         )
 
     def start(self, *arguments: str | Path) -> "subprocess.Popen[str]":
         """The same, and not waited for."""
         return subprocess.Popen(
-            self.command(VTAX, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self.command(program(), *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def command(self, *words: str | Path) -> list[str]:

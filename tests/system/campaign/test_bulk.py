@@ -70,6 +70,7 @@ def assert_fills_the_link(result: Result, usable: int) -> None:
         assert trial["least"] > 0.1 * trial["mbps"] / trial["guests"], trial
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("direction", "guests", "usable"), [("sending", "1,2", 6), ("receiving", "2", 3), ("forwarding", "2", 3)]
 )
@@ -91,6 +92,7 @@ def test_guests_of_the_hosts_kernel_fill_the_link_they_share(
     assert all(10 <= row["steps"] <= 16 for row in series)
 
 
+@pytest.mark.measures
 def test_guests_on_one_cpu_begin_together(bulk: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     fast = ["--set", "link_mbps=1000", "--duration", "0.2", "--repetitions", "3"]
@@ -100,6 +102,7 @@ def test_guests_on_one_cpu_begin_together(bulk: Path, tmp_path: Path) -> None:
     assert min(row["start_spread_ms"] for row in spreads) < 10
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("platform", ["uml", "qemu-virtio"])
 def test_guests_with_a_kernel_of_their_own_fill_the_link_they_share(
     platform: str, bulk: Path, tmp_path: Path
@@ -124,6 +127,7 @@ def assert_undisturbed_is_usable(row: dict[str, Any]) -> None:
     assert row["verdict"] != "invalid" or is_disturbed(row["reasons"][0]), row
 
 
+@pytest.mark.measures
 def test_two_ends_fill_the_link_that_is_theirs_with_the_buffers_they_ask_for(
     between: Path, tmp_path: Path
 ) -> None:
@@ -146,6 +150,7 @@ def test_two_ends_fill_the_link_that_is_theirs_with_the_buffers_they_ask_for(
             assert held == (2 * 262144, 2 * 262144), row
 
 
+@pytest.mark.measures
 def test_two_guests_of_one_host_stream_past_the_link(between: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     main(["run", str(between), "--platform", "container", "--set", "placement=intra-host", "--out", str(out)])
@@ -156,6 +161,7 @@ def test_two_guests_of_one_host_stream_past_the_link(between: Path, tmp_path: Pa
         assert row["goodput_mbps"] > 2 * LINK_MBPS, row
 
 
+@pytest.mark.measures
 def test_two_guests_with_a_kernel_of_their_own_stream_over_sctp(between: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     sets = ["--set", "transport=sctp", "--set", "message_bytes=1024", "--set", "buffer_bytes=default,1048576"]

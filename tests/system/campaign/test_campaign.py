@@ -45,6 +45,7 @@ def running(scenario: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]
         process.communicate(timeout=20)
 
 
+@pytest.mark.measures
 @pytest.mark.platform
 @pytest.mark.parametrize("container", ["container", "container-crun", "lxc"])
 def test_raw_and_container_end_to_end(container: str, scenario: Path, tmp_path: Path) -> None:
@@ -107,6 +108,7 @@ def test_qemu_guests_forward_every_stream(platform: str, scenario: Path, tmp_pat
     assert result.query("SELECT min(hello_s) AS s FROM trials").to_pylist()[0]["s"] > 0
 
 
+@pytest.mark.measures
 def test_ctrl_c_ends_the_campaign_and_keeps_its_trials(
     running: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:

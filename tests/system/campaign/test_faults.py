@@ -132,6 +132,7 @@ def burner() -> Iterator[Callable[[int], None]]:
         os.kill(pid, 9)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("role", "words"),
     [("agents", "source kept waiting for its CPU"), ("host", "most by sh (process ")],
@@ -149,6 +150,7 @@ def test_a_process_that_takes_the_cpu_is_named(
     assert named(measure(scenario, tmp_path / "out"), words) == "invalid"
 
 
+@pytest.mark.measures
 def test_a_stepped_clock_is_named(
     in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:

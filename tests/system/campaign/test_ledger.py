@@ -60,6 +60,7 @@ def meter(tmp_path: Path) -> Iterator[CpuMeter]:
         record.clean()
 
 
+@pytest.mark.measures
 def test_planted_loads_are_found(meter: CpuMeter) -> None:
     cpus = sorted(sample_cpus().idle_s)
     with ExitStack() as ending:
@@ -117,6 +118,7 @@ def wait_until_spinning(pids: list[int]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.measures
 def test_a_trials_ledger_holds_all_its_traffic(scenario: Path, tmp_path: Path) -> None:
     """A router in the kernel: the source's thread, the ingress thread, and the soft interrupts on top of both."""
     options = ["--platform", "raw", "--repetitions", "1", "--duration", "1", "--set", "intended_mbps=max"]

@@ -30,6 +30,7 @@ def told(trial: dict[str, Any], pattern: str) -> list[float]:
     return [float(number) for number in found[0].groups()]
 
 
+@pytest.mark.measures
 def test_late_departures(in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path) -> None:
     """Few enough frames wait meanwhile for all to be sent at once: the source keeps its rate."""
     held_ms = 50

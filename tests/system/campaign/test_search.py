@@ -60,6 +60,7 @@ def searches(out: Path) -> list[dict[str, Any]]:
     return Result.open(out).query("SELECT * FROM searches ORDER BY trial_id, loss_ratio").to_pylist()
 
 
+@pytest.mark.measures
 def test_the_bounds_hold_a_known_capacity(tmp_path: Path) -> None:
     """A trial may send more than the rate by what bucket and queue take up before a frame is dropped."""
     path, out = written(tmp_path, LIMITED), tmp_path / "out"
@@ -98,6 +99,7 @@ def test_a_killed_search_goes_on_where_it_was(instant: Instant, tmp_path: Path) 
     assert Result.open(out).campaign["status"] == "complete"
 
 
+@pytest.mark.measures
 def test_quiet_cells_end_after_the_least_repetitions(tmp_path: Path) -> None:
     path, out = written(tmp_path, PRECISE), tmp_path / "out"
     done = vtax("run", path, "--out", out)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.disturb import Act, bpf_program, hold_source, within
+from tests.helpers.turns import BUSY
 from vtax.campaign.forwarding.limits import BUSY_SHARE, WAITED_SHARE
 from vtax.cli import main
 from vtax.machine.namespace import Namespace
@@ -38,6 +39,7 @@ def test_the_context_is_where_the_cpu_time_went(
     assert trial["uut_context"] == context
 
 
+@pytest.mark.measures
 def test_a_floods_own_queue_is_in_no_delay(
     in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
@@ -58,6 +60,7 @@ def test_a_floods_own_queue_is_in_no_delay(
     assert trial["latency_p50_ns"] < queue_ns / 10
 
 
+@pytest.mark.measures
 def test_a_delay_counts_from_the_intended_send(
     in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +84,7 @@ def test_frames_of_another_length_are_noticed(
     assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])
 
 
+@pytest.mark.measures
 def test_a_source_that_can_do_no_more_is_marked(
     in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
@@ -94,7 +98,7 @@ def test_a_source_that_can_do_no_more_is_marked(
         if trial["verdict"] == "valid":
             break
     else:
-        pytest.skip("other processes took CPU time in every trial")
+        pytest.skip(f"{BUSY}: other processes took CPU time in every trial")
     assert trial["marks"] == ["generator-limited"]
     assert trial["waited_share"] < WAITED_SHARE
     assert trial["source_cpu_share"] >= BUSY_SHARE
@@ -102,6 +106,7 @@ def test_a_source_that_can_do_no_more_is_marked(
     assert trial["loss_ratio"] > 0.5
 
 
+@pytest.mark.measures
 def test_a_uut_that_holds_its_source_back_is_marked(scenario: Path, tmp_path: Path) -> None:
     keys = ["intended_mbps=max", "frame_bytes=64", "link_mbps=unlimited", "flow_control=true"]
     options = [word for key in keys for word in ("--set", key)]

@@ -22,6 +22,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield bench
 
 
+@pytest.mark.measures
 def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
     begun = time.monotonic()
     checks = examine(tmp_path)

@@ -82,6 +82,7 @@ def _listener(interface: str) -> socket.socket:
     return listener
 
 
+@pytest.mark.measures
 @weighs
 def test_a_thread_and_a_process_share_a_cpu_by_their_weights(
     ingress: int, spinner: "subprocess.Popen[bytes]", record: OwnershipRecord

@@ -205,6 +205,7 @@ def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namesp
     assert counters["dropped_in"] == 0
 
 
+@pytest.mark.measures
 def test_cpu_use_tells_a_spinner_from_idleness() -> None:
     cpu = max(os.sched_getaffinity(0))
     before = sample_cpus([cpu])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.campaigns import DISTURBED
+from tests.helpers.turns import BUSY
 from vtax.campaign import platform_set
 from vtax.cli import main
 from vtax.platforms import presets
@@ -50,9 +51,10 @@ def skip_where_disturbed(result: Result) -> None:
         return
     said = [reason for row in rows if row["verdict"] == "invalid" for reason in row["reasons"]]
     assert any(words in reason for reason in said for words in DISTURBED), said
-    pytest.skip("others kept this machine too busy to measure")
+    pytest.skip(f"{BUSY}: others took CPU time in a trial of each repetition")
 
 
+@pytest.mark.measures
 def test_a_planted_tenth_is_found_and_nothing_else_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """Causes that are planted on real paths are each named rightly, and before all else."""
 
 import itertools
-import math
 import os
 import signal
 import subprocess
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.disturb import within
-from vtax.campaign import surroundings
-from vtax.campaign.forwarding import instrument
+from tests.helpers.tolerance import tolerate
 from vtax.cli import main
 from vtax.platforms import GuestPlan, container
 from vtax.results import Result
@@ -62,9 +60,7 @@ def first(finding: Finding) -> Cause:
 @pytest.fixture(autouse=True)
 def _whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others' CPU time makes no trial here unusable: a hog's is what is to be explained, and any else adds noise."""
-    monkeypatch.setattr(surroundings, "TAKEN_INVALID", math.inf)
-    monkeypatch.setattr(surroundings, "STEAL_INVALID", math.inf)
-    monkeypatch.setattr(instrument, "WAIT_INVALID", math.inf)
+    tolerate(monkeypatch.setattr)
 
 
 @pytest.fixture
@@ -78,6 +74,7 @@ def hog() -> Iterator[int]:
     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.measures
 def test_a_hog_on_the_guests_cpu(hog: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It runs while a container is measured."""
     counters = Host.counters

@@ -1,6 +1,7 @@
 """Where tests are, and what they may import."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,17 @@ def test_folders_mirror_what_is_tested() -> None:
         and path.parts[1] not in (own_modules if len(path.parts) == 2 else packages | BESIDE_VTAX)
     ]
     assert strays == []
+
+
+def test_tests_that_measure_are_few_and_listed() -> None:
+    marked = {
+        (str(path.relative_to("system")), function.name)
+        for path in modules()
+        for function in ast.walk(ast.parse((TESTS / path).read_text()))
+        if isinstance(function, ast.FunctionDef)
+        and any("mark.measures" in ast.unparse(decorator) for decorator in function.decorator_list)
+    }
+    rows = re.findall(r"^\| `(\S+\.py)` \| (.*) \|$", (ROOT / "docs/testing.md").read_text(), re.MULTILINE)
+    listed = {(module, name) for module, names in rows for name in re.findall(r"`(\w+)`", names)}
+    assert marked == listed
+    assert len(marked) <= 40

@@ -1,0 +1,28 @@
+"""A plugin for runs whose workers have rooms: shows that the machine around them is the same afterwards.
+
+pytest -p tests.helpers.rooms --tx '2*popen//python=tests/helpers/room' --dist loadfile -m system
+"""
+
+import os
+
+import pytest
+
+from tests.helpers.footprint import ROOM, Footprint, differences, footprint, settles
+
+BEFORE = pytest.StashKey[Footprint]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Takes the machine's footprint, before there is a room."""
+    if ROOM not in os.environ:
+        session.config.stash[BEFORE] = footprint()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails the run if something is left, once the rooms are gone."""
+    before = session.config.stash.get(BEFORE, None)
+    if before is not None and not settles(before, patience_s=30.0):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        left = differences(before, footprint())
+        session.config.get_terminal_writer().line(f"\nleft on this machine: {left}", red=True)
