@@ -11,6 +11,7 @@ from vtax.testbed.layout import cpu_layout
 pytestmark = pytest.mark.system
 
 
+@pytest.mark.measures
 def test_what_arrives_is_counted_whoever_sent_it(tmp_path: Path) -> None:
     """The counter agrees with what the agent says it sent, and does not believe a length that was not sent."""
     parameters = {

@@ -158,6 +158,7 @@ def test_a_flooded_guest(platform: str, scenario: Path, tmp_path: Path) -> None:
     assert_charged(behind, lost - ingress["dropped"], "tap queue", "no room (dropped_out of guestp0)")
 
 
+@pytest.mark.measures
 def test_a_guest_whose_nic_has_too_short_a_ring(scenario: Path, tmp_path: Path) -> None:
     options = ["--platform", "qemu-rtl8139", "--set", "intended_mbps=60"]
     hops, lost = measure(scenario, tmp_path / "out", *options)

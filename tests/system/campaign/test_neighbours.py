@@ -71,6 +71,7 @@ def test_neighbours_work_and_forward_beside_a_guest(tmp_path: Path) -> None:
     assert told == {(platform, guest) for platform in ("raw", "container") for guest in (0, 1)}
 
 
+@pytest.mark.measures
 def test_a_cap_holds_for_each_guest_within_two_percent(tmp_path: Path) -> None:
     rows = (
         measured(REQUESTS, tmp_path)

@@ -65,6 +65,7 @@ def test_bare_hosts_and_containers_answer_over_the_link(tmp_path: Path) -> None:
         assert [(row.platform, row.reference) for row in added] == [("container", "raw")] * 2
 
 
+@pytest.mark.measures
 def test_a_container_answers_a_peer_and_its_neighbour_by_a_clock(tmp_path: Path) -> None:
     sets = ("placement=guest-to-peer,intra-host", "transport=udp", "loop=open", "requests_per_s=200")
     result = measured(tmp_path, "container", *sets)
