@@ -37,9 +37,13 @@ def footprint() -> Footprint:
         "latency": {process for process in processes if _holds(process, "/dev/cpu_dma_latency")},
     }
     if ROOM not in os.environ:
-        found["cgroups"] = {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()}
-        found |= {"programs": _bpf("prog"), "maps": _bpf("map")}
+        found |= {"cgroups": cgroups(), "programs": _bpf("prog"), "maps": _bpf("map")}
     return found
+
+
+def cgroups() -> set[str]:
+    """All of vtax's on this machine; their names hold those of runs."""
+    return {str(path) for path in Path("/sys/fs/cgroup").glob("**/vtax-*") if path.is_dir()}
 
 
 def differences(before: Footprint, after: Footprint) -> Footprint:

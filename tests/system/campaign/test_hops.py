@@ -110,7 +110,10 @@ def test_a_kernel_that_gives_no_reasons(
     in_the_trial(lambda run: within(f"{run}-uut", thinned("in0", "ingress")(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "raw", "--set", "intended_mbps=20")
     assert_charged(hops, lost, "UUT forwarding", "unknown: this kernel does not report it")
-    assert "drop reasons are not available: sink: drops.open: places: 0 is not between 1 and 400" in capsys.readouterr().err
+    assert (
+        "drop reasons are not available: sink: drops.open: places: 0 is not between 1 and 400"
+        in capsys.readouterr().err
+    )
 
 
 def test_drop_events_that_are_lost_are_told(

@@ -84,6 +84,7 @@ def test_a_stream_that_goes_out_of_anothers_interface(
     assert trial["verdict"] == "invalid"
 
 
+@pytest.mark.measures
 def test_a_link_without_flow_control(
     in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:

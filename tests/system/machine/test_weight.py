@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.disturb import Act
-from tests.helpers.footprint import footprint
+from tests.helpers.footprint import cgroups
 from vtax.cli import main
 from vtax.machine.cpu import ThreadTime, thread_time
 from vtax.machine.ingress import thread_ingress
@@ -45,7 +45,7 @@ def record(tmp_path: Path) -> Iterator[OwnershipRecord]:
     yield record
     record.clean()
     assert not record.failed
-    assert not {path for path in footprint()["cgroups"] if record.run in path}
+    assert not {path for path in cgroups() if record.run in path}
 
 
 @pytest.fixture
