@@ -51,12 +51,13 @@ snapshots: $(VENV)/dev
 demo: install packages-run
 	$(BIN)/vtax run quick
 
-# Two workers, each in a room of its own, and a look at the machine afterwards; `measures` tests have it alone.
-ROOMS := -p tests.helpers.rooms --tx '2*popen//python=tests/helpers/room' --dist loadfile
+# Workers in rooms of their own, and a look at the machine afterwards. What measures has the machine to itself, at the end.
+rooms = -p tests.helpers.rooms --tx '$(1)*popen//python=tests/helpers/room' --dist loadfile --no-loadscope-reorder
+TESTED := not soak and not dist and not cluster and not hosts
 test: install-dev packages-run packages-test lint
 	cd agent && cargo test --locked --quiet -- --include-ignored
-	$(BIN)/python -m pytest -m "not system" --numprocesses auto --dist loadfile
-	$(BIN)/python -m pytest -m "system and not soak and not dist and not cluster and not hosts" $(ROOMS)
+	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,4)
+	$(BIN)/python -m pytest -m "measures and $(TESTED)" $(call rooms,1)
 
 test-platforms: install-dev runsc packages-run packages-test
 	$(BIN)/python -m pytest -m platform --durations 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.helpers import turns
+from tests.helpers import quiet
 from tests.helpers.paths import TOLERANT
 
 # What imports the controller does so when a test asks for it, so that a test of a small module starts at once.
@@ -28,18 +28,17 @@ settings.load_profile("default")
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Has a test of the whole machine wait for its turn, before its time limit runs."""
-    if item.get_closest_marker("system") is None:
-        return (yield)
-    with turns.turn(item):
-        return (yield)
+    """Has a test that measures wait for a quiet machine, before its time limit runs."""
+    if quiet.measures(item):
+        quiet.wait_for_quiet(item)
+    return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Has a test that measures wait for a quiet machine."""
-    if turns.measures(item):
-        turns.wait_for_quiet()
+    """Skips a test that measures where others use the machine."""
+    if said := item.stash.get(quiet.UNFIT, None):
+        pytest.skip(said)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -48,22 +47,16 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Excuses a test that measures where the machine is busy as it fails."""
     report = yield
-    if report.failed and turns.measures(item):
-        turns.excuse(report)
+    if report.failed and quiet.measures(item):
+        quiet.excuse(report)
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Counts the tests that were skipped because the machine was busy."""
     skipped = terminalreporter.getreports("skipped")
-    busy = sum(turns.BUSY in str(report.longrepr) for report in skipped)
+    busy = sum(quiet.BUSY in str(report.longrepr) for report in skipped)
     terminalreporter.write_line(f"{busy} of {len(skipped)} skipped tests need a quieter machine")
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Ends what the tests of a run share, once all of its workers have ended."""
-    if not hasattr(session.config, "workerinput"):
-        turns.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +79,7 @@ def _nothing_left_by_the_dead(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _others_are_tolerated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has no trial of a test that does not measure be invalid by what others take of the machine's CPUs."""
-    if request.node.get_closest_marker("system") and not turns.measures(request.node):
+    if request.node.get_closest_marker("system") and not quiet.measures(request.node):
         from tests.helpers.tolerance import tolerate
 
         monkeypatch.setenv(TOLERANT, "1")
@@ -188,7 +181,7 @@ def manage(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 @pytest.fixture
 def able(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Has vtax take itself for root's, with an agent that was built, so that a platform's probe goes on to what
-    the test is about. Returns that agent, which is a few bytes.
+    the test is about. Requiet that agent, which is a few bytes.
     """
     agent = tmp_path / "agent-that-was-built"
     agent.write_bytes(b"the agent of a test")

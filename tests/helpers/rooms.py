@@ -1,6 +1,6 @@
 """A plugin for runs whose workers have rooms: shows that the machine around them is the same afterwards.
 
-pytest -p tests.helpers.rooms --tx '2*popen//python=tests/helpers/room' --dist loadfile -m system
+pytest -p tests.helpers.rooms --tx '4*popen//python=tests/helpers/room' --dist loadfile -m system
 """
 
 import os

@@ -32,11 +32,13 @@ def measured(directory: Path, platforms: str) -> Result:
     return Result.open(directory / "out")
 
 
-def assert_answered(result: Result, cells: int) -> None:
-    """Echoes come back, and where the other guest forwards it fills the link, unless others kept the machine busy."""
+@pytest.mark.measures
+def test_routers_pass_echoes_on(tmp_path: Path) -> None:
+    """Where the other guest forwards it fills the link, unless others kept the machine busy."""
+    result = measured(tmp_path, "raw,container,uml")
     trials = result.query("SELECT trial_id, cell, others, verdict, reasons FROM trials").to_pylist()
     flows = result.query("SELECT * FROM flows").to_pylist()
-    assert len({trial["cell"] for trial in trials}) == cells
+    assert len({trial["cell"] for trial in trials}) == 6
     for trial in trials:
         invalid = trial["verdict"] == "invalid"
         assert not invalid or any(words in trial["reasons"][0] for words in DISTURBED), trial
@@ -51,14 +53,5 @@ def assert_answered(result: Result, cells: int) -> None:
         if not invalid:
             full = pytest.approx(1448 / 1538 * LINK_MBPS, rel=0.1)
             assert all(flow["goodput_mbps"] == full for flow in beside)
-
-
-def test_routers_of_the_hosts_kernel_pass_echoes_on(tmp_path: Path) -> None:
-    result = measured(tmp_path, "raw,container")
-    assert_answered(result, cells=4)
     histograms = result.query("SELECT kind, lost, histogram FROM latency").to_pylist()
     assert {row["kind"] for row in histograms} == {"round-trip"}
-
-
-def test_routers_with_a_kernel_of_their_own_pass_echoes_on(tmp_path: Path) -> None:
-    assert_answered(measured(tmp_path, "uml"), cells=2)

@@ -85,6 +85,7 @@ def test_a_cap_holds_for_each_guest_within_two_percent(tmp_path: Path) -> None:
         assert all(row["transactions"] > 0 for row in here if row["role"] == "victim")
 
 
+@pytest.mark.measures
 def test_a_cap_holds_for_what_a_guest_forwards(tmp_path: Path) -> None:
     sets = (
         "neighbours=none",

@@ -45,7 +45,7 @@ def assert_answered(result: Result, cells: int) -> None:
         disturbed = (*DISTURBED, "taken from the client")
         assert not invalid or any(words in row["reasons"][0] for words in disturbed), row
         assert (row["failed"], row["loss_ratio"]) == (0, 0.0)
-        assert row["transactions"] >= 20
+        assert row["transactions"] > 0
         assert row["latency_min_ns"] <= row["latency_p50_ns"] <= row["latency_max_ns"]
         # One at a time: all of them together last no longer than the window, and the one that ends it.
         window_ns = 1e9 * row["duration_s"] + row["latency_max_ns"]

@@ -33,7 +33,7 @@ title: A test
 question: Is a search that was killed the search that it would have been?
 workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, frame_bytes: 1500}
 testbed: {link_mbps: 1000, flow_control: true}
-search: {goals: {NDR: 0}, relative_width: 0.1, duration_sum_s: 1.5, max_mbps: 8}
+search: {goals: {half: 0.5}, relative_width: 0.1, duration_sum_s: 1.5, max_mbps: 8}
 factors: {platform: [container]}
 repetitions: 2
 """

@@ -29,6 +29,7 @@ def result(scenario: Path, tmp_path: Path) -> Result:
     return Result.open(tmp_path / "out")
 
 
+@pytest.mark.measures
 def test_a_sink_tells_order_time_and_its_first_frames(result: Result) -> None:
     trials = result.query(
         "SELECT DISTINCT mtu, sink_mode, sink_fallback FROM trials ORDER BY mtu"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.disturb import Act, bpf_program, hold_source, within
-from tests.helpers.turns import BUSY
+from tests.helpers.quiet import BUSY
 from vtax.campaign.forwarding.limits import BUSY_SHARE, WAITED_SHARE
 from vtax.cli import main
 from vtax.machine.namespace import Namespace

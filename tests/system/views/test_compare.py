@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.campaigns import DISTURBED
-from tests.helpers.turns import BUSY
+from tests.helpers.quiet import BUSY
 from vtax.campaign import platform_set
 from vtax.cli import main
 from vtax.platforms import presets

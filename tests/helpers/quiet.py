@@ -1,15 +1,7 @@
-"""Turns on the machine: system tests run side by side; one that measures runs alone, once the machine is quiet.
+"""A quiet machine, which a test that measures needs."""
 
-Tests of one run, whose workers may be several processes, share a file: a lock, and in it the seconds that tests have
-waited for quiet so far.
-"""
-
-import contextlib
-import fcntl
 import os
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +12,10 @@ QUIET_SHARE = 0.1
 """A machine is quiet that uses less of its CPUs than this while no test runs."""
 LOOK_S = 0.5
 BUSY = "machine busy"
-# The first process of a run names the file, and its workers inherit the name.
-SHARED = Path(
-    os.environ.setdefault("VTAX_TEST_TURNS", f"{tempfile.gettempdir()}/vtax-tests-{os.getpid()}.turns")
-)
+WORKERS = "PYTEST_XDIST_WORKER_COUNT"
+UNFIT = pytest.StashKey[str]()
+"""Why a test that measures cannot run, if so."""
+_waited_s = 0.0
 
 
 def measures(item: pytest.Item) -> bool:
@@ -31,25 +23,21 @@ def measures(item: pytest.Item) -> bool:
     return item.get_closest_marker("measures") is not None
 
 
-@contextlib.contextmanager
-def turn(item: pytest.Item) -> Iterator[None]:
-    """Hold the machine for a test: alone if it measures, else with others."""
-    with SHARED.open("a+") as shared:
-        fcntl.flock(shared, fcntl.LOCK_EX if measures(item) else fcntl.LOCK_SH)
-        yield
-
-
-def wait_for_quiet() -> None:
-    """Wait until others leave the machine alone; skip the test once all tests have lost their patience."""
-    waited_s = float(SHARED.read_text() or 0)
-    began = time.monotonic()
+def wait_for_quiet(item: pytest.Item) -> None:
+    """Wait until others leave the machine alone, or all tests of this run have lost their patience."""
+    global _waited_s  # noqa: PLW0603
+    if int(os.environ.get(WORKERS, "1")) > 1:
+        item.stash[UNFIT] = (
+            "a test that measures runs in one worker: leave it out of this run by 'not measures'"
+        )
+        return
     while (share := busy_share()) >= QUIET_SHARE:
-        now_s = waited_s + time.monotonic() - began
-        SHARED.write_text(str(now_s))
-        if now_s > PATIENCE_S:
-            pytest.skip(
-                f"{BUSY}: others used {share:.0%} of its CPUs, and tests have waited {now_s:.0f} s for quiet"
+        _waited_s += LOOK_S
+        if _waited_s > PATIENCE_S:
+            item.stash[UNFIT] = (
+                f"{BUSY}: others used {share:.0%} of its CPUs, and tests have waited {_waited_s:.0f} s for quiet"
             )
+            return
 
 
 def excuse(report: pytest.TestReport) -> None:
@@ -77,8 +65,3 @@ def _cpu_ticks() -> tuple[int, int]:
     """All ticks of all CPUs, and the idle ones (proc_stat(5))."""
     ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return sum(ticks), ticks[3] + ticks[4]
-
-
-def forget() -> None:
-    """Remove what the run's tests shared."""
-    SHARED.unlink(missing_ok=True)
