@@ -72,7 +72,7 @@ def _napi_threads(interface: str | None = None) -> set[int]:
     prefix = "napi/" if interface is None else f"napi/{interface}-"[:15]
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
-            if comm.read_text().startswith(prefix):
+            if comm.read_text(errors="replace").startswith(prefix):
                 threads.add(int(comm.parent.name))
         except (FileNotFoundError, ProcessLookupError):
             continue

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vtax.machine.cpu import threads_of
+from vtax.machine.ingress import _napi_threads
 from vtax.machine.processes import others, processes
 
 
@@ -28,6 +29,7 @@ def test_a_process_of_any_name_is_seen(oddly_named: int) -> None:
     assert found.parent == os.getpid()
     assert found.cpu_s < 1
     assert oddly_named in threads_of(oddly_named)
+    assert oddly_named not in _napi_threads()
 
 
 def test_what_descends_from_us_is_ours(oddly_named: int) -> None:
