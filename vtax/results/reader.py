@@ -7,8 +7,9 @@ its data. It is affordable because packets are counted, not stored: most tables 
 stream of a trial, and `samples` some tens of bytes for each iteration of a micro-benchmark.
 """
 
+import os
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -77,16 +78,7 @@ class Result:
         each flow of a valid or suspect one of these, with the columns of both; where both have a column of the same
         name, the flow's is prefixed with `flow_`.
         """
-        connection = duckdb.connect(":memory:", config=CLOSED_WORLD)
-        for name, rows in self.tables.items():
-            connection.register(name, rows)
-        for view in BY_TRACE:
-            connection.execute(view)
-        connection.execute(self._cells())
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        return connection
+        return self._with_views(_database())
 
     def query(self, sql: str) -> pa.Table:
         """Return the rows of one SELECT, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN; InputError for all else."""
@@ -107,7 +99,16 @@ class Result:
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        return self.connection()
+        return self._with_views(_database_of_queries(os.getpid()).cursor())
+
+    def _with_views(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        """Add the views, which no other connection to the same database has."""
+        for name, rows in self.tables.items():
+            connection.register(name, rows)
+        for view in BY_TRACE:
+            connection.execute(view)
+        connection.execute(self._cells())
+        return connection
 
     def _cells(self) -> str:
         of_flows = {column.name for column in FLOWS.columns} - {"trial_id"}
@@ -118,3 +119,21 @@ class Result:
             f"CREATE TEMP VIEW cells AS SELECT untraced.*, {flows}, {renamed} "  # noqa: S608
             "FROM untraced JOIN flows USING (trial_id) WHERE untraced.verdict IN ('valid', 'suspect')"
         )
+
+
+def _database() -> duckdb.DuckDBPyConnection:
+    """Connect to an empty database that reaches nothing, for good."""
+    connection = duckdb.connect(":memory:", config=CLOSED_WORLD)
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+@cache
+def _database_of_queries(process: int) -> duckdb.DuckDBPyConnection:
+    """Return the database that a process queries its results in: making one takes longer than most queries.
+
+    Queries change nothing in it. A forked process has one of its own, since threads of the other's are missing there.
+    """
+    return _database()

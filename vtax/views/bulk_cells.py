@@ -184,7 +184,7 @@ def guests_phrase(guests: int) -> str:
     return f"{guests} guest{'s' if guests > 1 else ''}"
 
 
-def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell]:
+def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[BulkCell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
     adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
     trials = _trials(result)
@@ -210,7 +210,7 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...]) -> list[BulkCell
         for row in recorded_cells(result, *_LEVELS)
     ]
     rank = {name: position for position, name in enumerate(platforms)}
-    return sorted(cells, key=lambda cell: (rank[cell.platform], cell.setting, cell.guests))
+    return sorted(cells, key=lambda cell: (rank.get(cell.platform, len(rank)), cell.setting, cell.guests))
 
 
 def _trials(result: Result) -> dict[str, list[BulkTrial]]:

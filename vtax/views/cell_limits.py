@@ -15,7 +15,7 @@ from vtax.views.cells import (
     USABLE,
 )
 from vtax.views.goodput import goodput_limits
-from vtax.views.provenance import BULK, FORWARDING, read_provenance
+from vtax.views.provenance import BULK, FORWARDING, workload_kind
 
 # A stated load is carried or not; how much more a platform could forward is asked of a flood alone.
 _FLOODS = f"""
@@ -44,18 +44,18 @@ _OF_MARK = {
 
 def cell_limits(result: Result) -> dict[tuple[str, str], Limit]:
     """The limit of each cell, and of each goal of a search, by its key and context; exact ones have none."""
-    provenance = read_provenance(result)
+    kind, scenario = workload_kind(result.campaign), result.campaign.get("scenario") or {}
     found: dict[tuple[str, str], list[Limit | None]] = {}
-    if provenance.search:
+    if scenario.get("search"):
         for row in result.query(_SEARCHES).to_pylist():
             bounded_by = _OF_MARK.get(row["bounded_by"], Limit.OFFERED)
             found.setdefault((row["cell"], row["uut_context"]), []).append(bounded_by)
-    elif provenance.kind == FORWARDING:
+    elif kind == FORWARDING:
         columns = result.query(_FLOODS).columns
         for cell, context, number in zip(*(column.to_pylist() for column in columns), strict=True):
             found.setdefault((cell, context), []).append(LIMITS[number])
-    elif provenance.kind == BULK:
-        testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
-        for each in read_bulk_cells(result, provenance.names):
+    elif kind == BULK:
+        testbed = scenario.get("testbed") or {}
+        for each in read_bulk_cells(result):
             found[each.key, "unknown"] = [*goodput_limits(each, testbed).values()]
     return {key: limit for key, limits in found.items() if (limit := main_limit(limits))}

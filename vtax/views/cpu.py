@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.results import Result
@@ -78,17 +78,19 @@ class CpuUse:
     percent: Estimate
 
 
-def cpu_use(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
+def cpu_use(result: Result, cells: Sequence[Cell]) -> list[CpuUse]:
     """What the kernel counts: a row a cell and component with usable trials, in the order of `cells`."""
     return _use(result, cells, _CPU, OWNERS)
 
 
-def cpu_ledger(result: Result, cells: Iterable[Cell]) -> list[CpuUse]:
+def cpu_ledger(result: Result, cells: Sequence[Cell]) -> list[CpuUse]:
     """The sampled ledger: a row a cell and account, which add up to all CPUs."""
     return _use(result, cells, _LEDGER, DOMAINS)
 
 
-def _use(result: Result, cells: Iterable[Cell], query: str, owners: dict[str, str]) -> list[CpuUse]:
+def _use(result: Result, cells: Sequence[Cell], query: str, owners: dict[str, str]) -> list[CpuUse]:
+    if not cells:
+        return []
     found: dict[tuple[str, str], list[tuple[str, str, Sequence[float]]]] = {}
     rows = result.query(query)
     for cell_key, context, domain, component, percent in zip(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isnan
@@ -86,8 +86,10 @@ _CLOCK_ERRORS = f"""
 """  # noqa: S608, made of constants
 
 
-def read_delays(result: Result, cells: Iterable[Cell]) -> list[Delay]:
+def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
+    if not cells:
+        return []
     trials = result.query(_TRIALS)
     spans, begin = {}, 0
     for row in result.query(_CELLS).to_pylist():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.resources
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -34,12 +35,18 @@ def plotly_js(plots: Mapping[str, Any]) -> Markup:
     It comes within a function, for other ways of loading it, and functions are read through before they are compiled:
     a third of the time until it can draw. The first line tells V8 not to do so with those inside it either.
     """
+    return _source_of(frozenset(trace["type"] for plot in plots.values() for trace in plot["data"]), VERSION)
+
+
+@cache
+def _source_of(kinds: frozenset[str], version: str) -> Markup:
+    """The same for these kinds of traces, a part where the library is of this version."""
     package = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
     source = package.read_text(encoding="utf-8")
     if wrapped := _WRAPPED.fullmatch(source):
         source = "".join(wrapped.groups())
-        if f"plotly.js v{VERSION}\n" in wrapped[1]:
-            source = part(source, {trace["type"] for plot in plots.values() for trace in plot["data"]})
+        if f"plotly.js v{version}\n" in wrapped[1]:
+            source = part(source, kinds)
     return Markup(f"//# allFunctionsCalledOnLoad\n{source}")  # noqa: S704, the library's own source
 
 

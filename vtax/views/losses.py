@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.results import Result
@@ -42,10 +42,10 @@ class Loss:
     reason: str | None
 
 
-def losses(result: Result, cells: Iterable[Cell]) -> list[Loss]:
+def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
     """A row a cell and hop that lost frames, in the order of `cells`, the greatest loss first."""
     found: dict[tuple[str, str], list[tuple[str, list[float], str | None]]] = {}
-    for row in result.query(_LOSSES).to_pylist():
+    for row in result.query(_LOSSES).to_pylist() if cells else ():
         key = (row["cell"], row["uut_context"])
         found.setdefault(key, []).append((row["hop"], row["shares"], row["reason"]))
     return [

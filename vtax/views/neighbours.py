@@ -74,7 +74,7 @@ def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourL
         blocks.setdefault(row["cell"], []).append(row)
     rank = {name: position for position, name in enumerate(platforms)}
     found = []
-    for cell in recorded_cells(result):
+    for cell in recorded_cells(result) if blocks else ():
         values = {
             name: [block[name] for block in blocks.get(cell.key, ()) if block[name] is not None]
             for name in _MEANS

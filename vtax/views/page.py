@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,19 @@ from markupsafe import Markup
 
 def template(name: str) -> jinja2.Template:
     """A page's template. Everything that comes from a result is escaped."""
-    environment = jinja2.Environment(
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Kept, since it keeps the templates that it has compiled."""
+    return jinja2.Environment(
         loader=jinja2.PackageLoader("vtax.views"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(name)
 
 
 def write_file(target: Path, page: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,12 @@ _ENVIRONMENTS = """
     FROM environment GROUP BY ALL ORDER BY host, trials DESC, hash
 """
 
-_MEASURED = "SELECT count(*) AS n FROM trials WHERE verdict <> 'invalid'"
-"""Only invalid ones are measured again."""
+# Only invalid trials are measured again.
+_PLATFORMS = """
+    SELECT platform, any_value(accelerator) AS accelerator, bool_or(emulated) AS emulated,
+           count(*) FILTER (verdict <> 'invalid') AS measured
+    FROM trials GROUP BY platform ORDER BY platform
+"""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ def read_provenance(result: Result) -> Provenance:
     campaign = result.campaign
     scenario: dict[str, Any] = campaign.get("scenario") or {}
     hosts: dict[str, dict[str, Any]] = campaign.get("hosts") or {}
-    platforms = _platforms(campaign, result)
+    seen = result.query(_PLATFORMS).to_pylist()
+    platforms = _platforms(campaign, seen)
     factors: dict[str, list[Any]] = scenario.get("factors") or {}
     repetitions = len(campaign.get("blocks") or ()) or int(scenario.get("repetitions") or 1)
     cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
@@ -139,8 +144,8 @@ def read_provenance(result: Result) -> Provenance:
         precision=scenario.get("precision") or {},
         search=scenario.get("search") or {},
         planned_trials=None if adaptive else cells_a_platform * measured * repetitions * runs,
-        recorded_trials=int(result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py()),
-        measured_trials=int(result.query(_MEASURED)["n"][0].as_py()),
+        recorded_trials=result.tables["trials"].num_rows,
+        measured_trials=sum(row["measured"] for row in seen),
         platforms=platforms,
         labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
         testbed=campaign.get("testbed") or {},
@@ -152,13 +157,9 @@ def read_provenance(result: Result) -> Provenance:
     )
 
 
-def _platforms(campaign: dict[str, Any], result: Result) -> tuple[Platform, ...]:
-    """Platforms of campaign.json, and any that only the trials know."""
+def _platforms(campaign: dict[str, Any], seen: Iterable[Mapping[str, Any]]) -> tuple[Platform, ...]:
+    """Platforms of campaign.json, and any that only the trials know, a row each in `seen`."""
     described: dict[str, dict[str, Any]] = dict(campaign.get("platforms") or {})
-    seen = result.query(
-        "SELECT platform, any_value(accelerator) AS accelerator, bool_or(emulated) AS emulated "
-        "FROM trials GROUP BY platform ORDER BY platform"
-    ).to_pylist()
     for row in seen:
         described.setdefault(
             row["platform"], {"accelerator": row["accelerator"], "emulated": row["emulated"]}

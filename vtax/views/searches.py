@@ -53,6 +53,8 @@ class Found:
 
 def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
     """Every goal of every search that came to its end, in the order platform, setting, goal."""
+    if not result.tables["searches"].num_rows:
+        return []
     further = further_factors(result)
     levels = any_values(("platform", "frame_bytes", "streams", "frame_mix", *further))
     found = [_found(row, further) for row in result.query(_SEARCHES.format(levels=levels)).to_pylist()]

@@ -62,7 +62,7 @@ def read_trials(result: Result, kind: str, cells: Iterable[CellVerdict]) -> Tria
 
     Rounds of relays and iterations of programs have those of requests.
     """
-    if result.query("SELECT count(*) AS n FROM trials")["n"][0].as_py() > MOST_TRIALS:
+    if result.tables["trials"].num_rows > MOST_TRIALS:
         return Trials({}, ())
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in result.query(_TRIALS).to_pylist():

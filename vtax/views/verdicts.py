@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -94,9 +95,8 @@ def verdict_counts(result: Result) -> list[VerdictCount]:
 
 def verdict_totals(result: Result) -> dict[str, int]:
     """Trials by verdict over the whole campaign; every verdict is named."""
-    rows = result.query("SELECT verdict, count(*) AS trials FROM trials GROUP BY verdict").to_pylist()
-    counted = {row["verdict"]: row["trials"] for row in rows}
-    return {verdict: counted.get(verdict, 0) for verdict in VERDICTS}
+    counted = Counter(result.tables["trials"]["verdict"].to_pylist())
+    return {verdict: counted[verdict] for verdict in VERDICTS}
 
 
 def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:

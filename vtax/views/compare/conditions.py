@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +29,9 @@ DESCRIPTIVE = {
 """Keys of a scenario that change no trial, or that are compared by themselves."""
 CONTEXT = "context"
 
-_KERNELS = """
-SELECT host, list(DISTINCT kernel ORDER BY kernel) AS kernel,
-       list(DISTINCT clocksource ORDER BY clocksource) AS clocksource,
-       list(DISTINCT mitigations ORDER BY mitigations) AS mitigations, list(DISTINCT hash ORDER BY hash) AS hash
-FROM environment GROUP BY host ORDER BY host
-"""
-_NETFILTER = """
-SELECT host, list(DISTINCT coalesce(bridge_netfilter, '')) AS recorded
-FROM environment JOIN trials USING (trial_id) WHERE verdict <> 'invalid' GROUP BY host ORDER BY host
+_ENVIRONMENTS = """
+SELECT DISTINCT host, kernel, clocksource, mitigations, hash, bridge_netfilter, verdict <> 'invalid' AS usable
+FROM environment LEFT JOIN (SELECT trial_id, verdict FROM trials) USING (trial_id) ORDER BY host
 """
 _BY_HOST = TypeAdapter(dict[str, dict[str, bool] | None])
 """Column `bridge_netfilter` of `environment`."""
@@ -126,34 +120,41 @@ DIGEST = "environment's digest"
 """It tells no more than the facts that it is made of, where these are there."""
 NETFILTER = "netfilter in bridges"
 """It is no part of the digest."""
+OF_KERNEL = {"kernel": "kernel", "clocksource": "clocksource", "mitigations": "mitigations", "hash": DIGEST}
+"""What a column of `environment` is called."""
 
 
 def _kernel(result: Result) -> Facts:
+    by_host: dict[str, list[dict[str, Any]]] = {}
+    for row in result.query(_ENVIRONMENTS).to_pylist():
+        by_host.setdefault(row["host"], []).append(row)
     facts = {}
-    for row in result.query(_KERNELS).to_pylist():
-        for name in ("kernel", "clocksource", "mitigations"):
-            if row[name] and any(row[name]):
-                facts[f"{row['host']} {name}"] = ", ".join(filter(None, row[name]))
-        if row["hash"] and any(row["hash"]):
-            facts[f"{row['host']} {DIGEST}"] = ", ".join(filter(None, row["hash"]))
-    return facts | _netfilter(result)
+    for host, rows in by_host.items():
+        for column, what in OF_KERNEL.items():
+            if known := {row[column] for row in rows} - {None, ""}:
+                facts[f"{host} {what}"] = ", ".join(sorted(known))
+    return facts | _netfilter(result, by_host)
 
 
-def _netfilter(result: Result) -> Facts:
+def _netfilter(result: Result, by_host: Mapping[str, Sequence[Mapping[str, Any]]]) -> Facts:
     """Whether the hosts' bridges passed frames to netfilter; nothing where that is a factor, as of settings."""
     factors: dict[str, Any] = (result.campaign.get("scenario") or {}).get("factors") or {}
     if {"bridge_netfilter", "testbed.bridge_netfilter"} & factors.keys():
         return {}
+    recorded = {
+        host: {row["bridge_netfilter"] for row in rows if row["usable"]} for host, rows in by_host.items()
+    }
     return {
-        f"{row['host']} {NETFILTER}": ", ".join(sorted(set().union(*map(_words_of, row["recorded"]))))
-        for row in result.query(_NETFILTER).to_pylist()
+        f"{host} {NETFILTER}": ", ".join(sorted(set().union(*map(_words_of, texts))))
+        for host, texts in recorded.items()
+        if texts
     }
 
 
-def _words_of(recorded: str) -> set[str]:
+def _words_of(recorded: str | None) -> set[str]:
     """What a trial's hosts have: on or off, else the tables that are on."""
     try:
-        by_host = _BY_HOST.validate_json(recorded)
+        by_host = _BY_HOST.validate_json(recorded or "")
     except ValueError:
         return {"not recorded"}
     words = set()
