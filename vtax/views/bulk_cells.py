@@ -215,14 +215,14 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[Bul
 
 def _trials(result: Result) -> dict[str, list[BulkTrial]]:
     flows: dict[int, dict[int, dict[str, Any]]] = {}
-    for row in result.query(_FLOWS).to_pylist():
+    for row in result.rows(_FLOWS):
         flows.setdefault(row["trial_id"], {})[row["guest"]] = row
-    host = {row["trial_id"]: row["percent"] for row in result.query(_HOST).to_pylist()}
+    host = {row["trial_id"]: row["percent"] for row in result.rows(_HOST)}
     ledger: dict[int, dict[Account, float]] = {}
-    for row in result.query(_LEDGER).to_pylist():
+    for row in result.rows(_LEDGER):
         ledger.setdefault(row["trial_id"], {})[row["domain"], row["guest"]] = row["percent"]
     found: dict[str, list[BulkTrial]] = {}
-    for row in result.query(_USABLE).to_pylist():
+    for row in result.rows(_USABLE):
         number = row["trial_id"]
         if number not in flows:
             continue

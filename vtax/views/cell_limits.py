@@ -47,7 +47,7 @@ def cell_limits(result: Result) -> dict[tuple[str, str], Limit]:
     kind, scenario = workload_kind(result.campaign), result.campaign.get("scenario") or {}
     found: dict[tuple[str, str], list[Limit | None]] = {}
     if scenario.get("search"):
-        for row in result.query(_SEARCHES).to_pylist():
+        for row in result.rows(_SEARCHES):
             bounded_by = _OF_MARK.get(row["bounded_by"], Limit.OFFERED)
             found.setdefault((row["cell"], row["uut_context"]), []).append(bounded_by)
     elif kind == FORWARDING:

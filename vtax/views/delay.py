@@ -88,16 +88,14 @@ _CLOCK_ERRORS = f"""
 
 def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
-    if not cells:
+    if not cells or not result.tables["latency"].num_rows:
         return []
     trials = result.query(_TRIALS)
     spans, begin = {}, 0
-    for row in result.query(_CELLS).to_pylist():
+    for row in result.rows(_CELLS):
         spans[row["cell"], row["uut_context"]] = begin, begin + row["trials"]
         begin += row["trials"]
-    errors = {
-        (row["cell"], row["uut_context"]): row["error_ns"] for row in result.query(_CLOCK_ERRORS).to_pylist()
-    }
+    errors = {(row["cell"], row["uut_context"]): row["error_ns"] for row in result.rows(_CLOCK_ERRORS)}
     histograms = _Histograms(result)
     number, block = trials["trial_id"].to_numpy(), trials["block"].to_numpy()
 

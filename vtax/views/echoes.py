@@ -91,8 +91,8 @@ class PublishedRoundTrip:
 def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, guests."""
     blocks: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_BLOCKS).to_pylist():
-        blocks.setdefault(row["cell"], []).append(row)
+    for each in result.rows(_BLOCKS):
+        blocks.setdefault(each["cell"], []).append(each)
     found = []
     for row in recorded_cells(result, "others", "payload_bytes", "interval_ms", "guests"):
         levels = row.levels

@@ -45,7 +45,7 @@ class Loss:
 def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
     """A row a cell and hop that lost frames, in the order of `cells`, the greatest loss first."""
     found: dict[tuple[str, str], list[tuple[str, list[float], str | None]]] = {}
-    for row in result.query(_LOSSES).to_pylist() if cells else ():
+    for row in result.rows(_LOSSES) if cells and result.tables["hops"].num_rows else ():
         key = (row["cell"], row["uut_context"])
         found.setdefault(key, []).append((row["hop"], row["shares"], row["reason"]))
     return [

@@ -175,7 +175,7 @@ def read_measured(result: Result) -> dict[Key, Measured]:
         widest = [f"max({name}) AS {name}" for name in steps.values()]
         rows = result.query(_BLOCKS.format(means=", ".join(means), lists=", ".join([*lists, *widest])))
     marks: dict[Key, list[str]] = {}
-    for row in result.query(_MARKED).to_pylist():
+    for row in result.rows(_MARKED):
         marks.setdefault((row["cell"], row["uut_context"]), []).append(row["mark"])
     limits = cell_limits(result)
     values = {metric.name: [_known(each) for each in series(rows[metric.column])] for metric in metrics}

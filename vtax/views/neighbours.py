@@ -70,7 +70,7 @@ class PublishedTraffic:
 def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourLoad]:
     """A row a cell whose neighbours sent or answered anything, by platform."""
     blocks: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_BLOCKS).to_pylist():
+    for row in result.rows(_BLOCKS):
         blocks.setdefault(row["cell"], []).append(row)
     rank = {name: position for position, name in enumerate(platforms)}
     found = []

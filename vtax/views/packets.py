@@ -61,7 +61,7 @@ class PublishedMoment:
 def packet_moments(result: Result, cells: Sequence[TracedCell]) -> list[PacketMoment]:
     """A typical packet of each way of each cell, in the order of `cells`."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_TYPICAL).to_pylist() if cells else ():
+    for row in result.rows(_TYPICAL) if cells else ():
         found.setdefault(row["cell"], []).append(row)
     return [moment for cell in cells for moment in _moments(cell, found.get(cell.key, []))]
 

@@ -119,7 +119,7 @@ def read_provenance(result: Result) -> Provenance:
     campaign = result.campaign
     scenario: dict[str, Any] = campaign.get("scenario") or {}
     hosts: dict[str, dict[str, Any]] = campaign.get("hosts") or {}
-    seen = result.query(_PLATFORMS).to_pylist()
+    seen = result.rows(_PLATFORMS)
     platforms = _platforms(campaign, seen)
     factors: dict[str, list[Any]] = scenario.get("factors") or {}
     repetitions = len(campaign.get("blocks") or ()) or int(scenario.get("repetitions") or 1)
@@ -151,7 +151,7 @@ def read_provenance(result: Result) -> Provenance:
         testbed=campaign.get("testbed") or {},
         hosts=hosts,
         ceilings=tuple(campaign.get("ceilings") or ()),
-        environments=tuple(result.query(_ENVIRONMENTS).to_pylist()),
+        environments=tuple(result.rows(_ENVIRONMENTS)),
         damaged=tuple(result.damaged),
         notes=tuple(result.notes),
     )

@@ -39,11 +39,11 @@ def recorded_cells(
     Cells whose packets were followed are apart from all others.
     """
     further = further_factors(result)
-    rows = result.query(
+    rows = result.rows(
         f"SELECT cell, {any_values(('platform', *names, *further))}, count(*) AS recorded,"  # noqa: S608, all quoted
         " count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
         f" FROM {of} GROUP BY cell"
-    ).to_pylist()
+    )
     return [
         Recorded(
             key=row["cell"],

@@ -147,7 +147,7 @@ class PublishedTime:
 def read_responses(result: Result, platforms: tuple[str, ...]) -> list[Responses]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, length."""
     blocks: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_BLOCKS).to_pylist():
+    for row in result.rows(_BLOCKS):
         blocks.setdefault(row["cell"], []).append(row)
     found = [_responses(row, blocks.get(row.key, [])) for row in recorded_cells(result, *_LEVELS)]
     rank = {name: position for position, name in enumerate(platforms)}

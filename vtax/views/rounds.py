@@ -164,7 +164,7 @@ class Runs:
 
 def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded, Runs]]:
     """Every cell that has a recorded run, with its usable ones, in the order setting, platform."""
-    rows = result.query(_RUNS).to_pylist()
+    rows = result.rows(_RUNS)
     samples = result.tables["samples"]
     found = []
     for cell in recorded_cells(result, *_LEVELS):

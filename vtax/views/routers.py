@@ -56,7 +56,7 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
     testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
     if testbed.get("uplink") != "shared":
         return []
-    found = {(row["cell"], row["uut_context"]): row for row in result.query(_ROUTERS).to_pylist()}
+    found = {(row["cell"], row["uut_context"]): row for row in result.rows(_ROUTERS)}
     return [
         RouterRate(
             platform=cell.platform,

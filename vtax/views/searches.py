@@ -57,7 +57,7 @@ def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
         return []
     further = further_factors(result)
     levels = any_values(("platform", "frame_bytes", "streams", "frame_mix", *further))
-    found = [_found(row, further) for row in result.query(_SEARCHES.format(levels=levels)).to_pylist()]
+    found = [_found(row, further) for row in result.rows(_SEARCHES.format(levels=levels))]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (rank.get(row.platform, len(rank)), row.setting, row.loss_ratio))
 

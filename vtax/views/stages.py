@@ -162,7 +162,7 @@ def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) 
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
     """Every cell that has a traced trial, usable or not, in the order setting, platform."""
     recorded = recorded_cells(result, *LEVELS, of="traced")
-    told = {row["cell"]: row for row in result.query(_TRIALS).to_pylist()} if recorded else {}
+    told = {row["cell"]: row for row in result.rows(_TRIALS)} if recorded else {}
     added = added_by_tracing(result, _twins(result, recorded))
     cells = []
     for row in recorded:

@@ -28,7 +28,7 @@ def added_by_tracing(result: Result, twins: Mapping[str, tuple[Recorded, Recorde
     if not twins:
         return {}
     medians: dict[str, Medians] = defaultdict(dict)
-    for row in result.query(_MEDIANS).to_pylist():
+    for row in result.rows(_MEDIANS):
         medians[row["cell"]][row["block"]] = row["p50_ns"]
     added = {}
     for key, (traced, untraced) in twins.items():

@@ -65,7 +65,7 @@ def read_trials(result: Result, kind: str, cells: Iterable[CellVerdict]) -> Tria
     if result.tables["trials"].num_rows > MOST_TRIALS:
         return Trials({}, ())
     rows: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_TRIALS).to_pylist():
+    for row in result.rows(_TRIALS):
         rows.setdefault(row["cell"], []).append(row)
     told = {name for own in rows.values() for row in own for name in _COLUMNS if row[name] is not None}
     metrics = tuple(metric for metric in METRICS.get(kind, METRICS[REQUESTS]) if metric.column in told)

@@ -81,12 +81,12 @@ class CellVerdict:
 
 def verdict_counts(result: Result) -> list[VerdictCount]:
     """Trials by platform, verdict and reason."""
-    rows = result.query(
+    rows = result.rows(
         "SELECT platform, verdict, split_part(text, ': ', 1) AS reason, count(*) AS trials FROM ("
         "  SELECT platform, verdict, unnest(CASE WHEN len(reasons) > 0 THEN reasons ELSE [''] END) AS text"
         "  FROM trials"
         ") GROUP BY ALL"
-    ).to_pylist()
+    )
     rows.sort(
         key=lambda row: (row["platform"], VERDICTS.index(row["verdict"]), -row["trials"], row["reason"])
     )

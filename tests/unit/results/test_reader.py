@@ -1,7 +1,10 @@
 """Reading a result: only what is committed, nothing beside it, and honest about damage."""
 
 import json
+import multiprocessing
 import threading
+from concurrent.futures import ProcessPoolExecutor
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -99,6 +102,44 @@ def test_a_connection_has_no_way_out_either(synthetic: Path, sql: str) -> None:
     with Result.open(synthetic).connection() as connection, pytest.raises(duckdb.Error):
         connection.execute(sql)
     assert not list(Path("/tmp").glob("vtax-must-not-exist*"))  # noqa: S108
+
+
+def test_what_is_made_on_a_connection_is_in_no_query(synthetic: Path) -> None:
+    result = Result.open(synthetic)
+    with result.connection() as connection:
+        connection.execute("CREATE TABLE mine (a INTEGER)")
+        with pytest.raises(InputError, match="mine does not exist"):
+            result.query("SELECT * FROM mine")
+
+
+def test_each_result_is_queried_by_itself(synthetic: Path, tmp_path: Path) -> None:
+    ResultWriter.create(tmp_path, CAMPAIGN).close()
+    counted = "SELECT count(*) AS n FROM untraced"
+    full, empty = Result.open(synthetic), Result.open(tmp_path)
+    assert [result.rows(counted)[0]["n"] for result in (full, empty, full)] == [13, 0, 13]
+
+
+def test_a_forked_process_queries_in_a_database_of_its_own(synthetic: Path) -> None:
+    result = Result.open(synthetic)
+    assert result.rows("SELECT count(*) AS n FROM trials") == [{"n": 13}]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as processes:
+        assert processes.submit(_trials, synthetic).result(timeout=30) == 13
+
+
+def _trials(directory: Path) -> int:
+    return len(Result.open(directory).rows("SELECT trial_id FROM trials ORDER BY platform"))
+
+
+def test_rows_are_those_of_a_query(synthetic: Path) -> None:
+    result = Result.open(synthetic)
+    sql = "SELECT cell, any_value(emulated) AS emulated, list(marks) AS marks FROM cells GROUP BY cell"
+    by_cell = itemgetter("cell")
+    assert sorted(result.rows(sql), key=by_cell) == sorted(result.query(sql).to_pylist(), key=by_cell)
+
+
+def test_whole_numbers_of_any_size_are_rows_as_such(synthetic: Path) -> None:
+    (row,) = Result.open(synthetic).rows("SELECT sum(frames_sent) AS frames FROM flows")
+    assert isinstance(row["frames"], int)
 
 
 @pytest.mark.parametrize("sql", ["DESCRIBE trials", "SHOW TABLES", "SUMMARIZE cells", "EXPLAIN SELECT 1"])

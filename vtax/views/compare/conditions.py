@@ -126,7 +126,7 @@ OF_KERNEL = {"kernel": "kernel", "clocksource": "clocksource", "mitigations": "m
 
 def _kernel(result: Result) -> Facts:
     by_host: dict[str, list[dict[str, Any]]] = {}
-    for row in result.query(_ENVIRONMENTS).to_pylist():
+    for row in result.rows(_ENVIRONMENTS):
         by_host.setdefault(row["host"], []).append(row)
     facts = {}
     for host, rows in by_host.items():
@@ -188,7 +188,7 @@ def _settings(result: Result) -> Facts:
 
 
 def _context(result: Result) -> Facts:
-    return {row["cell"]: ", ".join(row["contexts"]) for row in result.query(_CONTEXTS).to_pylist()}
+    return {row["cell"]: ", ".join(row["contexts"]) for row in result.rows(_CONTEXTS)}
 
 
 def programs(result: Result) -> Facts:

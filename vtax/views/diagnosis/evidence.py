@@ -161,7 +161,7 @@ def _attempts(result: Result, told: NDArray[np.int64]) -> dict[str, dict[str, At
 def _said(result: Result) -> dict[tuple[str, str, str], Counter[str]]:
     """Marks, remarks and faults of trials by cell, context and kind, and how many trials say each."""
     found: dict[tuple[str, str, str], Counter[str]] = {}
-    for row in result.query(_SAID).to_pylist():
+    for row in result.rows(_SAID):
         key = row["cell"], row["uut_context"], row["kind"]
         found.setdefault(key, Counter())[row["words"]] = row["trials"]
     return found
