@@ -7,7 +7,6 @@ its data. It is affordable because packets are counted, not stored: most tables 
 stream of a trial, and `samples` some tens of bytes for each iteration of a micro-benchmark.
 """
 
-import os
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -100,7 +99,7 @@ class Result:
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        return self._with_views(_database_of_queries(os.getpid()).cursor())
+        return self._with_views(_database_of_queries().cursor())
 
     def _with_views(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
         """Add the views, which no other connection to the same database has."""
@@ -141,9 +140,9 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _database_of_queries(process: int) -> duckdb.DuckDBPyConnection:
-    """Return the database that a process queries its results in: making one takes longer than most queries.
+def _database_of_queries() -> duckdb.DuckDBPyConnection:
+    """Return the database that all results are queried in: making one takes longer than most queries.
 
-    Queries change nothing in it. A forked process has one of its own, since threads of the other's are missing there.
+    Queries change nothing in it.
     """
     return _database()

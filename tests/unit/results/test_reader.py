@@ -119,7 +119,7 @@ def test_each_result_is_queried_by_itself(synthetic: Path, tmp_path: Path) -> No
     assert [result.rows(counted)[0]["n"] for result in (full, empty, full)] == [13, 0, 13]
 
 
-def test_a_forked_process_queries_in_a_database_of_its_own(synthetic: Path) -> None:
+def test_a_forked_process_reads_results_too(synthetic: Path) -> None:
     result = Result.open(synthetic)
     assert result.rows("SELECT count(*) AS n FROM trials") == [{"n": 13}]
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as processes:

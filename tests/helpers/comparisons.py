@@ -1,0 +1,58 @@
+"""Campaigns to compare, and comparing them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.helpers.results.builder import make
+from tests.helpers.results.forwarding import Made, blocks
+from vtax.cli import main
+from vtax.results import Result
+from vtax.views.compare import Comparison, Verdict, compare, read_side
+
+STEADY = [100.0, 100.4, 99.7, 100.2, 99.9]
+
+
+def compare_results(a: Result, b: Result, **options: Any) -> Comparison:
+    return compare(read_side(a), read_side(b), **options)
+
+
+def made(directory: Path, by_platform: dict[str, Sequence[float]], **campaign: Any) -> Result:
+    """A campaign with these received rates of each platform."""
+    trials = [
+        trial
+        for name, rates in by_platform.items()
+        for trial in blocks(rates, platform=name, offered_mbps=max(200.0, *rates))
+    ]
+    return make(directory, trials, **campaign)
+
+
+def scaled(factor: float) -> list[float]:
+    return [factor * value for value in reversed(STEADY)]
+
+
+def regressed_campaigns(directory: Path) -> tuple[Result, Result]:
+    """The container lost a tenth of its throughput; raw is as before."""
+    before = made(directory / "a", {"raw": STEADY, "container": STEADY})
+    return before, made(directory / "b", {"raw": scaled(1.0), "container": scaled(0.9)})
+
+
+def gate(a: Result, b: Result, rules: str, *options: str) -> int:
+    """Return the exit status of a comparison with rules."""
+    return main(["compare", str(a.directory), str(b.directory), "--fail-on", rules, *options])
+
+
+def verdicts(compared: Comparison, metric: str) -> dict[str, Verdict]:
+    return {
+        change.cell.split()[0].removeprefix("platform="): change.verdict
+        for change in compared.changes
+        if change.metric.name == metric
+    }
+
+
+def invalid(name: str, blocks: int = 3) -> list[Made]:
+    return [Made(name, block, verdict="invalid", reasons=("clock",)) for block in range(blocks)]
+
+
+def steady(name: str) -> list[Made]:
+    return blocks(STEADY, platform=name, offered_mbps=200.0)
