@@ -112,6 +112,18 @@ def test_what_is_made_on_a_connection_is_in_no_query(synthetic: Path) -> None:
             result.query("SELECT * FROM mine")
 
 
+@pytest.mark.parametrize(
+    "sql", ["CREATE TABLE mine (a INTEGER)", "CREATE OR REPLACE TEMP VIEW traced AS SELECT 1"]
+)
+def test_what_is_explained_changes_nothing(sql: str, synthetic: Path) -> None:
+    result = Result.open(synthetic)
+    before = result.query("SELECT table_name FROM duckdb_tables() UNION SELECT sql FROM duckdb_views()")
+    assert result.query(f"EXPLAIN ANALYZE {sql}").num_rows >= 1
+    assert (
+        result.query("SELECT table_name FROM duckdb_tables() UNION SELECT sql FROM duckdb_views()") == before
+    )
+
+
 def test_each_result_is_queried_by_itself(synthetic: Path, tmp_path: Path) -> None:
     ResultWriter.create(tmp_path, CAMPAIGN).close()
     counted = "SELECT count(*) AS n FROM untraced"
