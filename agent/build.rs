@@ -1,20 +1,29 @@
-//! Compiles every `bpf/*.bpf.c` and writes its Rust skeleton to `OUT_DIR/<name>.skel.rs`.
+//! Writes the bounds of the API to `OUT_DIR/bounds.h`, compiles every `bpf/*.bpf.c` with it, and writes its Rust skeleton
+//! to `OUT_DIR/<name>.skel.rs`.
 
 use std::env;
 use std::error::Error;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libbpf_cargo::SkeletonBuilder;
+
+#[path = "src/api/bounds.rs"]
+mod bounds;
 
 const PACKAGES: &str =
     "clang libc6-dev linux-libc-dev (Debian, Ubuntu), clang glibc-devel kernel-headers (Fedora)";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=bpf");
+    println!("cargo:rerun-if-changed=src/api/bounds.rs");
     println!("cargo:rerun-if-env-changed=CLANG");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
+    let output = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(output.join("bounds.h"), header())?;
     let mut arguments = vec![
+        format!("-I{}", output.display()),
         "-mcpu=v3".into(),
         "-Wall".into(),
         "-Wextra".into(),
@@ -23,7 +32,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     for directory in system_include_directories(&clang)? {
         arguments.extend(["-idirafter".to_owned(), directory]);
     }
-    let output = PathBuf::from(env::var("OUT_DIR")?);
     for entry in Path::new("bpf").read_dir()? {
         let source = entry?.path();
         let Some(name) = source
@@ -45,6 +53,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             })?;
     }
     Ok(())
+}
+
+/// The bounds of the API for the BPF programs.
+fn header() -> String {
+    let defines: String = bounds::ALL
+        .iter()
+        .map(|bound| {
+            let (name, value, doc) = (bound.name, bound.value, bound.doc.trim());
+            format!("#define {name} {value} /* {doc} */\n")
+        })
+        .collect();
+    format!("/* Made by build.rs of src/api/bounds.rs. */\n#pragma once\n\n{defines}")
 }
 
 /// Where clang finds the kernel's UAPI headers for this machine.

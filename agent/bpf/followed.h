@@ -10,10 +10,12 @@
 
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
+#include "bounds.h"
 #include "identity.h"
 
-#define MOST_POINTS 64 /* bits of `passed` */
 #define GIVEN_UP_NS 1000000000 /* so long after its last point a frame is not waited for any more */
+
+_Static_assert(MOST_POINTS <= 64, "`passed` has a bit for each point");
 
 struct mark {
 	__u64 identity;

@@ -8,12 +8,11 @@
  */
 #include <stdbool.h>
 #include <linux/pkt_cls.h>
+#include "bounds.h"
 #include "capture.h"
 #include "frame.h"
 #include "order.h"
 #include "variation.h"
-
-#define MOST_LENGTHS 7
 
 enum { LANE_MAIN, LANE_EXTRA, LANES };
 

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "bounds.h"
 #include "identity.h"
 #include "followed.h"
 #include "trails.h"
 
-#define MOST_ENDS 4 /* trails that end at one point */
 #define NONE 0xff
 #define PLACE_BITS 10
 #define PLACE_POINTS 12 /* no fewer than HOOKS, and whole words: what the loader writes has no padding */
@@ -42,7 +42,7 @@ struct place {
 
 struct point {
 	__u8 is_first; /* of some trail */
-	__u8 ends[MOST_ENDS]; /* trails; NONE fills up */
+	__u8 ends[MOST_TRAIL_ENDS]; /* trails; NONE fills up */
 };
 
 /* What the programs of a hook take. */
@@ -89,7 +89,7 @@ __noinline int stages_pass(__u64 identity, __u32 number, __u64 now_ns)
 
 	if (!pass(identity, place, number, point->is_first, now_ns))
 		return 0;
-	for (int at = 0; at < MOST_ENDS; at++) {
+	for (int at = 0; at < MOST_TRAIL_ENDS; at++) {
 		__u8 trail = point->ends[at];
 
 		if (trail == NONE)

@@ -3,11 +3,9 @@
 #ifndef VTAX_TRAILS_H
 #define VTAX_TRAILS_H
 
+#include "bounds.h"
 #include "delay_bucket.h"
 #include "followed.h"
-
-#define MOST_TRAILS 16
-#define MOST_TRAIL_POINTS 16
 
 struct trail {
 	__u32 points;

@@ -1,6 +1,7 @@
 //! # The bounds of params, each stated once
 //!
-//! Params are checked against them, and the schema exports them.
+//! Params are checked against them, the schema exports them, and build.rs, which includes this file, writes them into
+//! the header `bounds.h` for the BPF programs.
 
 /// A bound as the schema exports it.
 pub(super) struct Bound {
@@ -21,8 +22,12 @@ macro_rules! bounds {
 }
 
 bounds! {
+    /// Greatest length of one UDP datagram's payload, in bytes.
+    GREATEST_DATAGRAM_BYTES = 65_507;
     /// Greatest length of an echo request's payload, in bytes: that of one IP packet without headers.
     GREATEST_ECHO_BYTES = 65_507;
+    /// Greatest delay of a queueing discipline, in ns.
+    GREATEST_EGRESS_DELAY_NS = 1_000_000_000;
     /// Greatest rate of frames or of probes, in frames per second.
     GREATEST_FPS = 10_000_000;
     /// Greatest length of a test frame, in bytes, FCS left out.
@@ -35,6 +40,8 @@ bounds! {
     GREATEST_MESSAGE_BYTES = 65_536;
     /// Greatest TCP segment size or SCTP fragment size that can be asked for, in bytes.
     GREATEST_MSS_BYTES = 32_767;
+    /// Greatest share of packets that a queueing discipline loses, duplicates or reorders.
+    GREATEST_RATIO = 1;
     /// Greatest length of a relay's message, in bytes: below one TCP segment.
     GREATEST_RELAY_BYTES = 1400;
     /// Greatest rate of requests, in requests per second.
@@ -49,8 +56,12 @@ bounds! {
     GREATEST_STREAM = 127;
     /// Greatest VLAN identifier.
     GREATEST_VLAN = 4094;
+    /// Least size of a token bucket, in bytes: the largest frame of MTU 1500, since what it cannot hold never leaves.
+    LEAST_BUCKET_BYTES = 1514;
     /// Least length of an echo request's payload, in bytes.
     LEAST_ECHO_BYTES = 16;
+    /// Least rate of a token bucket, in bit/s: a byte per second.
+    LEAST_EGRESS_BPS = 8;
     /// Least length of a test frame, in bytes, FCS left out.
     LEAST_FRAME_BYTES = 64;
     /// Least amount of memory that a worker of stress takes, in bytes.
@@ -65,10 +76,14 @@ bounds! {
     LEAST_SOCKET_BUFFER_BYTES = 4096;
     /// Longest busy polling for input, in µs.
     LONGEST_BUSY_POLL_US = 1_000_000;
+    /// Longest name of a congestion control, in bytes.
+    LONGEST_CONGESTION_NAME = 15;
     /// Longest cycle of a mix of frame lengths, in frames.
     LONGEST_CYCLE = 1024;
     /// Longest wait for the last frames or messages of a trial, in ms.
     LONGEST_DRAIN_MS = 60_000;
+    /// Longest name of a program's file, in bytes.
+    LONGEST_FILE_NAME = 100;
     /// Longest interval between echo requests or relay iterations, in ms.
     LONGEST_INTERVAL_MS = 60_000;
     /// Longest line of the control stream, in bytes, its newline included.
@@ -77,10 +92,14 @@ bounds! {
     LONGEST_PHASE_S = 3600;
     /// Longest run of a client program, and longest wait until a server program is ready, in ms.
     LONGEST_PROGRAM_MS = 3_600_000;
+    /// Longest name of a trail or a stage, in characters.
+    LONGEST_STAGE_NAME = 64;
     /// Longest timeout of a request, a connection or a relayed message, in ms.
     LONGEST_TIMEOUT_MS = 60_000;
     /// Longest delay and duration of the window of a meter, in s.
     LONGEST_WINDOW_S = 86_400;
+    /// Most time from a call to the moment at which it is to begin, in ns.
+    MOST_AHEAD_NS = 10_000_000_000;
     /// Most captured frames of a stream.
     MOST_CAPTURED_FRAMES = 1024;
     /// Most words of a program's command line.
@@ -89,6 +108,8 @@ bounds! {
     MOST_DROP_NAMESPACES = 64;
     /// Most places at which dropped frames are counted apart: as many as fit into a line.
     MOST_DROP_PLACES = 400;
+    /// Most bytes of all files of programs together.
+    MOST_FILE_BYTES = 64 << 20;
     /// Most flows of a receiver and its sender: one thread serves them all.
     MOST_FLOWS = 64;
     /// Most iterations of a client program or a relay run.
@@ -99,6 +120,8 @@ bounds! {
     MOST_PACKETS = 4096;
     /// Most phases of a source's run.
     MOST_PHASES = 16;
+    /// Most points of all trails that stages watch.
+    MOST_POINTS = 64;
     /// Most relays of one agent.
     MOST_RELAYS = 8;
     /// Most flows of a source's stream: one per source port.
@@ -107,8 +130,12 @@ bounds! {
     MOST_STREAMS = 8;
     /// Most trails that stages watch.
     MOST_TRAILS = 16;
+    /// Most trails that end at one point.
+    MOST_TRAIL_ENDS = 4;
     /// Most points of one trail.
     MOST_TRAIL_POINTS = 16;
+    /// Most echo requests under way at once: a timeout divided by the interval.
+    MOST_WAITING = 65_536;
     /// Most workers of stress.
     MOST_WORKERS = 64;
 }

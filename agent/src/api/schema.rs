@@ -46,6 +46,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_committed_contract_is_that_of_the_registry() {
+        let committed = include_str!("../../schema.json");
+        let current = format!("{:#}\n", document());
+        assert!(
+            committed == current,
+            "agent/schema.json is not what the registry gives; run `make generate`"
+        );
+    }
+
+    #[test]
     fn every_method_is_in_the_contract_and_described() {
         let document = document();
         let methods = document["methods"].as_object().unwrap();

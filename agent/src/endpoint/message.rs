@@ -9,12 +9,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::bounds::GREATEST_MESSAGE_BYTES;
+use crate::api::bounds::{self, GREATEST_MESSAGE_BYTES};
 
 pub(super) const LEAST_BYTES: usize = 1;
 pub(super) const GREATEST_BYTES: usize = GREATEST_MESSAGE_BYTES as usize;
 /// What one UDP datagram carries.
-pub(super) const GREATEST_DATAGRAM_BYTES: usize = 65_507;
+pub(super) const GREATEST_DATAGRAM_BYTES: usize = bounds::GREATEST_DATAGRAM_BYTES as usize;
 
 pub(super) const HEADER_BYTES: usize = 20;
 pub(super) const ID_BYTES: usize = 16;

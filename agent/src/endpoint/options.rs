@@ -14,13 +14,11 @@ use super::sockopt as raw;
 use super::wait::{is_ready, wait};
 use crate::api::bounds::{
     GREATEST_MSS_BYTES, GREATEST_SOCKET_BUFFER_BYTES, LEAST_MSS_BYTES, LEAST_SOCKET_BUFFER_BYTES,
-    LONGEST_BUSY_POLL_US,
+    LONGEST_BUSY_POLL_US, LONGEST_CONGESTION_NAME,
 };
 use crate::api::values::Whole;
 use crate::error::Error;
 use crate::traffic::clock::now_ns;
-
-const LONGEST_NAME: usize = 15;
 
 /// Of linux/sctp.h, which the libc crate lacks.
 const SCTP_NODELAY: libc::c_int = 3;
@@ -51,6 +49,7 @@ pub(super) struct SocketOptions {
     /// Size of the receive buffer, in bytes; null for the default of the kernel.
     receive_buffer_bytes: Option<BufferBytes>,
     /// TCP's congestion control by its name; null for the default of the kernel.
+    #[schemars(length(min = 1, max = LONGEST_CONGESTION_NAME))]
     congestion: Option<String>,
     /// Greatest segment of TCP, or piece of a message in one SCTP packet, in bytes; null for the default of the kernel.
     mss_bytes: Option<Whole<u32, LEAST_MSS_BYTES, GREATEST_MSS_BYTES>>,
@@ -117,12 +116,12 @@ fn check_congestion(protocol: Protocol, name: &str) -> Result<(), Error> {
     let problem = if protocol != Protocol::Tcp {
         "is tcp's alone".to_owned()
     } else if name.is_empty()
-        || name.len() > LONGEST_NAME
+        || name.len() as u64 > LONGEST_CONGESTION_NAME
         || !name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     {
-        format!("{name:?} is not a name of at most {LONGEST_NAME} letters and digits")
+        format!("{name:?} is not a name of at most {LONGEST_CONGESTION_NAME} letters and digits")
     } else {
         return Ok(());
     };

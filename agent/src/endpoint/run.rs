@@ -7,12 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::wait::LOOK_UP_NS;
-use crate::api::bounds::LONGEST_PHASE_S;
+use crate::api::bounds::{LONGEST_PHASE_S, MOST_AHEAD_NS};
 use crate::api::values::Positive;
 use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
-
-const MOST_AHEAD_NS: u64 = 10_000_000_000;
 
 /// `sender.go`, `echo.go`: for how long to send.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -43,7 +41,11 @@ impl GoParams {
     pub(super) fn check(&self) -> Result<(), Error> {
         let ahead_ns = self.at_ns.unwrap_or(0).saturating_sub(now_ns());
         if ahead_ns > MOST_AHEAD_NS {
-            let problem = format!("is {:.1} s ahead, more than 10", ahead_ns as f64 / 1e9);
+            let most_s = MOST_AHEAD_NS / 1_000_000_000;
+            let problem = format!(
+                "is {:.1} s ahead, more than {most_s}",
+                ahead_ns as f64 / 1e9
+            );
             return Err(Error::params("at_ns", problem));
         }
         Ok(())

@@ -4,13 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::api::bounds::{
-    GREATEST_ECHO_BYTES, LEAST_ECHO_BYTES, LONGEST_INTERVAL_MS, LONGEST_TIMEOUT_MS,
+    GREATEST_ECHO_BYTES, LEAST_ECHO_BYTES, LONGEST_INTERVAL_MS, LONGEST_TIMEOUT_MS, MOST_WAITING,
 };
 use crate::api::values::{EndpointAddress, Positive, Whole};
 use crate::error::Error;
-
-/// Requests under way at once.
-const MOST_WAITING: f64 = 65_536.0;
 
 /// `echo.open`: whom to ask, and how often.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -38,7 +35,7 @@ impl EchoOpenParams {
         let Some(interval_ms) = self.interval_ms.map(Positive::get) else {
             return Ok(());
         };
-        if self.timeout_ms.get() as f64 / interval_ms > MOST_WAITING {
+        if self.timeout_ms.get() as f64 / interval_ms > MOST_WAITING as f64 {
             let problem = format!(
                 "{interval_ms} would have more than {MOST_WAITING} requests wait at once for timeout_ms"
             );

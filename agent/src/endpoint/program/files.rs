@@ -11,16 +11,15 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api::bounds::{LONGEST_FILE_NAME, MOST_FILE_BYTES};
 use crate::error::Error;
-
-const MOST_BYTES: usize = 64 << 20;
-const LONGEST_NAME: usize = 100;
 
 /// `program.file`: a piece of a file, behind those that came before.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProgramFileParams {
     /// The name of the file in the directory of the program.
+    #[schemars(length(min = 1, max = LONGEST_FILE_NAME))]
     name: String,
     /// Whether the file can be executed.
     executable: bool,
@@ -47,7 +46,7 @@ impl Files {
     pub(crate) fn add(&mut self, piece: &ProgramFileParams) -> Result<(), Error> {
         let name = &piece.name;
         if name.is_empty()
-            || name.len() > LONGEST_NAME
+            || name.len() as u64 > LONGEST_FILE_NAME
             || name.starts_with('.')
             || name.contains(['/', '\0'])
         {
@@ -57,8 +56,8 @@ impl Files {
         let decoded = STANDARD.decode(&piece.base64);
         let bytes = decoded.map_err(|error| Error::params("base64", error.to_string()))?;
         let held: usize = self.0.iter().map(|file| file.content.len()).sum();
-        if held + bytes.len() > MOST_BYTES {
-            let problem = format!("all files together have more than {MOST_BYTES} bytes");
+        if (held + bytes.len()) as u64 > MOST_FILE_BYTES {
+            let problem = format!("all files together have more than {MOST_FILE_BYTES} bytes");
             return Err(Error::params("base64", problem));
         }
         if piece.first {

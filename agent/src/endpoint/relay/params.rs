@@ -52,6 +52,7 @@ pub(super) enum RelayMode {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RelayLoad {
+    /// Nothing.
     Nothing,
     /// A line on standard output, through the C library's buffer.
     Output(Buffering),

@@ -1,5 +1,8 @@
 //! What the disciplines have in common: refusals by field, and netlink attributes.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use crate::error::Error;
 
 /// Refuses the discipline's field `name` where what is `allowed` does not hold.
@@ -11,6 +14,16 @@ pub(super) fn require(name: &str, holds: bool, allowed: &str) -> Result<(), Erro
             format!("allowed: {allowed}"),
         )),
     }
+}
+
+/// Refuses the discipline's field `name` where it is not within `allowed`.
+pub(super) fn require_within<T: PartialOrd + Display>(
+    name: &str,
+    value: T,
+    allowed: RangeInclusive<T>,
+) -> Result<(), Error> {
+    let words = format!("{} to {}", allowed.start(), allowed.end());
+    require(name, allowed.contains(&value), &words)
 }
 
 pub(super) fn words(words: &[u32]) -> Vec<u8> {

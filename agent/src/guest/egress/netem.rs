@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::attributes::{attribute, require, words};
+use super::attributes::{attribute, require, require_within, words};
+use crate::api::bounds::{GREATEST_EGRESS_DELAY_NS, GREATEST_RATIO};
 use crate::error::Error;
 
-const SECOND_NS: u64 = 1_000_000_000;
+/// Least length of a queue, in packets.
+const LEAST_LIMIT: u32 = 1;
 
 pub(super) const TCA_NETEM_REORDER: u16 = 3;
 pub(super) const TCA_NETEM_LATENCY64: u16 = 10;
@@ -17,21 +19,21 @@ pub(super) const TCA_NETEM_JITTER64: u16 = 11;
 #[serde(deny_unknown_fields)]
 pub(super) struct Netem {
     /// The length of the queue, in packets: 1 or more.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = LEAST_LIMIT))]
     limit_packets: u32,
     /// The delay of each packet, in ns: at most 1 s.
-    #[schemars(range(max = SECOND_NS))]
+    #[schemars(range(max = GREATEST_EGRESS_DELAY_NS))]
     delay_ns: u64,
     /// How far the delay varies either way, in ns: at most `delay_ns`.
     jitter_ns: u64,
     /// The share of packets lost, 0 to 1.
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(min = 0, max = GREATEST_RATIO))]
     loss_ratio: f64,
     /// The share of packets sent twice, 0 to 1.
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(min = 0, max = GREATEST_RATIO))]
     duplicate_ratio: f64,
     /// The share of packets that are sent at once while the others are delayed.
-    #[schemars(range(min = 0, max = 1))]
+    #[schemars(range(min = 0, max = GREATEST_RATIO))]
     reorder_ratio: f64,
 }
 
@@ -42,10 +44,10 @@ impl Netem {
             ("duplicate_ratio", self.duplicate_ratio),
             ("reorder_ratio", self.reorder_ratio),
         ] {
-            require(name, (0.0..=1.0).contains(&ratio), "0 to 1")?;
+            require_within(name, ratio, 0.0..=GREATEST_RATIO as f64)?;
         }
-        require("limit_packets", self.limit_packets > 0, "1 or more")?;
-        require("delay_ns", self.delay_ns <= SECOND_NS, "0 to 1000000000")?;
+        require_within("limit_packets", self.limit_packets, LEAST_LIMIT..=u32::MAX)?;
+        require_within("delay_ns", self.delay_ns, 0..=GREATEST_EGRESS_DELAY_NS)?;
         let steady = self.jitter_ns <= self.delay_ns;
         require("jitter_ns", steady, "0 to delay_ns")?;
         let has_order = self.reorder_ratio == 0.0 || self.delay_ns > 0;

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::attributes::{attribute, require, words};
+use super::attributes::{attribute, require_within, words};
+use crate::api::bounds::{LEAST_BUCKET_BYTES, LEAST_EGRESS_BPS};
 use crate::error::Error;
 
-/// The largest frame of mtu 1500: a bucket lets nothing through that it cannot hold.
-const LEAST_BURST_BYTES: u32 = 1514;
+/// Least length of a queue, in bytes.
+const LEAST_LIMIT: u32 = 1;
 
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
@@ -20,13 +21,13 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct Tbf {
     /// The rate, in bit/s: 8 or more.
-    #[schemars(range(min = 8))]
+    #[schemars(range(min = LEAST_EGRESS_BPS))]
     rate_bps: u64,
     /// The size of the bucket, in bytes: 1514 or more.
-    #[schemars(range(min = LEAST_BURST_BYTES))]
+    #[schemars(range(min = LEAST_BUCKET_BYTES))]
     burst_bytes: u32,
     /// The length of the queue, in bytes: 1 or more.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = LEAST_LIMIT))]
     limit_bytes: u32,
     /// Counted with every frame.
     overhead_bytes: u16,
@@ -34,10 +35,14 @@ pub(super) struct Tbf {
 
 impl Tbf {
     pub(super) fn check(&self) -> Result<(), Error> {
-        require("rate_bps", self.rate_bps >= 8, "8 or more")?;
-        let roomy = self.burst_bytes >= LEAST_BURST_BYTES;
-        require("burst_bytes", roomy, "1514 or more")?;
-        require("limit_bytes", self.limit_bytes > 0, "1 or more")
+        require_within("rate_bps", self.rate_bps, LEAST_EGRESS_BPS..=u64::MAX)?;
+        let burst_bytes = u64::from(self.burst_bytes);
+        require_within(
+            "burst_bytes",
+            burst_bytes,
+            LEAST_BUCKET_BYTES..=u64::from(u32::MAX),
+        )?;
+        require_within("limit_bytes", self.limit_bytes, LEAST_LIMIT..=u32::MAX)
     }
 
     pub(super) fn options(&self) -> Vec<u8> {

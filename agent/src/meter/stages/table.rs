@@ -12,15 +12,13 @@ use crate::error::Error;
 
 /// As in stages.bpf.c, trails.h and followed.h.
 pub(super) const MOST_TRAILS: usize = bounds::MOST_TRAILS as usize;
-pub(super) const MOST_POINTS: usize = 64;
-const MOST_ENDS: usize = 4;
+pub(super) const MOST_POINTS: usize = bounds::MOST_POINTS as usize;
+const MOST_TRAIL_ENDS: usize = bounds::MOST_TRAIL_ENDS as usize;
 const NONE: u8 = 0xff;
 const PLACE_BITS: u32 = 10;
 
 /// Of 64 bits: its multiples are spread evenly (Knuth, The Art of Computer Programming, 6.4).
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
-
-const NAME_CHARACTERS: usize = 64;
 
 /// What is watched, checked and numbered.
 #[derive(Debug, Default)]
@@ -54,8 +52,8 @@ impl Table {
         }
         for (at, trail) in table.trails.iter().enumerate() {
             let last = trail.points[trail.points.len() - 1];
-            if table.ends(last).count() > MOST_ENDS {
-                let problem = format!("more than {MOST_ENDS} trails end at its last point");
+            if table.ends(last).count() > MOST_TRAIL_ENDS {
+                let problem = format!("more than {MOST_TRAIL_ENDS} trails end at its last point");
                 return Err(Error::params(format!("trails[{at}]"), problem));
             }
         }
@@ -171,7 +169,7 @@ impl Table {
     pub(super) fn kernel_points(&self) -> [Point; MOST_POINTS] {
         let mut points = [Point {
             is_first: 0,
-            ends: [NONE; MOST_ENDS],
+            ends: [NONE; MOST_TRAIL_ENDS],
         }; MOST_POINTS];
         for (number, point) in points.iter_mut().enumerate() {
             point.is_first = self
@@ -206,8 +204,8 @@ fn check_names<'a>(
 ) -> Result<(), Error> {
     let mut known = BTreeSet::new();
     for (at, name) in names.enumerate() {
-        if !(1..=NAME_CHARACTERS).contains(&name.chars().count()) {
-            let problem = format!("has to have 1 to {NAME_CHARACTERS} characters");
+        if !(1..=bounds::LONGEST_STAGE_NAME).contains(&(name.chars().count() as u64)) {
+            let problem = format!("has to have 1 to {} characters", bounds::LONGEST_STAGE_NAME);
             return Err(Error::params(field(at), problem));
         }
         if !known.insert(name) {

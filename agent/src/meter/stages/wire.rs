@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::hook::Hook;
 use crate::api::bounds::{
-    GREATEST_SAMPLE_EVERY, LONGEST_WINDOW_S, MOST_PACKETS, MOST_TRAIL_POINTS, MOST_TRAILS,
+    GREATEST_SAMPLE_EVERY, LONGEST_STAGE_NAME, LONGEST_WINDOW_S, MOST_PACKETS, MOST_TRAIL_POINTS,
+    MOST_TRAILS,
 };
 use crate::api::values::{Positive, UpTo};
 use crate::traffic::sink::wire::Durations;
@@ -40,12 +41,14 @@ fn default_sample_every() -> u32 {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StagesTrail {
-    /// The name of the trail, at most 64 characters.
+    /// The name of the trail.
+    #[schemars(length(min = 1, max = LONGEST_STAGE_NAME))]
     pub(super) name: String,
     /// The points that frames pass, in their order.
     #[schemars(length(min = 2, max = MOST_TRAIL_POINTS))]
     pub(super) points: Vec<StagesPoint>,
     /// What lies between one point and the next: one fewer than points.
+    #[schemars(inner(length(min = 1, max = LONGEST_STAGE_NAME)))]
     pub(super) stages: Vec<String>,
 }
 
