@@ -1,6 +1,7 @@
 # make check: linters, types and the fast tests, without root; what has not changed since it passed is not checked again.
 # make t K=NAME: the Python tests that match NAME, of any kind; those marked `system` need root and the agent.
 # make snapshots: accepts what the commands print now as what they are to print; read the diff before it is committed.
+# make generate: the contract of the agent that make build has built, and what is made of it: vtax/agent_api.py, docs/agent-api.md.
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make test-platforms: frames through a guest of each platform, or why there is none here.
 # make test-hosts: hypervisors that run for real on machines that vtax emulates, or whose hosts are simulated; it needs Go.
@@ -24,13 +25,13 @@ TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: check check-python check-rust fast-python fast-rust t snapshots demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench
+.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench
 .PHONY: lint lint-python lint-rust build install install-dev agent runsc esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
 check: check-python check-rust
 check-python: $(VENV)/dev
-	@scripts/checked .checked/python . :!agent -- $(MAKE) --no-print-directory lint-python fast-python
+	@scripts/checked .checked/python . ':!agent/*/*' -- $(MAKE) --no-print-directory lint-python fast-python
 check-rust:
 	@scripts/checked .checked/rust agent -- $(MAKE) --no-print-directory lint-rust fast-rust
 
@@ -48,6 +49,11 @@ t: $(VENV)/dev
 
 snapshots: $(VENV)/dev
 	$(BIN)/python -m pytest -q tests/unit/snapshots --snapshot-update
+
+# A test compares each with what it is made of, so that a change of one side alone fails make check.
+generate: $(VENV)/dev agent
+	vtax/bin/vtax-agent schema >agent/schema.json
+	$(BIN)/python -m scripts.contract
 
 demo: install packages-run
 	$(BIN)/vtax run quick
