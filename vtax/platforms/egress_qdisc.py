@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from vtax.agent_api import GREATEST_EGRESS_DELAY_NS, LEAST_BUCKET_BYTES, LEAST_EGRESS_BPS
 from vtax.machine.weight import can_be_enabled, find_cpu_controller
 from vtax.platforms.contract import PlatformConfig, PlatformUnusable
 
@@ -105,7 +106,9 @@ def _count(word: str) -> Fraction | None:
 
 
 def _time(name: str, optional: bool = False) -> _Value:
-    return _Value(name, "a time as in 1ms (s, ms, us, ns)", _number(TIMES), 0, TIMES["s"], optional)
+    return _Value(
+        name, "a time as in 1ms (s, ms, us, ns)", _number(TIMES), 0, GREATEST_EGRESS_DELAY_NS, optional
+    )
 
 
 def _share(name: str) -> _Value:
@@ -126,9 +129,15 @@ OPTIONS: dict[str, dict[str, tuple[_Value, ...]]] = {
     },
     "tbf": {
         "rate": (
-            _Value("rate_bps", "a rate as in 50mbit (bit, kbit, mbit, gbit)", _number(RATES), 8, 10**12),
+            _Value(
+                "rate_bps",
+                "a rate as in 50mbit (bit, kbit, mbit, gbit)",
+                _number(RATES),
+                LEAST_EGRESS_BPS,
+                10**12,
+            ),
         ),
-        "burst": (_size("burst_bytes", 1514),),
+        "burst": (_size("burst_bytes", LEAST_BUCKET_BYTES),),
         "limit": (_size("limit_bytes", 1),),
         "overhead": (_Value("overhead_bytes", "a number of bytes", _count, 0, 1000),),
     },

@@ -9,13 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.agent_api import LONGEST_CYCLE, MOST_LENGTHS
+
 IMIX = "7:64 4:590 1:1514"
 """The simple IMIX: IP packets of 40, 576 and 1500 bytes, 7 to 4 to 1. The least frame stands for the first."""
 NAMED = {"imix": IMIX}
-
-MOST_LENGTHS = 7
-"""As many lengths as a genome of RFC 6985 has standard ones."""
-LONGEST_CYCLE = 1000
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from vtax.agent_api import GREATEST_FPS
 from vtax.inputs import Document
 from vtax.scenario.grid import Cell, Factor, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.schema import ScenarioFile, Search
 from vtax.scenario.workloads import TracedKeys
-from vtax.scenario.workloads.forwarding import MAX_FPS
 from vtax.units import fps
 
 LOAD = Key("workload", "intended_mbps")
@@ -63,9 +63,9 @@ def _check_search(document: Document, search: Search, factors: Sequence[Factor],
     if search.min_mbps >= largest:
         problem = f"{search.min_mbps:g} is too large; allowed: less than the largest load, {largest:g}"
         raise document.error(("search", "min_mbps"), problem)
-    if fps(largest, work.lengths.mean) > MAX_FPS:
+    if fps(largest, work.lengths.mean) > GREATEST_FPS:
         problem = (
-            f"{largest:g} Mbit/s of {work.lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a "
+            f"{largest:g} Mbit/s of {work.lengths.mean:g}-byte frames are over {GREATEST_FPS / 1e6:g} million frames a "
             "second; name a smaller load, as in max_mbps: 1000"
         )
         raise document.error(("search",), problem)

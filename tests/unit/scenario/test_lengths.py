@@ -53,7 +53,7 @@ def test_a_mix_in_lower_terms_is_the_same() -> None:
         ("1:64 2:64", "has a length twice"),
         ("1:64 x:70", '"x:70" is no share of a mix; allowed: COUNT:BYTES'),
         ("0:64 1:70", '"0:64" is no share'),
-        ("1:64 1000:70", "repeats after 1001 frames"),
+        ("1:64 1024:70", "repeats after 1025 frames; allowed: after 1024 at most"),
         ("1:63 1:70", "is too small; allowed: 64 to"),
         ("1:64 1:9019", "is too large"),
         ("1:64 1:1515", "1515 does not fit a link of mtu 1500"),

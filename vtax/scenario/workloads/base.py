@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from vtax.agent_api import LONGEST_PHASE_S
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import Keys, Scalar, key
 from vtax.scenario.links import TestbedSettings
@@ -93,5 +94,7 @@ class TimedKeys(WorkloadKeys):
     """The keys of kinds whose trials last as long as the scenario says."""
 
     warmup_s: float = key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
-    duration_s: float = key("length of the measurement", "0.1 to 3600", default=10.0, ge=0.1, le=3600)
+    duration_s: float = key(
+        "length of the measurement", f"0.1 to {LONGEST_PHASE_S}", default=10.0, ge=0.1, le=LONGEST_PHASE_S
+    )
     cpu_samples_hz: int = samples_key(0)

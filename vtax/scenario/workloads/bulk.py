@@ -3,13 +3,20 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
+from vtax.agent_api import (
+    GREATEST_GOODPUT_MBPS,
+    GREATEST_MESSAGE_BYTES,
+    GREATEST_SOCKET_BUFFER_BYTES,
+    LEAST_RECORD_BYTES,
+    LEAST_SOCKET_BUFFER_BYTES,
+    LONGEST_CONGESTION_NAME,
+    MOST_FLOWS,
+)
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, shared_uplink
 from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 
-LEAST_MESSAGE_BYTES = 24
-"""What a message holds to be told apart from others: flow, phase, sequence."""
 PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
 """What is handed over at once where the scenario does not say: what costs the sender little."""
 UDP_HEADERS_BYTES = 28
@@ -32,34 +39,34 @@ class Bulk(EndsKeys):
         "sending, receiving, forwarding",
         default="sending",
     )
-    flows: int = key("connections of each guest", "1 to 64", default=1, ge=1, le=64)
+    flows: int = key("connections of each guest", f"1 to {MOST_FLOWS}", default=1, ge=1, le=MOST_FLOWS)
     message_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
         "what is handed to the kernel at once: a datagram, or a piece of a stream",
-        f"{LEAST_MESSAGE_BYTES} to 65536, of udp as much as a packet holds; or {DEFAULT} (tcp 65536, sctp 1024, "
-        "udp a full packet)",
+        f"{LEAST_RECORD_BYTES} to {GREATEST_MESSAGE_BYTES}, of udp as much as a packet holds; or {DEFAULT} "
+        "(tcp 65536, sctp 1024, udp a full packet)",
         default=None,
-        ge=LEAST_MESSAGE_BYTES,
-        le=65536,
+        ge=LEAST_RECORD_BYTES,
+        le=GREATEST_MESSAGE_BYTES,
     )
     intended_goodput_mbps: Annotated[float | None, named("max", "Mbit/s"), written("max")] = key(
         "load of each flow in bytes of messages; `max`: as fast as it goes",
-        "more than 0, at most 1000000, or max",
+        f"more than 0, at most {GREATEST_GOODPUT_MBPS}, or max",
         default=None,
         gt=0,
-        le=1_000_000,
+        le=GREATEST_GOODPUT_MBPS,
     )
     congestion: str = key(
         "TCP's congestion control, by its name in the kernels",
         f"text, or {DEFAULT}",
         default=DEFAULT,
-        pattern=r"^[a-z][a-z0-9_-]{0,14}$",
+        pattern=rf"^[a-z][a-z0-9_-]{{0,{LONGEST_CONGESTION_NAME - 1}}}$",
     )
     buffer_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
         "the sockets' send and receive buffers",
-        f"4096 to 268435456, or {DEFAULT} (what the kernels choose)",
+        f"{LEAST_SOCKET_BUFFER_BYTES} to {GREATEST_SOCKET_BUFFER_BYTES}, or {DEFAULT} (what the kernels choose)",
         default=None,
-        ge=4096,
-        le=256 << 20,
+        ge=LEAST_SOCKET_BUFFER_BYTES,
+        le=GREATEST_SOCKET_BUFFER_BYTES,
     )
 
     @property
@@ -81,7 +88,7 @@ class Bulk(EndsKeys):
         if self.transport == "udp" and self.message_bytes is not None and self.message_bytes > most:
             problem = (
                 f"{self.message_bytes} does not fit a packet of mtu {testbed.mtu}; "
-                f"allowed with udp: {LEAST_MESSAGE_BYTES} to {most}"
+                f"allowed with udp: {LEAST_RECORD_BYTES} to {most}"
             )
             yield Refusal("workload", "message_bytes", self.message_bytes, problem)
         if self.congestion != DEFAULT and self.transport != "tcp":

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from vtax.agent_api import LEAST_ECHO_BYTES, LONGEST_INTERVAL_MS
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, TimedKeys, shared_uplink
 from vtax.scenario.workloads.bulk import Bulk
 
-LEAST_PAYLOAD_BYTES = 16
-"""What an echo holds to be told apart from others: trial and sequence."""
 ICMP_HEADERS_BYTES = 28
 
 
@@ -19,16 +18,16 @@ class Echo(TimedKeys):
     kind: Literal["echo"] = key("guests are routers; echoes through the first are timed", "echo")
     payload_bytes: int = key(
         "payload of an echo, beside 28 bytes of headers",
-        f"{LEAST_PAYLOAD_BYTES} to testbed.mtu - {ICMP_HEADERS_BYTES}",
+        f"{LEAST_ECHO_BYTES} to testbed.mtu - {ICMP_HEADERS_BYTES}",
         default=56,
-        ge=LEAST_PAYLOAD_BYTES,
+        ge=LEAST_ECHO_BYTES,
     )
     interval_ms: float = key(
         "from one echo to the next, whether that was answered or not",
-        "1 to 60000, at most duration_s",
+        f"1 to {LONGEST_INTERVAL_MS}, at most duration_s",
         default=10.0,
         ge=1,
-        le=60_000,
+        le=LONGEST_INTERVAL_MS,
     )
     others: Literal["idle", "tcp"] = key(
         "what the other guests do: nothing, or each forwards a stream of TCP as fast as it goes",
@@ -43,7 +42,7 @@ class Echo(TimedKeys):
         if self.payload_bytes > most:
             problem = (
                 f"{self.payload_bytes} does not fit a packet of mtu {testbed.mtu}; "
-                f"allowed: {LEAST_PAYLOAD_BYTES} to {most}"
+                f"allowed: {LEAST_ECHO_BYTES} to {most}"
             )
             yield Refusal("workload", "payload_bytes", self.payload_bytes, problem)
         if self.interval_ms > 1000 * self.duration_s:

@@ -6,6 +6,15 @@ from typing import Annotated, Any, Literal
 from pydantic import PlainValidator
 from pydantic_core import PydanticKnownError
 
+from vtax.agent_api import (
+    GREATEST_FPS,
+    GREATEST_FRAME_BYTES,
+    GREATEST_VLAN,
+    LEAST_FRAME_BYTES,
+    MOST_CAPTURED_FRAMES,
+    MOST_SOURCE_FLOWS,
+    MOST_STREAMS,
+)
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
@@ -16,13 +25,8 @@ from vtax.units import fps
 
 FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
 """The Ethernet header: a link of mtu 1500 carries frames of up to 1514 bytes."""
-LEAST_FRAME_BYTES = Encapsulation().least_frame_bytes
-"""The shortest frame of all encapsulations."""
-GREATEST_FRAME_BYTES = 9000 + Encapsulation(vlan=1).beyond_mtu_bytes
 IPV6_LEAST_MTU = 1280
 """RFC 8200, section 5; Linux has no IPv6 on an interface with less."""
-MAX_FPS = 1e7
-"""Frames a second of a stream beyond what any source reaches."""
 
 
 def _frame_bytes(value: Any) -> int | str:
@@ -48,7 +52,11 @@ class Forwarding(TracedKeys):
 
     kind: Literal["forwarding"] = key("what the platform does with the packets", "forwarding")
     streams: int = key(
-        "parallel streams, each over a pair of links of its own", "1 to 8", default=1, ge=1, le=8
+        "parallel streams, each over a pair of links of its own",
+        f"1 to {MOST_STREAMS}",
+        default=1,
+        ge=1,
+        le=MOST_STREAMS,
     )
     frame_bytes: Annotated[int | str, PlainValidator(_frame_bytes)] = key(
         "Ethernet frame without FCS (RFC 2544's size less 4), or a mix of several",
@@ -57,14 +65,18 @@ class Forwarding(TracedKeys):
     )
     ip_version: Literal[4, 6] = key("version of IP", "4, 6", default=4)
     vlan: Annotated[int | None, named("none", "a VLAN"), written("none")] = key(
-        "VLAN whose 802.1Q tag the frames carry", "1 to 4094, or none", default=None, ge=1, le=4094
+        "VLAN whose 802.1Q tag the frames carry",
+        f"1 to {GREATEST_VLAN}, or none",
+        default=None,
+        ge=1,
+        le=GREATEST_VLAN,
     )
     flows: int = key(
         "UDP flows of each stream, by their source ports; frames take turns",
-        "1 to 65536",
+        f"1 to {MOST_SOURCE_FLOWS}",
         default=1,
         ge=1,
-        le=65536,
+        le=MOST_SOURCE_FLOWS,
     )
     intended_mbps: Annotated[float | None, named("max", "Mbit/s"), written("max")] = key(
         "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
@@ -80,10 +92,10 @@ class Forwarding(TracedKeys):
     )
     capture_frames: int = key(
         "first frames of each stream that are kept as they came, in a pcap file a trial",
-        "0 to 1024",
+        f"0 to {MOST_CAPTURED_FRAMES}",
         default=0,
         ge=0,
-        le=1024,
+        le=MOST_CAPTURED_FRAMES,
     )
 
     @property
@@ -110,10 +122,10 @@ class Forwarding(TracedKeys):
         """Frames that the links do not carry, rates beyond all sources, trains and traces that cannot be."""
         mtu, lengths = testbed.mtu, self.lengths
         least, beyond = self.encapsulation.least_frame_bytes, self.encapsulation.beyond_mtu_bytes
-        if (load := self.intended_mbps) is not None and fps(load, lengths.mean) > MAX_FPS:
+        if (load := self.intended_mbps) is not None and fps(load, lengths.mean) > GREATEST_FPS:
             problem = (
-                f"{load:g} Mbit/s of {lengths.mean:g}-byte frames are over {MAX_FPS / 1e6:g} million frames a second; "
-                "allowed: less, or max for the flood"
+                f"{load:g} Mbit/s of {lengths.mean:g}-byte frames are over {GREATEST_FPS / 1e6:g} million frames a "
+                "second; allowed: less, or max for the flood"
             )
             yield Refusal("workload", "intended_mbps", load, problem)
         if lengths.least < least:

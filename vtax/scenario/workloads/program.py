@@ -5,16 +5,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vtax.agent_api import LONGEST_FILE_NAME, LONGEST_PROGRAM_MS, MOST_COMMAND_WORDS, MOST_ITERATIONS
 from vtax.scenario.fields import key, slug
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, WorkloadKeys
 from vtax.scenario.workloads.ends import GUEST_TO_PEER, INTRA_HOST
 
 Word = Annotated[str, Field(max_length=4096)]
-Argv = Annotated[list[Word], Field(min_length=1, max_length=256)]
-FileName = Annotated[str, slug(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", "client.py or lighttpd.conf")]
+Argv = Annotated[list[Word], Field(min_length=1, max_length=MOST_COMMAND_WORDS)]
+FileName = Annotated[
+    str, slug(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{LONGEST_FILE_NAME - 1}}}", "client.py or lighttpd.conf")
+]
 PackageName = Annotated[str, slug(r"[a-z0-9][a-z0-9.+-]+", "redis-server")]
 
+LONGEST_PROGRAM_S = LONGEST_PROGRAM_MS // 1000
 INSIDE = "inside"
 
 
@@ -57,13 +61,23 @@ class Program(WorkloadKeys):
     port: int = key(
         "the port that the server is to listen on", "1024 to 65535", default=8000, ge=1024, le=65535
     )
-    iterations: int = key("iterations of a run", "1 to 1000000", default=1000, ge=1, le=1_000_000)
+    iterations: int = key(
+        "iterations of a run", f"1 to {MOST_ITERATIONS}", default=1000, ge=1, le=MOST_ITERATIONS
+    )
     runs: int = key("runs in a row, each a trial of its own", "1 to 1000", default=1, ge=1, le=1000)
     ready_s: float = key(
-        "how long the server may take to be ready", "more than 0, at most 3600", default=10.0, gt=0, le=3600
+        "how long the server may take to be ready",
+        f"more than 0, at most {LONGEST_PROGRAM_S}",
+        default=10.0,
+        gt=0,
+        le=LONGEST_PROGRAM_S,
     )
     run_s: float = key(
-        "how long a run of the client may take", "more than 0, at most 3600", default=60.0, gt=0, le=3600
+        "how long a run of the client may take",
+        f"more than 0, at most {LONGEST_PROGRAM_S}",
+        default=60.0,
+        gt=0,
+        le=LONGEST_PROGRAM_S,
     )
 
     @property

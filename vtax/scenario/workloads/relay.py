@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from vtax.agent_api import (
+    GREATEST_RELAY_BYTES,
+    LEAST_RELAY_BYTES,
+    LONGEST_INTERVAL_MS,
+    MOST_ITERATIONS,
+    MOST_RELAYS,
+)
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, WorkloadKeys
 
-LEAST_MESSAGE_BYTES = 4
-"""An integer, as in matthews2009."""
 SEGMENT_HEADERS_BYTES = 100
 """Of TCP and IP with options, and more: what is this much shorter than the mtu stays one segment."""
 
@@ -17,13 +22,17 @@ class Relay(WorkloadKeys):
     """Rounds of a message through 1 to 8 relays, and the null tests of their loop (matthews2009, 2 to 4)."""
 
     kind: Literal["relay"] = key("a message goes round a ring of relays; each round is timed", "relay")
-    hops: int = key("relays of the ring, the master among them", "1 to 8", default=1, ge=1, le=8)
+    hops: int = key(
+        "relays of the ring, the master among them", f"1 to {MOST_RELAYS}", default=1, ge=1, le=MOST_RELAYS
+    )
     placement: Literal["one-guest", "guest-each"] = key(
         "whether all relays are in one guest, or each is in a guest of its own",
         "one-guest, guest-each",
         default="one-guest",
     )
-    iterations: int = key("rounds of a run", "1 to 1000000", default=10_000, ge=1, le=1_000_000)
+    iterations: int = key(
+        "rounds of a run", f"1 to {MOST_ITERATIONS}", default=10_000, ge=1, le=MOST_ITERATIONS
+    )
     runs: int = key("runs in a row, each a trial of its own", "1 to 1000", default=50, ge=1, le=1000)
     load: Literal["network", "nothing", "output", "lines"] = key(
         "what is timed: the message's round, nothing, or a line on standard output, which the C library hands to the "
@@ -39,17 +48,17 @@ class Relay(WorkloadKeys):
     )
     message_bytes: int = key(
         "length of the message, or of the line with its newline",
-        f"{LEAST_MESSAGE_BYTES} to 1400, at most testbed.mtu - {SEGMENT_HEADERS_BYTES}",
-        default=LEAST_MESSAGE_BYTES,
-        ge=LEAST_MESSAGE_BYTES,
-        le=1400,
+        f"{LEAST_RELAY_BYTES} to {GREATEST_RELAY_BYTES}, at most testbed.mtu - {SEGMENT_HEADERS_BYTES}",
+        default=LEAST_RELAY_BYTES,
+        ge=LEAST_RELAY_BYTES,
+        le=GREATEST_RELAY_BYTES,
     )
     interval_ms: float = key(
         "from the start of one round to that of the next; 0: each as soon as the one before is over",
-        "0 to 60000",
+        f"0 to {LONGEST_INTERVAL_MS}",
         default=0.0,
         ge=0,
-        le=60_000,
+        le=LONGEST_INTERVAL_MS,
     )
     pinned: bool = key(
         "whether each relay stays on one CPU, in turn, or is wherever the scheduler has it",
@@ -95,7 +104,7 @@ class Relay(WorkloadKeys):
         if self.message_bytes > most:
             problem = (
                 f"{self.message_bytes} may not stay one segment with mtu {testbed.mtu}; "
-                f"allowed: {LEAST_MESSAGE_BYTES} to {most}"
+                f"allowed: {LEAST_RELAY_BYTES} to {most}"
             )
             yield Refusal("workload", "message_bytes", self.message_bytes, problem)
         if self.load != "network" and self.hops > 1:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
+from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS
 from vtax.scenario.fields import key, named, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
 from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 from vtax.scenario.workloads.traced import TracedKeys
 
-GREATEST_DATAGRAM_BYTES = 65507
-"""What one UDP datagram carries."""
 EQUAL = "equal"
 
 
@@ -29,17 +28,17 @@ class Requests(EndsKeys, TracedKeys):
     )
     message_bytes: int = key(
         "length of a request",
-        f"1 to 65536, of udp at most {GREATEST_DATAGRAM_BYTES}",
+        f"1 to {GREATEST_MESSAGE_BYTES}, of udp at most {GREATEST_DATAGRAM_BYTES}",
         default=64,
         ge=1,
-        le=65536,
+        le=GREATEST_MESSAGE_BYTES,
     )
     response_bytes: Annotated[int | None, named(EQUAL, "bytes"), written(EQUAL)] = key(
         "length of its answer",
-        f"1 to 65536, of udp at most {GREATEST_DATAGRAM_BYTES}; or {EQUAL} (as long as the request)",
+        f"1 to {GREATEST_MESSAGE_BYTES}, of udp at most {GREATEST_DATAGRAM_BYTES}; or {EQUAL} (as long as the request)",
         default=None,
         ge=1,
-        le=65536,
+        le=GREATEST_MESSAGE_BYTES,
     )
     loop: Literal["closed", "open"] = key(
         "whether a request leaves as soon as the one before is answered, or when its time has come",
@@ -48,10 +47,10 @@ class Requests(EndsKeys, TracedKeys):
     )
     requests_per_s: float = key(
         "how often its time comes in an open loop",
-        "more than 0, at most 1000000",
+        f"more than 0, at most {GREATEST_RPS}",
         default=1000.0,
         gt=0,
-        le=1_000_000,
+        le=GREATEST_RPS,
     )
 
     @property

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from vtax.agent_api import MOST_TRAIL_ENDS
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, TimedKeys
 
-MOST_WAYS = 4
+MOST_WAYS = MOST_TRAIL_ENDS
 """Ways that lead to one place and are still told apart: guests on a link, streams of a guest."""
 
 
