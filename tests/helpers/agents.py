@@ -1,5 +1,6 @@
 """Agents that a shell plays, which say what a test wants."""
 
+import json
 import subprocess
 import threading
 
@@ -7,7 +8,8 @@ from hypothesis import strategies as st
 
 from vtax.machine.agent import Agent
 
-HELLO = b'{"jsonrpc":"2.0","method":"hello","params":{"protocol":1}}\n'
+GREETING = {"protocol": 1, "version": "0", "kernel": "6.1", "cpus": 1, "uptime_s": 0.5}
+HELLO = json.dumps({"jsonrpc": "2.0", "method": "hello", "params": GREETING}).encode() + b"\n"
 PLAYED = 'cat "$0"; read -r _request; cat "$1"; exec cat >/dev/null'
 """A program that says what one file holds, waits for a request, says what another holds, and reads on."""
 VALUES = st.recursive(

@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from vtax.agent_api import Follow
 from vtax.campaign.trails import Way
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario.workloads import TracedKeys
 from vtax.stages import Event, Reading, StageMeter
-from vtax.stages.meter import PATIENCE_S, Follow
 from vtax.testbed.host import Host
 
 
@@ -51,7 +51,7 @@ def tracing(
         yield Tracer()
         return
     ways = find_ways()
-    meter = StageMeter(lambda method, params: host.call(agent, method, params, PATIENCE_S))
+    meter = StageMeter(host.api(agent))
     trails = [way.trail for way in ways]
     meter.open(trails, every=work.trace_every, follow=follow, packets=work.trace_packets)
     try:

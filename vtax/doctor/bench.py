@@ -3,11 +3,12 @@
 import contextlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
+from vtax.agent_api import AgentApi
 from vtax.machine.agent import start_agent
 from vtax.machine.lock import HostLock
 from vtax.machine.namespace import Namespace, index_of
@@ -53,13 +54,16 @@ def received(end: LinkEnd) -> int:
     return int(link.get_attr("IFLA_STATS64")["rx_packets"])
 
 
-def asked(bench: Bench, method: str, parameters: dict[str, object]) -> dict[str, Any]:
-    """What an agent at the far end answers."""
+Answer = TypeVar("Answer")
+
+
+def asked(bench: Bench, ask: Callable[[AgentApi], Answer]) -> Answer:
+    """Return what an agent at the far end answers."""
     log = bench.record.scratch / "agent.log"
     agent = start_agent("doctor's agent", netns=bench.far.namespace.path, cpus=[bench.cpu], log=log)
     try:
         bench.record.add_process(agent.process.pid, "agent")
         agent.wait_hello(2.0)
-        return dict(agent.call(method, parameters, 2.0))
+        return ask(agent.api)
     finally:
         agent.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from vtax.agent_api import DropsOpenParams, SinkOpenParams, StreamInterface
 from vtax.doctor.bench import Bench, asked, open_bench, received
 from vtax.doctor.check import Check, unusable
 from vtax.doctor.machine import agent, tool
@@ -30,6 +31,7 @@ SO_SNDBUFFORCE = 32
 """asm-generic/socket.h; unlike SO_SNDBUF it may pass the host's limit."""
 SETTLE_S = 0.3
 """How long frames of a burst may take to arrive; what is lost is waited for in vain."""
+ANSWER_S = 2.0
 
 
 def try_links(state: Path) -> list[Check]:
@@ -122,7 +124,7 @@ def _flow_control_by_version(release: str) -> str:
 def _drop_reasons(bench: Bench) -> str:
     namespace = bench.far.namespace.inode
     try:
-        asked(bench, "drops.open", {"namespaces": [namespace], "places": 1})
+        asked(bench, lambda api: api.drops_open(DropsOpenParams(namespaces=[namespace], places=1), ANSWER_S))
     except AgentError as error:
         raise OSError(f"not available: {str(error).splitlines()[0]}") from error
     return "the kernel reports why it drops frames"
@@ -130,21 +132,21 @@ def _drop_reasons(bench: Bench) -> str:
 
 def _delay_stages(bench: Bench) -> str:
     try:
-        told = asked(bench, "stages.probe", {})
+        found = asked(bench, lambda api: api.stages_probe(ANSWER_S))
     except AgentError as error:
         raise OSError(f"cannot be traced: {str(error).splitlines()[0]}") from error
-    missing = [f"{hook['hook']}: {hook['missing']}" for hook in told["hooks"] if hook["missing"]]
-    return "; ".join([f"packets are followed by {told['attach']}", *missing])
+    missing = [f"{hook.hook}: {hook.missing}" for hook in found.hooks if hook.missing]
+    return "; ".join([f"packets are followed by {found.attach}", *missing])
 
 
 def _native_xdp(bench: Bench) -> str:
-    streams = [{"stream": 0, "interface": bench.far.interface}]
-    reply = asked(bench, "sink.open", {"streams": streams, "attach": "auto"})
-    attached = reply["streams"][0]["attached"]
-    if attached != "xdp-native":
-        reason = reply["streams"][0]["fallback"].splitlines()[0]
-        raise OSError(f"frames are counted by {attached}, which costs more: {reason}")
-    bound_ns = 100 * math.ceil(reply["cost_ns_per_frame"] / 100)
+    streams = [StreamInterface(stream=0, interface=bench.far.interface)]
+    opened = asked(bench, lambda api: api.sink_open(SinkOpenParams(streams=streams, attach="auto"), ANSWER_S))
+    (stream,) = opened.streams
+    if stream.attached != "xdp-native":
+        reason = (stream.fallback or "").partition("\n")[0]
+        raise OSError(f"frames are counted by {stream.attached}, which costs more: {reason}")
+    bound_ns = 100 * math.ceil(opened.cost_ns_per_frame / 100)
     return f"frames are counted by xdp-native in less than {bound_ns} ns each"
 
 

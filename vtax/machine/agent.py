@@ -12,15 +12,19 @@ import queue
 import subprocess
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Generic, TypeVar
 
+import msgspec
+from msgspec import Raw, Struct
+
+from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
+from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
+from vtax.inputs import one_line
 from vtax.machine.remedy import build_agent
 from vtax.machine.window import Window
 
-PROTOCOL = 1
-LINE_LIMIT_BYTES = 65_536
-"""Longest line either side may send, its newline included."""
-CALL_TIMEOUT_S = 10.0
+LONGEST_PROBLEM = 160
+"""How many characters of what is wrong with an answer are shown."""
 END_PATIENCE_S = 1.0
 """How long the end of a broken stream is waited for."""
 PIECE_BYTES = 1024
@@ -38,6 +42,16 @@ class AgentError(Exception):
 
 class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLookupError does
     """The agent's stream ended, broke the protocol, or stayed silent beyond the time allowed."""
+
+
+class AgentBreach(AgentGone):
+    """The agent answered a call with something else than the contract allows: the guest, the method and the field."""
+
+    def __init__(self, agent: str, said: str, problem: Exception) -> None:
+        shown = one_line(str(problem))
+        shown = shown if len(shown) <= LONGEST_PROBLEM else f"{shown[: LONGEST_PROBLEM - 3]}..."
+        self.problem = f"what is not of its type ({shown})"
+        super().__init__(f"{agent}: {said} with {self.problem}")
 
 
 class _Ended(Exception):  # noqa: N818
@@ -62,8 +76,28 @@ def agent_binary() -> Path:
     raise FileNotFoundError(f"the agent is not built; {build_agent()}")
 
 
-Replies = queue.SimpleQueue[dict[str, Any] | None]
+class _Problem(Struct):
+    message: str
+    data: Any = None
+
+
+class _Line(Struct):
+    """A message, of whatever kind; what it carries is decoded by whoever waits for it."""
+
+    id: int | None = None
+    method: str | None = None
+    params: Raw = Raw()
+    result: Raw = Raw()
+    error: _Problem | None = None
+
+
+class _Spoken(Struct):
+    protocol: Any = None
+
+
+Replies = queue.SimpleQueue[_Line | None]
 """Where a thread waits for a message; None when none will come any more."""
+Greeting = TypeVar("Greeting", bound=Struct)
 
 
 class Agent:
@@ -74,7 +108,7 @@ class Agent:
         name: str,
         process: "subprocess.Popen[bytes]",
         window_bytes: int | None = None,
-        line_limit_bytes: int = LINE_LIMIT_BYTES,
+        line_limit_bytes: int = LONGEST_LINE_BYTES,
     ) -> None:
         """With `window_bytes`, the agent is at a terminal and may have only as much to read at a time."""
         self._line_limit_bytes = line_limit_bytes
@@ -92,20 +126,32 @@ class Agent:
         self._reader = threading.Thread(target=self._read, name=f"agent {name}", daemon=True)
         self._reader.start()
 
-    def wait_hello(self, timeout_s: float) -> dict[str, Any]:
-        """The agent's first message: protocol, version, kernel, cpus, uptime_s."""
+    @property
+    def api(self) -> AgentApi:
+        """Each of the agent's methods, with types. They raise AgentError, AgentGone, and AgentBreach of the latter."""
+        return AgentApi(_TypedCalls(self))
+
+    def wait_hello(self, timeout_s: float) -> Hello:
+        """Wait for the agent's first message."""
+        return self.wait_greeting(timeout_s, Hello)
+
+    def wait_greeting(self, timeout_s: float, kind: type[Greeting]) -> Greeting:
+        """Wait for the first message of whoever is at the other end."""
         try:
             hello = self._hello.get(timeout=timeout_s)
         except queue.Empty:
             raise AgentGone(f"{self.name}: no hello within {timeout_s:g} s") from None
         if hello is None:
             raise AgentGone(f"{self.name}: {self._ended} before it said hello")
-        if hello.get("protocol") != PROTOCOL:
-            spoken = _shown(hello.get("protocol"))
-            raise AgentGone(
-                f"{self.name}: speaks protocol {spoken}, not {PROTOCOL}; rebuild with `make build`"
-            )
-        return hello
+        try:
+            spoken = msgspec.json.decode(hello.params, type=_Spoken).protocol
+            if spoken != PROTOCOL:
+                raise AgentGone(
+                    f"{self.name}: speaks protocol {_shown(spoken)}, not {PROTOCOL}; rebuild with `make build`"
+                )
+            return msgspec.json.decode(hello.params, type=kind)
+        except UNREADABLE as error:
+            raise AgentBreach(self.name, "said hello", error) from None
 
     def call(
         self, method: str, params: dict[str, Any] | None = None, timeout_s: float = CALL_TIMEOUT_S
@@ -177,34 +223,55 @@ class Agent:
         """Hand a message to who waits for it: a hello once, and one answer to each call."""
         if line == b"\n":  # ends what an agent that died within a line has left
             return
-        match message := _parsed(line, self._line_limit_bytes):
-            case {"method": "hello", "params": dict(params)} if not self._greeted:
+        message = _parsed(line, self._line_limit_bytes)
+        if message.method is not None:
+            self._take_notice(message, line)
+            return
+        if message.error is not None and message.id is None:
+            raise _Breach(f"could not read what it was sent ({_shown(message.error.message)})")
+        is_answer = message.error is not None or memoryview(message.result).nbytes
+        waiting = self._waiting.pop(message.id, None) if is_answer and message.id is not None else None
+        if waiting is None:
+            raise _Breach(NEITHER.format(_shown(line)))
+        waiting.put(message)
+
+    def _take_notice(self, message: _Line, line: bytes) -> None:
+        """Take what nobody asked for."""
+        try:
+            if message.method == "hello" and _is_object(message.params) and not self._greeted:
                 self._greeted = True
-                self._hello.put(params)
-            case {"id": int(number), "error": {"message": str()}} | {"id": int(number), "result": _} if (
-                waiting := self._waiting.pop(number, None)
-            ):
-                waiting.put(message)
-            case {"method": "read", "params": {"bytes": int(size_bytes)}} if self._window is not None:
-                self._window.give(size_bytes)
-            case {"method": "died", "params": {"reason": str(reason)}}:
-                self.death = reason
-            case {"id": None, "error": {"message": str(problem)}}:
-                raise _Breach(f"could not read what it was sent ({_shown(problem)})")
-            case _:
-                raise _Breach(f"sent what is neither hello nor an answer ({_shown(line)})")
+                self._hello.put(message)
+            elif message.method == "read" and self._window is not None:
+                self._window.give(msgspec.json.decode(message.params, type=Read).bytes)
+            elif message.method == "died":
+                self.death = msgspec.json.decode(message.params, type=Died).reason
+            else:
+                raise _Breach(NEITHER.format(_shown(line)))
+        except UNREADABLE:
+            raise _Breach(NEITHER.format(_shown(line))) from None
 
 
-def _parsed(line: bytes, limit_bytes: int) -> Any:
-    """The JSON of a line; raises _Ended for anything else."""
+NEITHER = "sent what is neither hello nor an answer ({})"
+UNREADABLE = (msgspec.DecodeError, RecursionError)
+"""No JSON, JSON of another type, and JSON that is nested too deep."""
+
+
+def _parsed(line: bytes, limit_bytes: int) -> _Line:
+    """Return the message in a line; raises _Ended for anything else."""
     if not line.endswith(b"\n"):
         if len(line) == limit_bytes:
             raise _Breach(f"sent a line longer than {limit_bytes} bytes ({_shown(line)})")
         raise _Ended(f"its stream ended within a line ({_shown(line)})" if line else "its stream ended")
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):  # the latter for deep nesting
+        return msgspec.json.decode(line, type=_Line)
+    except msgspec.ValidationError:
+        raise _Breach(NEITHER.format(_shown(line))) from None
+    except UNREADABLE:
         raise _Breach(f"sent what is no JSON ({_shown(line)})") from None
+
+
+def _is_object(text: Raw) -> bool:
+    return bytes(memoryview(text)[:1]) == b"{"
 
 
 def _shown(sent: object) -> str:
@@ -219,7 +286,11 @@ class PendingReply:
         self._agent, self._method, self._reply = agent, method, reply
 
     def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Any:
-        """Wait for the answer."""
+        """Wait for the answer, of whatever type."""
+        return self._read(self.wait(timeout_s), Any)
+
+    def wait(self, timeout_s: float) -> Raw:
+        """Wait for the answer, not yet decoded."""
         try:
             message = self._reply.get(timeout=timeout_s)
         except queue.Empty:
@@ -228,10 +299,56 @@ class PendingReply:
             ) from None
         if message is None:
             raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self._method}")
-        match message:
-            case {"error": {"message": str(problem)} as error}:
-                raise AgentError(f"{self._agent.name}: {self._method}: {problem}", problem, error.get("data"))
-        return message["result"]
+        if message.error is not None:
+            problem = message.error.message
+            raise AgentError(f"{self._agent.name}: {self._method}: {problem}", problem, message.error.data)
+        return message.result
+
+    def typed(self, answer: type[Answer], timeout_s: float) -> Answer:
+        """Wait for the answer, which has to be of that type; raises AgentBreach."""
+        read: Answer = self._read(self.wait(timeout_s), answer)
+        return read
+
+    def _read(self, result: Raw, kind: Any) -> Any:
+        try:
+            return msgspec.json.decode(result, type=kind)
+        except UNREADABLE as error:
+            raise AgentBreach(self._agent.name, f"answered {self._method}", error) from None
+
+
+class TypedReply(Generic[Answer]):
+    """An answer of a known type that is still to come."""
+
+    def __init__(self, reply: PendingReply, answer: type[Answer]) -> None:
+        self._reply, self._answer = reply, answer
+
+    def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Answer:
+        """Wait for the answer."""
+        return self._reply.typed(self._answer, timeout_s)
+
+
+class _TypedCalls:
+    """The way of AgentApi to an agent that is reached from here; see vtax.agent_message.Caller."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
+        return self.begin(method, params, answer)(timeout_s)
+
+    def begin(self, method: str, params: Message, answer: type[Answer]) -> TypedReply[Answer]:
+        return TypedReply(self._agent.begin(method, checked(self._agent.name, method, params)), answer)
+
+
+def checked(agent: str, method: str, params: Message) -> dict[str, Any]:
+    """Return the params as JSON values; raises AgentError where one is beyond its bound, as the agent would."""
+    values: dict[str, Any] = msgspec.to_builtins(params)
+    try:
+        msgspec.convert(values, type=type(params))
+    except msgspec.ValidationError as error:
+        problem = str(error)
+        raise AgentError(f"{agent}: {method}: {problem}", problem) from None
+    return values
 
 
 def start_agent(name: str, *, netns: Path, cpus: list[int], log: Path) -> Agent:

@@ -7,6 +7,8 @@ those of the agent's `stages.open`.
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from vtax.agent_api import Hook as HookName
+
 NicKind = Literal["tap", "vhost", "veth", "wire", "nic", "bridge"]
 """What an interface is: a guest's tap, one that a kernel thread serves (vhost), or a veth pair; a link of two hosts
 made of a veth pair; a physical NIC; a bridge, by which the host itself takes part."""
@@ -19,15 +21,22 @@ SOURCE, LINK, STACK, GUEST, SINK = "source", "link", "stack", "guest", "sink"
 """Beside them: from when a test frame was due until it leaves for the host's link, from one host to the next, where the
 host itself forwards, inside a guest, at a program's end."""
 
-DUE, WRITE, ARRIVE, RECEIVE = "due", "write", "arrive", "receive"
-QUEUE, TRANSMIT, COPY, FREE, DROP = "queue", "transmit", "copy", "free", "drop"
+DUE: Final = "due"
+WRITE: Final = "write"
+ARRIVE: Final = "arrive"
+RECEIVE: Final = "receive"
+QUEUE: Final = "queue"
+TRANSMIT: Final = "transmit"
+COPY: Final = "copy"
+FREE: Final = "free"
+DROP: Final = "drop"
 
 
 @dataclass(frozen=True)
 class Hook:
     """A hook at an interface, or at the far end of its veth pair; `stage` ends with it, and is None of the first."""
 
-    name: str
+    name: HookName
     stage: str | None = None
     far: bool = False
 

@@ -1,20 +1,28 @@
 """The agent's `stages.*` as seen from here: frames are followed along trails, and the times of their stages told."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
+from msgspec import structs
+
+from vtax.agent_api import (
+    MOST_TRAIL_ENDS,
+    AgentApi,
+    Delays,
+    Follow,
+    FollowedPacket,
+    StageDelays,
+    StagesArmParams,
+    StagesCollectAnswer,
+    StagesCollectParams,
+    StagesOpenParams,
+    StagesPacketsParams,
+)
 from vtax.stages.trails import Trail
-
-Call = Callable[[str, dict[str, Any]], Any]
-"""Asks the agent: method and parameters."""
-Follow = Literal["stamp", "headers"]
-"""By the stamp of vtax's own test frames, or by header fields that no hop changes."""
 
 PATIENCE_S = 30.0
 """The kernel checks a dozen programs when they are opened: where its CPUs are busy that takes its time."""
-MOST_TRAILS = 16
-MOST_WAYS = 4
+MOST_WAYS = MOST_TRAIL_ENDS
 """As many trails may end at one point: guests that share a link, in a direction."""
 
 
@@ -33,9 +41,9 @@ class StageTimes:
     histogram: str
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> "StageTimes":
-        """From a reply, whatever else it holds."""
-        return cls(**{name: told[name] for name in cls.__dataclass_fields__})
+    def of(cls, delays: Delays | StageDelays) -> "StageTimes":
+        """Return the times in a reply."""
+        return cls(**{name: getattr(delays, name) for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
@@ -79,8 +87,8 @@ class Event:
 class StageMeter:
     """Follows frames along trails by one agent; nothing is attached before `open` and after `close`."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, api: AgentApi) -> None:
+        self._api = api
         self._trails: Sequence[Trail] = ()
 
     def open(self, trails: Sequence[Trail], *, every: int, follow: Follow, packets: int = 0) -> None:
@@ -88,67 +96,72 @@ class StageMeter:
 
         Raises AgentError, in the agent's words, where the kernel does not let it or an interface is not there.
         """
-        params = {
-            "trails": [trail.as_json() for trail in trails],
-            "sample_every": every,
-            "follow": follow,
-            "packets": packets,
-        }
-        self._call("stages.open", params)
+        params = StagesOpenParams(
+            trails=[trail.as_param() for trail in trails],
+            sample_every=every,
+            follow=follow,
+            packets=packets,
+        )
+        self._api.stages_open(params, PATIENCE_S)
         self._trails = trails
 
     def arm(self, delay_s: float, duration_s: float) -> None:
         """Forget everything, and follow what begins its way in a window that begins so much later."""
-        self._call("stages.arm", {"delay_s": delay_s, "duration_s": duration_s})
+        self._api.stages_arm(StagesArmParams(delay_s=delay_s, duration_s=duration_s), PATIENCE_S)
 
     def read(self) -> Reading:
         """Everything so far."""
-        told = [self._collected(number) for number in range(len(self._trails))]
-        last = told[-1]
+        collected = [self._collected(number) for number in range(len(self._trails))]
+        last = collected[-1]
         readings = tuple(
             TrailReading(
                 trail,
-                StageTimes.of(reply["total"]),
-                tuple(StageTimes.of(stage) for stage in reply["stages"]),
-                tuple(point["frames"] for point in reply["points"]),
+                StageTimes.of(answer.total),
+                tuple(StageTimes.of(stage) for stage in answer.stages),
+                tuple(point.frames for point in answer.points),
             )
-            for trail, reply in zip(self._trails, told, strict=True)
+            for trail, answer in zip(self._trails, collected, strict=True)
         )
         return Reading(
             readings,
-            last["followed"],
-            last["unattributed"],
-            last["lost_events"],
-            {hook["hook"]: (hook["hits"], hook["ns"]) for hook in last["hooks"]},
-            tuple(last["gone"]),
+            last.followed,
+            last.unattributed,
+            last.lost_events,
+            {hook.hook: (hook.hits, hook.ns) for hook in last.hooks},
+            tuple(last.gone),
         )
 
     def events(self) -> list[Event]:
         """The packets whose moments were kept, in the order in which their ways ended."""
         return [
-            Event(self._trails[packet["trail"]], packet["identity"], tuple(packet["at_ns"]))
-            for packet in self._kept()
+            Event(self._trails[packet.trail], packet.identity, tuple(packet.at_ns)) for packet in self._kept()
         ]
 
     def close(self) -> None:
         """Take everything off; one that is not open is passed over."""
         if self._trails:
             self._trails = ()
-            self._call("stages.close", {})
+            self._api.stages_close(PATIENCE_S)
 
-    def _collected(self, number: int) -> dict[str, Any]:
-        """All stages of a trail; a line holds some at a time."""
-        told: dict[str, Any] = self._call("stages.collect", {"trail": number, "first": 0})
-        while len(told["stages"]) < len(self._trails[number].stages):
-            more = self._call("stages.collect", {"trail": number, "first": len(told["stages"])})
-            told["stages"] += more["stages"]
-        return told
+    def _collected(self, number: int) -> StagesCollectAnswer:
+        """Return all stages of a trail; a line holds some at a time."""
+        answer = self._asked(number, 0)
+        stages = [*answer.stages]
+        while len(stages) < len(self._trails[number].stages):
+            more = self._asked(number, len(stages)).stages
+            if not more:
+                break
+            stages += more
+        return structs.replace(answer, stages=stages)
 
-    def _kept(self) -> Iterator[dict[str, Any]]:
+    def _asked(self, number: int, first: int) -> StagesCollectAnswer:
+        return self._api.stages_collect(StagesCollectParams(trail=number, first=first), PATIENCE_S)
+
+    def _kept(self) -> Iterator[FollowedPacket]:
         first = 0
         while True:
-            told = self._call("stages.packets", {"first": first})
-            yield from told["packets"]
-            first += len(told["packets"])
-            if first >= told["kept"] or not told["packets"]:
+            answer = self._api.stages_packets(StagesPacketsParams(first=first), PATIENCE_S)
+            yield from answer.packets
+            first += len(answer.packets)
+            if first >= answer.kept or not answer.packets:
                 return

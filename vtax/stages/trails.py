@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from vtax.agent_api import Hook as HookName
+from vtax.agent_api import StagesPoint, StagesTrail
 from vtax.stages.hooks import ARRIVING, DUE, LEAVING, LINK, SOURCE, SUNK, TRANSMIT, Hook, NicKind
 
 Direction = Literal["rx", "tx", "through"]
@@ -94,12 +96,12 @@ class Stage:
 class Point:
     """A hook at an interface."""
 
-    hook: str
+    hook: HookName
     place: Place
 
-    def as_json(self) -> dict[str, Any]:
-        """As `stages.open` takes it."""
-        return {"hook": self.hook, "netns": self.place.netns, "interface": self.place.name}
+    def as_param(self) -> StagesPoint:
+        """Return it as `stages.open` takes it."""
+        return StagesPoint(hook=self.hook, netns=self.place.netns, interface=self.place.name)
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,13 @@ class Trail:
     points: tuple[Point, ...]
     stages: tuple[Stage, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """As `stages.open` takes it."""
-        return {
-            "name": self.name,
-            "points": [point.as_json() for point in self.points],
-            "stages": [stage.label for stage in self.stages],
-        }
+    def as_param(self) -> StagesTrail:
+        """Return it as `stages.open` takes it."""
+        return StagesTrail(
+            name=self.name,
+            points=[point.as_param() for point in self.points],
+            stages=[stage.label for stage in self.stages],
+        )
 
 
 def trail(name: str, direction: Direction, parts: Sequence[Part]) -> Trail:

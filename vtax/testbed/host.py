@@ -11,10 +11,12 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from msgspec import to_builtins
 from pyroute2.netlink.exceptions import NetlinkError
 
+from vtax.agent_api import AgentApi
 from vtax.inputs import one_line
-from vtax.machine.agent import Agent, AgentError, AgentGone, PendingReply, start_agent
+from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, PendingReply, start_agent
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
@@ -74,19 +76,24 @@ class Host:
         """Return whether its bridges pass frames to netfilter by now; see vtax.machine.bridge_netfilter."""
         return self.namespace.run(read_bridge_netfilter)
 
-    def start_agent(self, name: str, cpus: str) -> dict[str, Any]:
-        """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`); returns its hello."""
+    def start_agent(self, name: str, cpus: str) -> None:
+        """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`)."""
         log = self._record.scratch / f"{name}.log"
         agent = start_agent(name, netns=self.namespace.path, cpus=self.cpus[cpus], log=log)
         self._record.add_process(agent.process.pid, name)
         self._agents[name] = agent
-        return agent.wait_hello(patience(5.0))
+        agent.wait_hello(patience(5.0))
 
     def namespaces(self) -> dict[str, int]:
         """Inode numbers of the network namespaces here: the host's own, and those of guests of this kernel, by name."""
         names = {self.name: self.namespace}
         names |= {guest: Namespace(f"{self._record.run}-{guest}") for guest in self._guests}
         return {name: space.inode for name, space in names.items() if space.path.exists()}
+
+    @property
+    def api(self) -> Callable[[str], AgentApi]:
+        """What returns the methods of an agent or a guest's agent. They raise AgentError, AgentGone."""
+        return lambda agent: self._agent(agent).api
 
     def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
         """Ask an agent or a guest's agent and wait for the answer. Raises AgentError, AgentGone."""
@@ -212,14 +219,16 @@ class Host:
         if guest is None:
             return GuestState(condition="ended")
         try:
-            answer = guest.agent.call("guest.state", timeout_s=patience(GUEST_PATIENCE_S))
+            answer = guest.agent.api.guest_state(patience(GUEST_PATIENCE_S))
         except AgentError as error:
             return GuestState.misreported(f"an error ({one_line(error.problem)})", guest.last_words())
+        except AgentBreach as breach:
+            return GuestState.misreported(breach.problem, guest.last_words())
         except AgentGone:
             reason = guest.agent.death
             condition: Condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
             return GuestState(condition=condition, reason=reason, last_words=guest.last_words())
-        return GuestState.told(answer, guest.last_words())
+        return GuestState.told(to_builtins(answer), guest.last_words())
 
     def surroundings(self) -> dict[str, Any]:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""

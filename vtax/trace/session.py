@@ -4,16 +4,16 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from vtax.agent_api import DropsOpenParams
 from vtax.inputs import InputError
 from vtax.machine.agent import Agent, AgentError, AgentGone, start_agent
 from vtax.machine.namespace import NAMED, Namespace
 from vtax.stages import Reading, StageMeter, interfaces_of
-from vtax.stages.meter import PATIENCE_S
 from vtax.trace.targets import Targets, targets
 from vtax.trace.vhost import served_by_vhost
 
@@ -150,7 +150,7 @@ def _agent(namespace: Namespace) -> Iterator[Agent]:
 
 @contextlib.contextmanager
 def _meter(agent: Agent, chosen: Targets, every: int) -> Iterator[StageMeter]:
-    meter = StageMeter(lambda method, params: agent.call(method, params, PATIENCE_S))
+    meter = StageMeter(agent.api)
     try:
         meter.open(chosen.trails, every=every, follow="headers")
     except AgentError as error:
@@ -166,11 +166,11 @@ class _Drops:
     """Drops at the interfaces that are traced; without the kernel's reasons there are none, and a remark."""
 
     def __init__(self, agent: Agent, namespace: Namespace, interfaces: Sequence[str]) -> None:
-        self._agent, self._netns, self._interfaces = agent, namespace.inode, interfaces
+        self._api, self._netns, self._interfaces = agent.api, namespace.inode, interfaces
         self.remarks: list[str] = []
-        params = {"namespaces": [self._netns], "places": DROP_PLACES, "frames": "any"}
+        params = DropsOpenParams(namespaces=[self._netns], places=DROP_PLACES, frames="any")
         try:
-            agent.call("drops.open", params)
+            self._api.drops_open(params)
         except AgentError as error:
             self.remarks.append(f"drops are not counted: {error}")
 
@@ -178,10 +178,9 @@ class _Drops:
         """All since the begin, most first."""
         if self.remarks:
             return []
-        told: Mapping[str, Any] = self._agent.call("drops.read")
         drops = [
-            Drop(place["interface"], place["arrived"], place["reason"], place["frames"])
-            for place in told["places"]
-            if place["netns"] == self._netns and place["interface"] in self._interfaces
+            Drop(place.interface, place.arrived, place.reason, place.frames)
+            for place in self._api.drops_read().places
+            if place.netns == self._netns and place.interface in self._interfaces
         ]
         return sorted(drops, key=lambda drop: -drop.packets)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.agents import HELLO, PLAYED, VALUES, close, played
-from vtax.machine.agent import LINE_LIMIT_BYTES, Agent, AgentError, AgentGone
+from tests.helpers.agents import GREETING, HELLO, PLAYED, VALUES, close, played
+from vtax.agent_api import LONGEST_LINE_BYTES, CpuOpenParams
+from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone
 
 SILENCE_S = 0.02
 
@@ -42,7 +43,9 @@ def said(directory: Path, first: bytes, then: bytes) -> str:
         (b"[]\n", "played: sent what is neither hello nor an answer (b'[]\\n') during ping"),
         (b"nonsense\n", "sent what is no JSON (b'nonsense\\n')"),
         (b"\xff\xfe\n", "sent what is no JSON"),
-        (b"[" * 60_000 + b"\n", "sent what is no JSON"),
+        (b"[" * 60_000 + b"\n", "sent what is neither hello nor an answer"),
+        (b'{"id":1,"result":' + b"[" * 60_000 + b"\n", "sent what is no JSON"),
+        (b'{"id":1,"result":' + b"[" * 30_000 + b"]" * 30_000 + b"}\n", "played: "),
         (b'{"id":2,"result":{}}\n', "sent what is neither hello nor an answer"),
         (b'{"id":[],"result":{}}\n', "sent what is neither hello nor an answer"),
         (b'{"id":1}\n', "sent what is neither hello nor an answer"),
@@ -53,7 +56,7 @@ def said(directory: Path, first: bytes, then: bytes) -> str:
             b'{"id":null,"error":{"message":"expected value"}}\n',
             "could not read what it was sent ('expected value')",
         ),
-        (b"x" * LINE_LIMIT_BYTES, f"sent a line longer than {LINE_LIMIT_BYTES} bytes (b'xxx"),
+        (b"x" * LONGEST_LINE_BYTES, f"sent a line longer than {LONGEST_LINE_BYTES} bytes (b'xxx"),
     ],
 )
 def test_what_breaks_the_protocol_is_named(tmp_path: Path, answer: bytes, expected: str) -> None:
@@ -70,9 +73,50 @@ def test_a_breach_is_the_agents_failure_and_an_end_is_not(tmp_path: Path) -> Non
         assert (agent.death is not None) is failed, answer
 
 
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ({"interfaces": [], "clock_offset_ns": 0}, "missing required field `oom_kills`"),
+        ({"interfaces": [{}], "clock_offset_ns": 0, "oom_kills": 1}, "at `$.interfaces[0]`"),
+        ({"interfaces": [], "clock_offset_ns": "0", "oom_kills": 1}, "at `$.clock_offset_ns`"),
+        ({"interfaces": [], "clock_offset_ns": 0, "oom_kills": -1}, "`int` >= 0 - at `$.oom_kills`"),
+        ({"interfaces": [], "clock_offset_ns": 0, "oom_kills": 1, "\x1b[2J": 1}, "unknown field `\\x1b[2J`"),
+        ([], "Expected `object`, got `array`"),
+        (None, "Expected `object`, got `null`"),
+    ],
+)
+def test_an_answer_of_another_type_ends_the_call_and_names_the_field(
+    tmp_path: Path, answer: Any, problem: str
+) -> None:
+    agent = start(tmp_path, HELLO, json.dumps({"id": 1, "result": answer}).encode() + b"\n")
+    agent.wait_hello(5.0)
+    with pytest.raises(AgentBreach) as caught:
+        agent.api.guest_state(timeout_s=5.0)
+    assert str(caught.value).startswith("played: answered guest.state with what is not of its type (")
+    assert problem in str(caught.value)
+    assert agent.death is None
+    close(agent)
+
+
+def test_a_param_beyond_its_bound_is_not_sent(tmp_path: Path) -> None:
+    agent = start(tmp_path, HELLO, b'{"id":1,"result":{}}\n')
+    agent.wait_hello(5.0)
+    with pytest.raises(AgentError, match=r"^played: cpu.open: Expected `int` <= 10000 - at `\$.hz`$"):
+        agent.api.cpu_open(CpuOpenParams(hz=10_001))
+    agent.api.cpu_open(CpuOpenParams(hz=10_000), timeout_s=5.0)
+    close(agent)
+
+
+def test_a_hello_of_another_type_is_named(tmp_path: Path) -> None:
+    agent = start(tmp_path, HELLO.replace(b'"cpus": 1', b'"cpus": "1"'), b"")
+    with pytest.raises(AgentBreach, match=r"said hello with .* at `\$.cpus`"):
+        agent.wait_hello(5.0)
+    close(agent)
+
+
 def test_a_whole_line_may_fill_the_limit(tmp_path: Path) -> None:
     frame = b'{"id":1,"result":"%s"}\n'
-    text = b"x" * (LINE_LIMIT_BYTES - len(frame) + 2)
+    text = b"x" * (LONGEST_LINE_BYTES - len(frame) + 2)
     agent = start(tmp_path, HELLO, frame % text)
     agent.wait_hello(5.0)
     assert agent.call("ping") == text.decode()
@@ -122,7 +166,7 @@ MESSAGES = st.fixed_dictionaries(
         "jsonrpc": VALUES,
         "id": st.just(1) | VALUES,
         "method": st.just("hello") | VALUES,
-        "params": st.just({"protocol": 1}) | VALUES,
+        "params": st.just(GREETING) | VALUES,
         "result": VALUES,
         "error": st.just({"message": "no"}) | VALUES,
     },

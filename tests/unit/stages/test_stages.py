@@ -4,11 +4,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from tests.helpers.results.builder import encode
 from tests.helpers.trials import times
+from vtax.agent_api import MOST_TRAIL_POINTS, AgentApi, StagesOpenParams, StagesPoint
+from vtax.agent_message import Answer, Message, Pending
 from vtax.campaign.observed import Observed
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.tracing import Traced
@@ -57,7 +60,7 @@ def test_a_container_is_seen_on_both_sides_of_its_veth_pair() -> None:
         ("transmit", "guestp0"),
         ("receive", "eth0"),
     ]
-    assert points[-1].as_json() == {"hook": "receive", "netns": INSIDE, "interface": "eth0"}
+    assert points[-1].as_param() == StagesPoint(hook="receive", netns=INSIDE, interface="eth0")
 
 
 def test_a_bare_host_has_its_driver_and_its_stack_only() -> None:
@@ -81,9 +84,9 @@ def test_through_a_guest_every_stage_has_a_name_of_its_own_and_the_agent_has_roo
         Leaves(OUT, "tx", into_sink=True),
     ]
     through = trail("way", "through", parts)
-    told = through.as_json()
-    assert len(told["points"]) == len(told["stages"]) + 1 <= 16
-    assert len(set(told["stages"])) == len(told["stages"])
+    param = through.as_param()
+    assert len(param.points) == len(param.stages) + 1 <= MOST_TRAIL_POINTS
+    assert len(set(param.stages)) == len(param.stages)
     assert (through.points[0].place.name, through.points[-1].place.name) == ("src0", "snk0")
 
 
@@ -103,47 +106,53 @@ class Agent:
     """Answers as an agent does whose replies hold two stages and one packet at a time."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.asked: list[tuple[str, Message]] = []
 
-    def __call__(self, method: str, params: dict[str, Any]) -> Any:
+    def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
         self.asked.append((method, params))
+        return msgspec.convert(self._answer(method, msgspec.to_builtins(params)), type=answer)
+
+    def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
+        raise NotImplementedError
+
+    def _answer(self, method: str, params: dict[str, Any]) -> Any:
         if method == "stages.packets":
             first = params["first"]
             packets = [{"trail": 0, "identity": f"{first:016x}", "at_ns": [1, 2, 3, 4, 5]}]
             return {"kept": 3, "packets": packets[: 3 - first]}
+        if method == "stages.open":
+            return {"attach": "fentry", "hooks": []}
         if method != "stages.collect":
             return {}
         times = told_times(1)
         stages = [{"name": label, **times} for label in ("tx backend", "tx switch", "tx kernel", "tx driver")]
         return {
+            "name": "from guest",
             "followed": 5,
+            "attributed": 1,
             "unattributed": 4,
             "lost_events": 0,
             "hooks": [{"hook": "queue", "hits": 7, "ns": 90.0}, {"hook": "copy", "hits": 0, "ns": None}],
             "gone": [],
-            "points": [{"frames": 1}] * 5,
-            "total": {**times, "p999_ns": 1},
+            "points": [{"frames": 1, "hook": "queue", "interface": "in0"}] * 5,
+            "total": times,
             "stages": stages[params["first"] : params["first"] + 2],
         }
 
 
 def told_times(count: int) -> dict[str, Any]:
-    quantiles = dict.fromkeys(("min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"), 1000.0)
+    quantiles = dict.fromkeys(("min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"), 1000)
     histogram = encode(np.full(count, 1000))
     return {"count": count, "sum_ns": 1000 * count, **quantiles, "histogram": histogram}
 
 
 def test_the_meter_asks_until_it_has_every_stage_and_every_packet() -> None:
     agent = Agent()
-    meter = StageMeter(agent)
+    meter = StageMeter(AgentApi(agent))
     way = trail("from guest", "tx", FROM_GUEST)
     meter.open([way], every=8, follow="headers", packets=3)
-    assert agent.asked[0][1] == {
-        "trails": [way.as_json()],
-        "sample_every": 8,
-        "follow": "headers",
-        "packets": 3,
-    }
+    expected = StagesOpenParams(trails=[way.as_param()], sample_every=8, follow="headers", packets=3)
+    assert agent.asked[0][1] == expected
     reading = meter.read()
     assert [times.count for times in reading.trails[0].stages] == [1, 1, 1, 1]
     assert reading.hooks == {"queue": (7, 90.0), "copy": (0, None)}

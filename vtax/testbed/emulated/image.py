@@ -42,7 +42,7 @@ PACKAGES = (
 PYTHON = (3, 11)
 """That of the packages; what is compiled for another cannot be loaded there."""
 STANDARD_LIBRARY = Path(f"usr/lib/python{PYTHON[0]}.{PYTHON[1]}")
-LIBRARIES = ("typer", "pydantic", "pyroute2", "pyyaml", "defusedxml")
+LIBRARIES = ("typer", "msgspec", "pydantic", "pyroute2", "pyyaml", "defusedxml")
 """What `vtax host` imports, beside all that these need."""
 MODULES = (
     *("virtio_pci", "virtio_mmio", "virtio_console", "virtio_net", "e1000"),

@@ -10,9 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import vtax
+from vtax.agent_api import AgentApi
+from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message, Pending
 from vtax.inputs import InputError, one_line
-from vtax.machine.agent import Agent, AgentError, AgentGone
+from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, checked
 from vtax.machine.clock import clock_identity
 from vtax.machine.emulation import SLOWNESS
 from vtax.platforms import PlatformConfig, Probe
@@ -20,7 +24,7 @@ from vtax.testbed.clocks import Clock, ClockAhead, exchange
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 from vtax.testbed.machines import End, far_cpus
-from vtax.testbed.remote.server import ACTS, LINE_LIMIT_BYTES
+from vtax.testbed.remote.server import ACTS, LINE_LIMIT_BYTES, MachineHello
 from vtax.testbed.remote.values import decode, decode_error, encode
 
 HELLO_LIMIT_S = 60.0
@@ -78,16 +82,16 @@ class RemoteMachine:
             )
         agent = Agent(self.name, process, line_limit_bytes=LINE_LIMIT_BYTES)
         try:
-            hello = agent.wait_hello(HELLO_LIMIT_S * self._slowness)
+            hello = agent.wait_greeting(HELLO_LIMIT_S * self._slowness, MachineHello)
         except AgentGone as error:
             agent.close(END_LIMIT_S)
             raise InputError(self._refusal(str(error))) from None
-        if hello["version"] != vtax.__version__:
+        if hello.version != vtax.__version__:
             agent.close(END_LIMIT_S)
             raise InputError(
-                f"{self.name} has vtax {hello['version']}, and this is {vtax.__version__}; install the same on both"
+                f"{self.name} has vtax {hello.version}, and this is {vtax.__version__}; install the same on both"
             )
-        self._agent, self.clock_identity = agent, hello["clock"]
+        self._agent, self.clock_identity = agent, hello.clock
         self.control = self.ask("machine.control_interface", {})
         if self._wanted_control not in (None, self.control):
             self.leave()
@@ -221,6 +225,11 @@ class RemoteHost(Host):
             self._ask("close")
 
     @property
+    def api(self) -> Callable[[str], AgentApi]:
+        """See Host. Answers come as JSON values, and have their types here."""
+        return lambda agent: AgentApi(_FarCalls(self, agent))
+
+    @property
     def shares_clock(self) -> bool:
         """See Host."""
         return self.machine.clock_identity == clock_identity()
@@ -246,6 +255,31 @@ class RemoteHost(Host):
 
     def _ask(self, act: str, **arguments: Any) -> Any:
         return self.machine.ask(f"host.{act}", {"host": self.name, "arguments": arguments})
+
+
+class _FarCalls:
+    """The way of AgentApi to an agent of another machine; see vtax.agent_message.Caller."""
+
+    def __init__(self, host: RemoteHost, agent: str) -> None:
+        self._host, self._agent = host, agent
+
+    def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
+        values = checked(self._agent, method, params)
+        return self._typed(method, self._host.call(self._agent, method, values, timeout_s), answer)
+
+    def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
+        ticket = self._host.begin(self._agent, method, checked(self._agent, method, params))
+
+        def finish(timeout_s: float = CALL_TIMEOUT_S) -> Answer:
+            return self._typed(method, self._host.finish(ticket, timeout_s), answer)
+
+        return finish
+
+    def _typed(self, method: str, value: Any, answer: type[Answer]) -> Answer:
+        try:
+            return msgspec.convert(value, type=answer)
+        except msgspec.ValidationError as error:
+            raise AgentBreach(self._agent, f"answered {method}", error) from None
 
 
 def _asking(name: str) -> Callable[..., Any]:

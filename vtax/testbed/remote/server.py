@@ -14,7 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import chain
 from typing import IO, Any
 
+from msgspec import Struct, field, to_builtins
+
 import vtax
+from vtax.agent_api import PROTOCOL
 from vtax.inputs import InputError
 from vtax.machine.chrony import time_error_ns
 from vtax.machine.clock import clock_identity, clock_offset_ns
@@ -26,7 +29,6 @@ from vtax.testbed.machines import ThisMachine, far_cpus
 from vtax.testbed.remote.control import control_interface
 from vtax.testbed.remote.values import decode, encode, encode_error
 
-PROTOCOL = 1
 LINE_LIMIT_BYTES = 16 << 20
 """More than any answer takes: owners and surroundings of a machine with thousands of processes take a megabyte."""
 SILENCE_LIMIT_S = 60.0
@@ -34,6 +36,15 @@ SILENCE_LIMIT_S = 60.0
 AT_ONCE = 16
 
 log = logging.getLogger(__name__)
+
+
+class MachineHello(Struct, frozen=True):
+    """The first message of a machine."""
+
+    protocol: int = PROTOCOL
+    version: str = vtax.__version__
+    clock: str = field(default_factory=clock_identity)
+    """See vtax.machine.clock."""
 
 
 class HostActs(frozenset[str]):
@@ -61,7 +72,7 @@ class Server:
 
     def serve(self, questions: IO[bytes]) -> None:
         """Answer until the stream ends; what was made for it is then still there."""
-        self._say({"method": "hello", "params": self._hello()})
+        self._say({"method": "hello", "params": to_builtins(MachineHello())})
         workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
         under_way: set[Future[None]] = set()
         try:
@@ -80,13 +91,6 @@ class Server:
         """Return when nothing has been heard for too long."""
         while (left_s := self._heard_at + SILENCE_LIMIT_S - time.monotonic()) > 0:
             time.sleep(left_s)
-
-    def _hello(self) -> dict[str, Any]:
-        return {
-            "protocol": PROTOCOL,
-            "version": vtax.__version__,
-            "clock": clock_identity(),
-        }
 
     def _answer(self, line: bytes) -> None:
         number = None
