@@ -124,7 +124,7 @@ def router_ground(
     try:
         testbed.build("wire")
         testbed.uut.start_agent("router", "host")
-        testbed.uut.call("router", "guest.configure", testbed.guests[0].configuration([]), timeout_s=30.0)
+        testbed.uut.api("router").guest_configure(testbed.guests[0].configuration([]), timeout_s=30.0)
         _give_addresses(ground)
         yield ground
     finally:

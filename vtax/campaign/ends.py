@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vtax.agent_api import AgentApi, EchoOpenParams, GoParams, GuestConfigureParams
 from vtax.campaign.guest import called, ending
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
@@ -45,6 +46,11 @@ class End:
         return self.host.call(self.agent, method, params, timeout_s)
 
     @property
+    def api(self) -> AgentApi:
+        """The methods of its agent."""
+        return self.host.api(self.agent)
+
+    @property
     def place(self) -> dict[str, Any]:
         """Where its sockets are bound."""
         return {"cpu": self.cpu, "interface": self.interface}
@@ -73,36 +79,39 @@ def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:
 
 
 def far_end(
-    host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str, cpu: int
+    host: Host, agent: str, configuration: GuestConfigureParams, interface: str, address: str, cpu: int
 ) -> End:
     """An end with an agent of its own, on a host that has the agents' CPUs."""
     host.start_agent(agent, "agents")
-    host.call(agent, "guest.configure", configuration)
+    host.api(agent).guest_configure(configuration)
     return End(host, agent, interface, address, cpu, host.shares_clock)
 
 
 def await_echoes(peer: End, other: End, last_words: Callable[[], str]) -> None:
     """Until 200 echoes at 1000 a second all came back; raises PathFailed after 10 s."""
-    way = {
-        **peer.echo_to(other),
-        "payload_bytes": 56,
-        "interval_ms": 1000 / READY_PER_S,
-        "timeout_ms": 1000,
-    }
+    way = EchoOpenParams(
+        cpu=peer.cpu,
+        interface=peer.interface,
+        local_address=peer.address,
+        remote_address=other.address,
+        payload_bytes=56,
+        interval_ms=1000 / READY_PER_S,
+        timeout_ms=1000,
+    )
+    asked = GoParams(trial=READY_TRIAL, duration_s=READY_REPLIES / READY_PER_S)
     deadline = time.monotonic() + READY_LIMIT_S
-    peer.call("echo.open", way)
+    peer.api.echo_open(way)
     while True:
-        asked = {"trial": READY_TRIAL, "warmup_s": None, "duration_s": READY_REPLIES / READY_PER_S}
-        peer.call("echo.go", asked)
-        told = peer.call("echo.collect", {})
-        if told["sent"] and not told["lost"]:
+        peer.api.echo_go(asked)
+        found = peer.api.echo_collect()
+        if found.sent and not found.lost:
             break
         if time.monotonic() > deadline:
             raise PathFailed(
-                f"{other.agent} does not answer all of {told['sent']} echoes within {READY_LIMIT_S:g} s "
-                f"({told['lost']} lost)\n{last_words()}"
+                f"{other.agent} does not answer all of {found.sent} echoes within {READY_LIMIT_S:g} s "
+                f"({found.lost} lost)\n{last_words()}"
             )
-    peer.call("echo.close", {})
+    peer.api.echo_close()
 
 
 class EndsPath(Path):
@@ -183,7 +192,7 @@ class EndsPath(Path):
         return guest_end(guest, address, own_kernel=self.preset.platform().own_kernel)
 
     def make_far_end(
-        self, host: Host, agent: str, configuration: dict[str, Any], interface: str, address: str
+        self, host: Host, agent: str, configuration: GuestConfigureParams, interface: str, address: str
     ) -> End:
         """An end with an agent of its own, on a host that has the agents' CPUs."""
         return far_end(host, agent, configuration, interface, address, host.cpus["agents"][0])

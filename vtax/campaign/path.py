@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vtax.agent_api import GuestSetEgressQdiscParams
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
 from vtax.machine.agent import AgentError, AgentGone
@@ -133,16 +134,17 @@ class Path:
                 guest.interfaces,
             )
             hellos.append(started["hello_s"])
-            configuration = guest.configuration(started["modules"])
-            guest.host.call(guest.name, "guest.configure", configuration, timeout_s=30.0)
+            guest.host.api(guest.name).guest_configure(
+                guest.configuration(started["modules"]), timeout_s=30.0
+            )
         return float(max(hellos))
 
     def set_egress(self) -> None:
         """Have guests send through the queueing discipline that was asked for; readiness is found without it."""
         if (qdisc := self._config.egress) is not None:
             for guest in self.testbed.guests:
-                parameters = {"macs": guest.egress_macs, "qdisc": qdisc}
-                guest.host.call(guest.name, "guest.set_egress_qdisc", parameters)
+                params = GuestSetEgressQdiscParams(macs=guest.egress_macs, qdisc=qdisc)
+                guest.host.api(guest.name).guest_set_egress_qdisc(params)
 
     def guest_states(self) -> dict[str, GuestState]:
         """How the guests stand, by name."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from vtax.agent_api import Qdisc
 from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
@@ -26,7 +27,7 @@ class PlatformConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
-    def egress(self) -> dict[str, Any] | None:
+    def egress(self) -> Qdisc | None:
         """The queueing discipline that guests shall send through, None for what their kernel sets up."""
         return None
 

@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import AfterValidator, Field
 
+from vtax import agent_api
 from vtax.agent_api import GREATEST_EGRESS_DELAY_NS, LEAST_BUCKET_BYTES, LEAST_EGRESS_BPS
 from vtax.machine.weight import can_be_enabled, find_cpu_controller
 from vtax.platforms.contract import PlatformConfig, PlatformUnusable
@@ -201,10 +203,10 @@ class GuestConfig(PlatformConfig):
     )
 
     @property
-    def egress(self) -> dict[str, Any] | None:
+    def egress(self) -> agent_api.Qdisc | None:
         """The discipline as the agent takes it."""
         qdisc = parse_qdisc(self.egress_qdisc)
-        return asdict(qdisc) if qdisc else None
+        return msgspec.convert(asdict(qdisc), type=agent_api.Qdisc) if qdisc else None
 
     @property
     def egress_words(self) -> str | None:

@@ -1,8 +1,12 @@
 """What a testbed wants of a guest: its NICs and how they are set up."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from vtax.agent_api import GuestConfigureParams, GuestNic
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
@@ -61,9 +65,17 @@ class GuestSpec:
             return platform
         return {**platform, "memory_bytes": max(memory_bytes, self.least_memory_bytes)}
 
-    def configuration(self, modules: list[str]) -> dict[str, Any]:
-        """Parameters of `guest.configure`."""
-        return {"modules": modules, "nics": self.interfaces, "forward": self.forwards}
+    def configuration(self, modules: list[str]) -> GuestConfigureParams:
+        """Return the params of `guest.configure`."""
+        return configuration(self.interfaces, forward=self.forwards, modules=modules)
+
+
+def configuration(
+    interfaces: Sequence[dict[str, Any]], *, forward: bool, modules: Sequence[str] = ()
+) -> GuestConfigureParams:
+    """Return the params of `guest.configure` of an agent that has these interfaces."""
+    nics = msgspec.convert(interfaces, type=list[GuestNic])
+    return GuestConfigureParams(modules=list(modules), nics=nics, forward=forward)
 
 
 def nic(settings: LocalSettings, mac: str, port: str) -> dict[str, Any]:

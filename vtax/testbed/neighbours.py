@@ -10,10 +10,11 @@ The far ends are bare, and have the agents' CPUs.
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from vtax.agent_api import GuestConfigureParams
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.links import MOST_GUESTS
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
-from vtax.testbed.guest import NEIGHBOUR, GuestSpec, interface, nic
+from vtax.testbed.guest import NEIGHBOUR, GuestSpec, configuration, interface, nic
 from vtax.testbed.host import Host
 from vtax.testbed.machines import Machines
 from vtax.testbed.pair import NEAR_PORT, PairTestbed
@@ -69,7 +70,7 @@ class NeighbourSite(Protocol):
     def far_interface(self, stream: StreamAddresses) -> str:
         """The interface of a neighbour's far end."""
 
-    def far_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+    def far_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """Parameters of `guest.configure` of the agent that answers for it."""
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ class OwnLinks:
         """Where its source is."""
         return f"src{stream.stream}"
 
-    def far_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+    def far_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """It knows the neighbour's NIC."""
         near = (
             self._settings,
@@ -131,7 +132,7 @@ class OwnLinks:
             stream.uut_in_ip,
             stream.uut_in_mac,
         )
-        return {"modules": [], "nics": [interface(*near)], "forward": False}
+        return configuration([interface(*near)], forward=False)
 
     def close(self) -> None:
         """Take the far ends' host down."""
@@ -169,10 +170,10 @@ class OnGuestsLink:
         """One for all far ends."""
         return self._pair.beside_end.interface
 
-    def far_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+    def far_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """It knows the neighbour's NIC."""
         far = self._pair.beside_far_interface(stream)
-        return {"modules": [], "nics": [far], "forward": self._pair.far_routes}
+        return configuration([far], forward=self._pair.far_routes)
 
     def close(self) -> None:
         """The testbed takes its hosts down."""

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
+from vtax.agent_api import GuestConfigureParams
 from vtax.testbed.addressing import Station, StreamAddresses, neighbour_streams
-from vtax.testbed.guest import GuestSpec, guest_name, interface, interface_towards_source, nic
+from vtax.testbed.guest import GuestSpec, configuration, guest_name, interface, interface_towards_source, nic
 from vtax.testbed.host import Host
 from vtax.testbed.machines import Agent, End, Machines
 from vtax.testbed.ports import PORTS
@@ -194,9 +195,9 @@ class PairTestbed:
         mac, near_mac = self.beside_end.mac, self.near_mac(stream)
         return interface(self.settings, stream, mac, stream.source_ip, stream.uut_in_ip, near_mac)
 
-    def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+    def peer_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """Parameters of `guest.configure` of a bare peer's agent."""
-        return {"modules": [], "nics": [self._far_interface(stream)], "forward": False}
+        return configuration([self._far_interface(stream)], forward=False)
 
     def _far_interface(self, stream: StreamAddresses) -> dict[str, Any]:
         return interface(

@@ -12,10 +12,12 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
+from vtax.agent_api import GuestConfigureParams
 from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.guest import (
     GuestSpec,
+    configuration,
     guest_name,
     interface,
     interface_towards_sink,
@@ -153,23 +155,23 @@ class SharedTestbed:
         name = guest_name(stream.stream, len(self.streams))
         return GuestSpec(name, self.uut, nics, interfaces, self.forwards, [leaves_by])
 
-    def peer_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+    def peer_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """Parameters of `guest.configure` of the agent that answers for a stream's far end."""
         own = self._towards(stream)
         end = interface(
             self.settings, stream, stream.source_mac, stream.source_ip, stream.uut_in_ip, own.uut_in_mac
         )
         routes = [{"network": stream.sink_network, "gateway": stream.uut_in_ip}] if self.forwards else []
-        return {"modules": [], "nics": [{**end, "routes": routes}], "forward": False}
+        return configuration([{**end, "routes": routes}], forward=False)
 
-    def server_configuration(self, stream: StreamAddresses) -> dict[str, Any]:
+    def server_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """The same of the agent that answers for a stream's sink."""
         own = self._towards(stream)
         end = interface(
             self.settings, stream, stream.sink_mac, stream.sink_ip, stream.uut_out_ip, own.uut_out_mac
         )
         routes = [{"network": stream.source_network, "gateway": stream.uut_out_ip}]
-        return {"modules": [], "nics": [{**end, "routes": routes}], "forward": False}
+        return configuration([{**end, "routes": routes}], forward=False)
 
     def source_streams(self, count: int) -> list[dict[str, Any]]:
         """The first `count` streams, as `source.open` takes them."""

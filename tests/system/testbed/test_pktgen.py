@@ -35,7 +35,7 @@ def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
         testbed.build("bridge")
         guest = testbed.uut.start_guest(GUEST, "qemu", {}, testbed.guests[0].nics, ["pktgen"])
         configuration = testbed.guests[0].configuration(guest["modules"])
-        testbed.uut.call(GUEST, "guest.configure", configuration, timeout_s=30.0)
+        testbed.uut.api(GUEST).guest_configure(configuration, timeout_s=30.0)
         sink = {"streams": testbed.sink_streams(), "attach": "auto", "capture_frames": 64}
         testbed.sinks[0].call("sink", "sink.open", sink)
         yield testbed
