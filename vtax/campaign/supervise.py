@@ -2,24 +2,28 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from vtax.agent_api import AgentApi, ProgramStatus
+from vtax.agent_message import Nothing, Pending
 from vtax.campaign.ends import End
 from vtax.machine.agent import AgentError, AgentGone
 
+Answered = Pending[Nothing] | Pending[ProgramStatus]
+Watch = Callable[[AgentApi], Answered]
+"""Begins the call of an agent that is answered when something has ended there."""
+
 
 @contextlib.contextmanager
-def supervised(ends: Sequence[End], method: str, runner: End, patience_s: float) -> Iterator[None]:
+def supervised(ends: Sequence[End], watch: Watch, runner: End, patience_s: float) -> Iterator[None]:
     """Within this the call that is under way at `runner` is aborted when something at one of the `ends` has ended.
 
-    An end's agent answers `method` when that is so, or is gone with its guest; nothing else is asked meanwhile.
+    An end's agent answers `watch` when that is so, or is gone with its guest; nothing else is asked meanwhile.
     """
     over = threading.Event()
     watchers = [
-        threading.Thread(
-            target=_watch, args=(end, ticket, runner, patience_s, over), name=f"watch {end.agent}"
-        )
-        for end, ticket in _begun(ends, method)
+        threading.Thread(target=_await, args=(answer, runner, patience_s, over), name=f"watch {end.agent}")
+        for end, answer in _begun(ends, watch)
     ]
     for watcher in watchers:
         watcher.start()
@@ -33,23 +37,23 @@ def supervised(ends: Sequence[End], method: str, runner: End, patience_s: float)
             watcher.join()
 
 
-def _begun(ends: Sequence[End], method: str) -> Iterator[tuple[End, str | None]]:
-    """Each end with the ticket of its call; None of one that is gone already."""
+def _begun(ends: Sequence[End], watch: Watch) -> Iterator[tuple[End, Answered | None]]:
+    """Each end with what waits for its answer; None of one that is gone already."""
     for end in ends:
         try:
-            yield end, end.host.begin(end.agent, method, {})
+            yield end, watch(end.api)
         except AgentGone:
             yield end, None
 
 
-def _watch(end: End, ticket: str | None, runner: End, patience_s: float, over: threading.Event) -> None:
+def _await(answer: Answered | None, runner: End, patience_s: float, over: threading.Event) -> None:
     with contextlib.suppress(AgentError, AgentGone):
-        if ticket is not None:
-            end.host.finish(ticket, patience_s)
+        if answer is not None:
+            answer(patience_s)
     if not over.is_set():
         _abort(runner)
 
 
 def _abort(end: End) -> None:
     with contextlib.suppress(AgentError, AgentGone):
-        end.call("abort", {})
+        end.api.abort()

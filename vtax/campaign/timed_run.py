@@ -18,8 +18,8 @@ DONE = "done"
 class TimedRun(Observed):
     """A run's samples."""
 
-    run: dict[str, Any] = field(default_factory=dict)
-    """What its agent said of it: `start_ns`, `end_ns` and more."""
+    times_ns: tuple[int, int] | None = None
+    """Moments before the first iteration and after the last; None of a run that failed."""
     ns: list[int | None] = field(default_factory=list)
     """Of each iteration what it took; of one that failed what it took to know, if that is known."""
     undone: dict[int, str] = field(default_factory=dict)
@@ -28,7 +28,8 @@ class TimedRun(Observed):
     @property
     def phases_s(self) -> tuple[float, float]:
         """No warm-up; from before the first iteration to after the last."""
-        return 0.0, (self.run["end_ns"] - self.run["start_ns"]) / 1e9 if self.run else 0.0
+        start_ns, end_ns = self.times_ns or (0, 0)
+        return 0.0, (end_ns - start_ns) / 1e9
 
     @property
     def done_ns(self) -> list[int]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax import campaign
+from vtax.agent_api import ClientCollectAnswer, ProgramFileParams, ProgramStatus
 from vtax.campaign import Resumed
 from vtax.campaign.ends import End
 from vtax.campaign.kind import kind_of
@@ -45,8 +46,20 @@ factors:
 repetitions: 1
 """
 PLACE = {"block": 0, "attempt": 0, "search": None, "step": None, "run": 2}
-RUNNING = {"ended": None, "succeeded": False, "stopped": None, "said": ["ready"], "output_bytes": 6}
-DONE = {"ended": "exit status 0", "succeeded": True, "stopped": None, "said": [], "output_bytes": 400}
+RUNNING: dict[str, Any] = {
+    "ended": None,
+    "succeeded": False,
+    "stopped": None,
+    "said": ["ready"],
+    "output_bytes": 6,
+}
+DONE: dict[str, Any] = {
+    "ended": "exit status 0",
+    "succeeded": True,
+    "stopped": None,
+    "said": [],
+    "output_bytes": 400,
+}
 written = partial(write_scenario, SCENARIO)
 
 
@@ -221,32 +234,35 @@ def test_commands_are_told_where_and_how_often() -> None:
         {"kind": "program", "server": ["a"], "client": ["b"], "ready": "c", "port": 9000, "iterations": 7}
     )
     told = command(["a", "{address}:{port}", "{iterations}{port}", "{other} {}"], work, "198.18.0.1")
-    assert told["argv"] == ["a", "198.18.0.1:9000", "79000", "{other} {}"]
+    assert told.argv == ["a", "198.18.0.1:9000", "79000", "{other} {}"]
     expected = {"VTAX_ADDRESS": "198.18.0.1", "VTAX_PORT": "9000", "VTAX_ITERATIONS": "7"}
-    assert told["environment"] == expected
+    assert told.environment == expected
 
 
 def test_files_are_given_in_pieces() -> None:
     class Recorder:
         def __init__(self) -> None:
-            self.pieces: list[dict[str, Any]] = []
+            self.pieces: list[ProgramFileParams] = []
 
-        def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float) -> None:
-            assert (agent, method) == ("guest", "program.file")
+        def api(self, agent: str) -> Any:
+            assert agent == "guest"
+            return self
+
+        def program_file(self, params: ProgramFileParams) -> None:
             self.pieces.append(params)
 
     recorder: Any = Recorder()
     content = b"\x7fELF" + bytes(range(256)) * 300
     give_files(End(recorder, "guest", "eth0", "198.18.0.1", 0, True), {"tool": content, "empty": b""})
     *tool, empty = recorder.pieces
-    assert b"".join(base64.b64decode(piece["base64"]) for piece in tool) == content
-    assert [(piece["first"], piece["executable"]) for piece in tool] == [
+    assert b"".join(base64.b64decode(piece.base64) for piece in tool) == content
+    assert [(piece.first, piece.executable) for piece in tool] == [
         (True, True),
         (False, True),
         (False, True),
     ]
-    assert all(len(base64.b64decode(piece["base64"])) <= PIECE_BYTES for piece in tool)
-    assert (empty["name"], empty["first"], empty["executable"], empty["base64"]) == ("empty", True, False, "")
+    assert all(len(base64.b64decode(piece.base64)) <= PIECE_BYTES for piece in tool)
+    assert (empty.name, empty.first, empty.executable, empty.base64) == ("empty", True, False, "")
 
 
 def ran(client: dict[str, Any] | None = None, server: dict[str, Any] | None = None) -> Timed:
@@ -271,11 +287,11 @@ def ran(client: dict[str, Any] | None = None, server: dict[str, Any] | None = No
         run=2,
     )
     measured = Timed(1, cell, datetime.now(UTC))
-    measured.run = {"start_ns": 1_000, "end_ns": 10_001_000, "cpu_latency_held": True}
+    measured.times_ns = 1_000, 10_001_000
     measured.ns = [1000 * number for number in range(1, 101)]
     told = {"samples": 100, "excess": 0, "garbage": 0, "first_garbage": None}
-    measured.client = {**DONE, **told, **(client or {})}
-    measured.server = {**RUNNING, **(server or {})}
+    measured.client = ClientCollectAnswer(**{**DONE, **told, **(client or {})})
+    measured.server = ProgramStatus(**{**RUNNING, **(server or {})})
     measured.wall_s = 0.5
     return measured
 

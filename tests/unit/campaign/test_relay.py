@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs, to_builtins
 
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
+from vtax.agent_api import RelayCollectAnswer, RelayLoadFields, RelayParams, RelayPath
 from vtax.campaign.ends import End
 from vtax.campaign.kind import kind_of
 from vtax.campaign.mode import Fixed
@@ -108,29 +110,27 @@ def ends(count: int) -> list[End]:
 def test_relays_of_one_guest_are_heard_within_it_alone() -> None:
     work = Relay(kind="relay", hops=3, pinned=True, connection="persistent")
     (relays,) = ring(ends(1), work, 2000)
-    assert [relay["mode"] for relay in relays] == ["master", "forwarder", "forwarder"]
-    assert [relay["cpu"] for relay in relays] == [0, 1, 2]
-    ways = [relay["load"]["network"] for relay in relays]
-    assert {(way["interface"], way["address"], way["next_address"]) for way in ways} == {
+    assert [relay.mode for relay in relays] == ["master", "forwarder", "forwarder"]
+    assert [relay.cpu for relay in relays] == [0, 1, 2]
+    ways = [way_of(relay) for relay in relays]
+    assert {(way.interface, way.address, way.next_address) for way in ways} == {
         ("lo", "127.0.0.1", "127.0.0.1")
     }
-    assert [(way["port"], way["next_port"]) for way in ways] == [(5001, 5002), (5002, 5003), (5003, 5001)]
-    assert {(way["protocol"], way["connection"], way["timeout_ms"]) for way in ways} == {
-        ("tcp", "persistent", 2000)
-    }
+    assert [(way.port, way.next_port) for way in ways] == [(5001, 5002), (5002, 5003), (5003, 5001)]
+    assert {(way.protocol, way.connection, way.timeout_ms) for way in ways} == {("tcp", "persistent", 2000)}
 
 
 def test_relays_of_a_guest_each_go_from_nic_to_nic() -> None:
     work = Relay(kind="relay", hops=3, placement="guest-each", transport="udp")
     each = ring(ends(3), work, 2000)
     assert [len(relays) for relays in each] == [1, 1, 1]
-    ways = [relays[0]["load"]["network"] for relays in each]
-    assert [(way["interface"], way["address"], way["next_address"]) for way in ways] == [
+    ways = [way_of(relays[0]) for relays in each]
+    assert [(way.interface, way.address, way.next_address) for way in ways] == [
         ("eth0", "198.18.0.1", "198.18.0.2"),
         ("eth0", "198.18.0.2", "198.18.0.3"),
         ("eth0", "198.18.0.3", "198.18.0.1"),
     ]
-    assert each[0][0]["cpu"] is None
+    assert each[0][0].cpu is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,17 @@ def test_relays_of_a_guest_each_go_from_nic_to_nic() -> None:
 )
 def test_null_tests_have_a_master_only(load: Any, asked: Any) -> None:
     (relays,) = ring(ends(1), Relay(kind="relay", load=load), 2000)
-    assert [(relay["mode"], relay["load"]) for relay in relays] == [("master", asked)]
+    assert [(relay.mode, to_builtins(relay.load)) for relay in relays] == [("master", asked)]
+
+
+COLLECTED = RelayCollectAnswer(
+    completed=100, failed=0, ended=[], last_problem="nothing came in time", refused=0, last_refusal=None
+)
+
+
+def way_of(relay: RelayParams) -> RelayPath:
+    assert isinstance(relay.load, RelayLoadFields) and relay.load.network is not None
+    return relay.load.network
 
 
 def ran(undone: dict[int, str] | None = None, **work: Any) -> Ran:
@@ -155,12 +165,10 @@ def ran(undone: dict[int, str] | None = None, **work: Any) -> Ran:
         run=2,
     )
     measured = Ran(1, cell, datetime.now(UTC))
-    measured.run = {"start_ns": 1_000, "end_ns": 10_001_000, "given_up": False, "cpu_latency_held": True}
+    measured.times_ns = 1_000, 10_001_000
     measured.ns = [1000 * number for number in range(1, 101)]
     measured.undone = undone or {}
-    measured.told = [
-        {"ended": [], "last_problem": "nothing came in time", "refused": 0, "last_refusal": None}
-    ]
+    measured.relays = [COLLECTED]
     measured.wall_s = 0.5
     return measured
 
@@ -192,7 +200,8 @@ def test_null_tests_have_no_network_in_their_rows() -> None:
 
 def test_a_relay_that_died_is_told_of_with_its_last_words() -> None:
     measured = ran(hops=2)
-    measured.told[0]["ended"] = ["a relay has ended (signal: 9 (SIGKILL)): thread 'main' panicked"]
+    ended = ["a relay has ended (signal: 9 (SIGKILL)): thread 'main' panicked"]
+    measured.relays = [structs.replace(COLLECTED, ended=ended)]
     judgement = judge(measured)
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == (
@@ -202,7 +211,7 @@ def test_a_relay_that_died_is_told_of_with_its_last_words() -> None:
 
 def test_a_run_that_was_given_up_is_suspect() -> None:
     measured = ran(dict.fromkeys(range(90, 100), "timeout"), iterations=10_000)
-    measured.run["given_up"] = True
+    measured.given_up = True
     judgement = judge(measured)
     assert judgement.verdict is Verdict.SUSPECT
     assert judgement.reasons == (

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from vtax.agent_api import AgentApi
+from vtax.agent_message import Answer, Message, Nothing, Pending
 from vtax.campaign.ends import End
 from vtax.campaign.supervise import supervised
 from vtax.machine.agent import AgentGone
@@ -19,37 +21,49 @@ class Machine:
         self.aborted: list[str] = []
         self.told = threading.Event()
 
+    def api(self, agent: str) -> AgentApi:
+        return AgentApi(Calls(self, agent))
+
     def end(self, agent: str) -> End:
         host: Any = self
         return End(host, agent, "eth0", "198.18.0.1", 0, True)
 
-    def begin(self, agent: str, method: str, params: dict[str, Any]) -> str:
-        if agent == "gone":
+
+class Calls:
+    """What is asked of one of the agents."""
+
+    def __init__(self, machine: Machine, agent: str) -> None:
+        self.machine, self.agent = machine, agent
+
+    def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
+        if self.agent == "gone":
             raise AgentGone("gone: its stream ended")
-        ticket = f"{agent}/{method}"
-        self.answers[ticket] = queue.SimpleQueue()
-        return ticket
+        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.machine.answers[f"{self.agent}/{method}"] = answers
 
-    def finish(self, ticket: str, timeout_s: float) -> Any:
-        answer = self.answers[ticket].get()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        def finish(timeout_s: float = 0.0) -> Answer:
+            found: Answer | Exception = answers.get()
+            if isinstance(found, Exception):
+                raise found
+            return found
 
-    def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float) -> None:
+        return finish
+
+    def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
         assert method == "abort"
-        self.aborted.append(agent)
-        for ticket, answers in self.answers.items():
-            if ticket.startswith(f"{agent}/"):
-                answers.put({})
-        self.told.set()
+        self.machine.aborted.append(self.agent)
+        for ticket, answers in self.machine.answers.items():
+            if ticket.startswith(f"{self.agent}/"):
+                answers.put(Nothing())
+        self.machine.told.set()
+        return answer()
 
 
-@pytest.mark.parametrize("answer", [{"ended": "exit status 1"}, AgentGone("server: its stream ended")])
+@pytest.mark.parametrize("answer", [Nothing(), AgentGone("server: its stream ended")])
 def test_what_ends_ends_the_run(answer: Any) -> None:
     machine = Machine()
     ends = [machine.end("server"), machine.end("other")]
-    with supervised(ends, "server.watch", machine.end("client"), 60.0):
+    with supervised(ends, AgentApi.begin_server_watch, machine.end("client"), 60.0):
         machine.answers["server/server.watch"].put(answer)
         assert machine.told.wait(60.0)
         assert machine.aborted == ["client"]
@@ -58,13 +72,13 @@ def test_what_ends_ends_the_run(answer: Any) -> None:
 
 def test_what_is_gone_already_ends_the_run_at_once() -> None:
     machine = Machine()
-    with supervised([machine.end("gone")], "server.watch", machine.end("client"), 60.0):
+    with supervised([machine.end("gone")], AgentApi.begin_server_watch, machine.end("client"), 60.0):
         assert machine.told.wait(60.0)
         assert machine.aborted == ["client"]
 
 
 def test_a_run_that_is_over_is_not_aborted() -> None:
     machine = Machine()
-    with supervised([machine.end("server")], "server.watch", machine.end("client"), 60.0):
+    with supervised([machine.end("server")], AgentApi.begin_server_watch, machine.end("client"), 60.0):
         pass
     assert machine.aborted == ["server"]

@@ -2,8 +2,8 @@
 
 import base64
 from collections.abc import Mapping
-from typing import Any
 
+from vtax.agent_api import ProgramFileParams
 from vtax.campaign.ends import End, PairEndsPath
 from vtax.campaign.path import PathFacts
 from vtax.campaign.ring_path import RingPath
@@ -59,10 +59,10 @@ def give_files(end: End, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         executable = content.startswith((b"#!", b"\x7fELF"))
         for at in range(0, max(1, len(content)), PIECE_BYTES):
-            piece: dict[str, Any] = {
-                "name": name,
-                "executable": executable,
-                "first": at == 0,
-                "base64": base64.b64encode(content[at : at + PIECE_BYTES]).decode(),
-            }
-            end.call("program.file", piece)
+            piece = ProgramFileParams(
+                name=name,
+                executable=executable,
+                first=at == 0,
+                base64=base64.b64encode(content[at : at + PIECE_BYTES]).decode(),
+            )
+            end.api.program_file(piece)

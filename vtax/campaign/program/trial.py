@@ -1,10 +1,19 @@
 """One trial of programs: start the server, run the client, collect what both have told."""
 
 import contextlib
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
+from vtax.agent_api import (
+    AgentApi,
+    ClientCollectAnswer,
+    ClientRunParams,
+    ClientSamplesParams,
+    Command,
+    ProgramStatus,
+    ServerOpenParams,
+)
 from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
 from vtax.campaign.program.path import ProgramPath
@@ -21,12 +30,11 @@ GRACE_S = 20.0
 
 @dataclass
 class Timed(TimedRun):
-    """Everything one run brought home; `run` is the reply of `client.run`."""
+    """Everything one run brought home."""
 
-    client: dict[str, Any] = field(default_factory=dict)
-    """`client.collect`"""
-    server: dict[str, Any] = field(default_factory=dict)
-    """`server.collect` after the run."""
+    client: ClientCollectAnswer | None = None
+    server: ProgramStatus | None = None
+    """Its state after the run."""
 
     @property
     def work(self) -> Program:
@@ -47,47 +55,55 @@ def measure(
 def _run(path: ProgramPath, measured: Timed) -> None:
     work = measured.work
     client, server, address = path.places
-    serve = {
-        "command": command(work.server, work, address),
-        "ready": work.ready,
-        "timeout_ms": round(1000 * work.ready_s),
-    }
-    run = {
-        "command": command(work.client, work, address),
-        "iterations": work.iterations,
-        "timeout_ms": round(1000 * work.run_s),
-    }
+    serve = ServerOpenParams(
+        command=command(work.server, work, address),
+        ready=work.ready,
+        timeout_ms=round(1000 * work.ready_s),
+    )
+    run = ClientRunParams(
+        command=command(work.client, work, address),
+        iterations=work.iterations,
+        timeout_ms=round(1000 * work.run_s),
+    )
     patience_s = work.run_s + GRACE_S
     with contextlib.ExitStack() as closing:
-        closing.callback(_close, client, "client")
-        closing.callback(_close, server, "server")
-        server.call("server.open", serve, work.ready_s + GRACE_S)
+        closing.callback(_close, client.api.client_close)
+        closing.callback(_close, server.api.server_close)
+        server.api.server_open(serve, work.ready_s + GRACE_S)
         before = path.testbed.uut.counters(path.uut_cpus)
-        running = client.host.begin(client.agent, "client.run", run)
-        with supervised([server], "server.watch", client, patience_s):
-            measured.run = client.host.finish(running, patience_s)
+        running = client.api.begin_client_run(run)
+        with supervised([server], AgentApi.begin_server_watch, client, patience_s):
+            ended = running(patience_s)
             measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
-        measured.server = server.call("server.collect", {})
-        measured.client = client.call("client.collect", {})
-        _take_samples(client, measured)
+        measured.times_ns = ended.start_ns, ended.end_ns
+        measured.server = server.api.server_collect()
+        measured.client = client.api.client_collect()
+        measured.ns = _samples(client, measured.client.samples)
+        measured.undone = {at: "failed" for at, ns in enumerate(measured.ns) if ns is None}
 
 
-def command(argv: list[str], work: Program, address: str) -> dict[str, Any]:
+def command(argv: list[str], work: Program, address: str) -> Command:
     """A command as the agent takes it: `{address}`, `{port}` and `{iterations}` in its words are those of the trial."""
     values = work.values(address)
     words = list(argv)
     for name, value in values.items():
         words = [word.replace(f"{{{name}}}", value) for word in words]
-    return {"argv": words, "environment": {f"VTAX_{name.upper()}": value for name, value in values.items()}}
+    environment = {f"VTAX_{name.upper()}": value for name, value in values.items()}
+    return Command(argv=words, environment=environment)
 
 
-def _take_samples(client: End, measured: Timed) -> None:
-    while len(measured.ns) < measured.client["samples"]:
-        measured.ns += client.call("client.samples", {"first": len(measured.ns)})["ns"]
-    measured.undone = {at: "failed" for at, ns in enumerate(measured.ns) if ns is None}
+def _samples(client: End, count: int) -> list[int | None]:
+    """Return all samples; a line holds some at a time."""
+    ns: list[int | None] = []
+    while len(ns) < count:
+        part = client.api.client_samples(ClientSamplesParams(first=len(ns))).ns
+        if not part:
+            break
+        ns += part
+    return ns
 
 
-def _close(end: End, program: str) -> None:
+def _close(close: Callable[[], None]) -> None:
     """What never began is closed as well; an agent that is gone has taken its programs with it."""
     with contextlib.suppress(AgentError, AgentGone):
-        end.call(f"{program}.close", {})
+        close()

@@ -14,12 +14,12 @@ def judge(measured: Ran) -> Judgement:
 
 
 def _findings(measured: Ran) -> Iterator[Finding]:
-    for guest, told in enumerate(measured.told):
-        for how in told["ended"]:
+    for guest, relays in enumerate(measured.relays):
+        for how in relays.ended:
             yield Verdict.INVALID, f"of guest {guest}: {how}"
     yield from _output(measured)
-    if measured.run["given_up"]:
-        last = measured.told[0]["last_problem"]
+    if measured.given_up:
+        last = measured.relays[0].last_problem
         made, asked = len(measured.ns), measured.work.iterations
         yield (
             Verdict.SUSPECT,

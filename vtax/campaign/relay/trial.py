@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
+from vtax.agent_api import AgentApi, RelayCollectAnswer, RelayGoParams, RelayOpenParams, RelaySamplesParams
 from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
 from vtax.campaign.relay.ring import ring
@@ -28,10 +28,12 @@ GRACE_S = 120.0
 
 @dataclass
 class Ran(TimedRun):
-    """Everything one run brought home; `run` is `relay.go`'s reply. A round whose message did not come back failed."""
+    """Everything one run brought home. A round whose message did not come back failed."""
 
-    told: list[dict[str, Any]] = field(default_factory=list)
-    """`relay.collect` of each guest with relays, the master's first."""
+    given_up: bool = False
+    """Whether it ended early, since nothing went round any more."""
+    relays: list[RelayCollectAnswer] = field(default_factory=list)
+    """What became of the relays of each guest, the master's first."""
     output_bytes: int | None = None
     """What the master wrote to standard output; None where it did not."""
 
@@ -54,22 +56,23 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
     relays = ring(path.ends, work, TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS)
     with_relays = path.ends[: len(relays)]
     master, *others = with_relays
-    go = {"trial": measured.trial, "iterations": work.iterations, "interval_ms": work.interval_ms or None}
+    go = RelayGoParams(trial=measured.trial, iterations=work.iterations, interval_ms=work.interval_ms or None)
     patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
     try:
         for end, theirs in zip(with_relays, relays, strict=True):
-            end.call("relay.open", {"relays": theirs}, OPEN_S)
+            end.api.relay_open(RelayOpenParams(relays=theirs), OPEN_S)
         before = path.testbed.uut.counters(path.uut_cpus)
-        running = master.host.begin(master.agent, "relay.go", go)
+        running = master.api.begin_relay_go(go)
         try:
-            with supervised(others, "relay.watch", master, patience_s):
-                measured.run = master.host.finish(running, patience_s)
+            with supervised(others, AgentApi.begin_relay_watch, master, patience_s):
+                run = running(patience_s)
         except AgentError as error:
             raise AgentError("; ".join([str(error), *_ended(others)])) from None
         measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
-        measured.told = [end.call("relay.collect", {}) for end in with_relays]
+        measured.times_ns, measured.given_up = (run.start_ns, run.end_ns), run.given_up
+        measured.relays = [end.api.relay_collect() for end in with_relays]
         _take_samples(master, measured)
-        measured.output_bytes = master.call("relay.close", {})["output_bytes"]
+        measured.output_bytes = master.api.relay_close().output_bytes
     finally:
         for end in with_relays:
             _close(end)
@@ -77,21 +80,21 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
 
 def _ended(ends: list[End]) -> list[str]:
     """How relays have ended, with the last that they said; raises AgentGone where one went with its guest."""
-    return [f"of {end.agent}: {how}" for end in ends for how in end.call("relay.collect", {})["ended"]]
+    return [f"of {end.agent}: {how}" for end in ends for how in end.api.relay_collect().ended]
 
 
 def _take_samples(master: End, measured: Ran) -> None:
     while True:
-        told = master.call("relay.samples", {"first": len(measured.ns)})
-        measured.ns += told["ns"]
-        measured.undone |= dict(told["undone"])
-        if len(measured.ns) >= told["iterations"]:
+        part = master.api.relay_samples(RelaySamplesParams(first=len(measured.ns)))
+        measured.ns += part.ns
+        measured.undone |= dict(part.undone)
+        if len(measured.ns) >= part.iterations or not part.ns:
             return
 
 
 def _close(end: End) -> None:
     """Relays that never began say nothing; an agent that is gone is passed over."""
     try:
-        end.call("relay.close", {})
+        end.api.relay_close()
     except (AgentError, AgentGone):
         return

@@ -1,7 +1,7 @@
 """Kind `relay`: a small message goes round a ring of relays, and each of its rounds is timed."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from vtax.agent_api import (
     GREATEST_RELAY_BYTES,
@@ -110,12 +110,3 @@ class Relay(WorkloadKeys):
         if self.load != "network" and self.hops > 1:
             problem = f"{self.hops} relays are a network; allowed with load {self.load}: 1"
             yield Refusal("workload", "hops", self.hops, problem)
-
-    @property
-    def without_network(self) -> Any:
-        """What is timed in place of the message's round, as the agent takes it."""
-        return {"nothing": "nothing", "output": {"output": "full"}, "lines": {"output": "line"}}[self.load]
-
-    def way(self, timeout_ms: int) -> dict[str, Any]:
-        """What the relays of a ring have in common on their way, as the agent takes it."""
-        return {"protocol": self.transport, "connection": self.connection, "timeout_ms": timeout_ms}
