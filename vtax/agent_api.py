@@ -1997,13 +1997,25 @@ class AgentApi:
         """End the long calls that are under way and the stress that is at work."""
         self._caller.call("abort", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_abort(self) -> Pending[Nothing]:
+        """Begin `abort`, and return what waits for its answer."""
+        return self._caller.begin("abort", NO_PARAMS, Nothing)
+
     def client_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Close the client: end its program, and forget its samples."""
         self._caller.call("client.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_client_close(self) -> Pending[Nothing]:
+        """Begin `client.close`, and return what waits for its answer."""
+        return self._caller.begin("client.close", NO_PARAMS, Nothing)
+
     def client_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> ClientCollectAnswer:
         """Return how the client's program ended and how many samples it wrote."""
         return self._caller.call("client.collect", NO_PARAMS, ClientCollectAnswer, timeout_s)
+
+    def begin_client_collect(self) -> Pending[ClientCollectAnswer]:
+        """Begin `client.collect`, and return what waits for its answer."""
+        return self._caller.begin("client.collect", NO_PARAMS, ClientCollectAnswer)
 
     def client_run(self, params: ClientRunParams, timeout_s: float = CALL_TIMEOUT_S) -> ClientRunAnswer:
         """Start a program that times another, and answer when it has ended."""
@@ -2019,41 +2031,81 @@ class AgentApi:
         """Return the samples that the client's program wrote, from one iteration on."""
         return self._caller.call("client.samples", params, ClientSamplesAnswer, timeout_s)
 
+    def begin_client_samples(self, params: ClientSamplesParams) -> Pending[ClientSamplesAnswer]:
+        """Begin `client.samples`, and return what waits for its answer."""
+        return self._caller.begin("client.samples", params, ClientSamplesAnswer)
+
     def cpu_arm(self, params: CpuArmParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Sample the CPUs during a window that begins soon."""
         self._caller.call("cpu.arm", params, Nothing, timeout_s)
+
+    def begin_cpu_arm(self, params: CpuArmParams) -> Pending[Nothing]:
+        """Begin `cpu.arm`, and return what waits for its answer."""
+        return self._caller.begin("cpu.arm", params, Nothing)
 
     def cpu_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Stop sampling."""
         self._caller.call("cpu.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_cpu_close(self) -> Pending[Nothing]:
+        """Begin `cpu.close`, and return what waits for its answer."""
+        return self._caller.begin("cpu.close", NO_PARAMS, Nothing)
+
     def cpu_open(self, params: CpuOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Attach a sampler to each CPU."""
         self._caller.call("cpu.open", params, Nothing, timeout_s)
+
+    def begin_cpu_open(self, params: CpuOpenParams) -> Pending[Nothing]:
+        """Begin `cpu.open`, and return what waits for its answer."""
+        return self._caller.begin("cpu.open", params, Nothing)
 
     def cpu_read(self, params: CpuReadParams, timeout_s: float = CALL_TIMEOUT_S) -> CpuReadAnswer:
         """Return what was sampled in the window, from one entry on."""
         return self._caller.call("cpu.read", params, CpuReadAnswer, timeout_s)
 
+    def begin_cpu_read(self, params: CpuReadParams) -> Pending[CpuReadAnswer]:
+        """Begin `cpu.read`, and return what waits for its answer."""
+        return self._caller.begin("cpu.read", params, CpuReadAnswer)
+
     def drops_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Stop counting dropped frames."""
         self._caller.call("drops.close", NO_PARAMS, Nothing, timeout_s)
+
+    def begin_drops_close(self) -> Pending[Nothing]:
+        """Begin `drops.close`, and return what waits for its answer."""
+        return self._caller.begin("drops.close", NO_PARAMS, Nothing)
 
     def drops_open(self, params: DropsOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Count the frames that the kernel drops, by interface and reason."""
         self._caller.call("drops.open", params, Nothing, timeout_s)
 
+    def begin_drops_open(self, params: DropsOpenParams) -> Pending[Nothing]:
+        """Begin `drops.open`, and return what waits for its answer."""
+        return self._caller.begin("drops.open", params, Nothing)
+
     def drops_read(self, timeout_s: float = CALL_TIMEOUT_S) -> DropsReadAnswer:
         """Return the frames dropped since `drops.open`."""
         return self._caller.call("drops.read", NO_PARAMS, DropsReadAnswer, timeout_s)
+
+    def begin_drops_read(self) -> Pending[DropsReadAnswer]:
+        """Begin `drops.read`, and return what waits for its answer."""
+        return self._caller.begin("drops.read", NO_PARAMS, DropsReadAnswer)
 
     def echo_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Close the echo."""
         self._caller.call("echo.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_echo_close(self) -> Pending[Nothing]:
+        """Begin `echo.close`, and return what waits for its answer."""
+        return self._caller.begin("echo.close", NO_PARAMS, Nothing)
+
     def echo_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> EchoCollectAnswer:
         """Return the round trips of the last run's measured phase."""
         return self._caller.call("echo.collect", NO_PARAMS, EchoCollectAnswer, timeout_s)
+
+    def begin_echo_collect(self) -> Pending[EchoCollectAnswer]:
+        """Begin `echo.collect`, and return what waits for its answer."""
+        return self._caller.begin("echo.collect", NO_PARAMS, EchoCollectAnswer)
 
     def echo_go(self, params: GoParams, timeout_s: float = CALL_TIMEOUT_S) -> EchoGoAnswer:
         """Send ICMP echo requests for the time asked for, and answer when that is over."""
@@ -2066,6 +2118,10 @@ class AgentApi:
     def echo_open(self, params: EchoOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Prepare ICMP echo requests to one address; none is sent yet."""
         self._caller.call("echo.open", params, Nothing, timeout_s)
+
+    def begin_echo_open(self, params: EchoOpenParams) -> Pending[Nothing]:
+        """Begin `echo.open`, and return what waits for its answer."""
+        return self._caller.begin("echo.open", params, Nothing)
 
     def guest_configure(
         self, params: GuestConfigureParams, timeout_s: float = CALL_TIMEOUT_S
@@ -2083,29 +2139,57 @@ class AgentApi:
         """Replace the queueing discipline that NICs send through."""
         self._caller.call("guest.set_egress_qdisc", params, Nothing, timeout_s)
 
+    def begin_guest_set_egress_qdisc(self, params: GuestSetEgressQdiscParams) -> Pending[Nothing]:
+        """Begin `guest.set_egress_qdisc`, and return what waits for its answer."""
+        return self._caller.begin("guest.set_egress_qdisc", params, Nothing)
+
     def guest_state(self, timeout_s: float = CALL_TIMEOUT_S) -> GuestStateAnswer:
         """Return the interfaces with their counters, and the state of the clock and of memory."""
         return self._caller.call("guest.state", NO_PARAMS, GuestStateAnswer, timeout_s)
+
+    def begin_guest_state(self) -> Pending[GuestStateAnswer]:
+        """Begin `guest.state`, and return what waits for its answer."""
+        return self._caller.begin("guest.state", NO_PARAMS, GuestStateAnswer)
 
     def ingress_drop(self, params: IngressDropParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Drop and count the test frames that arrive at interfaces."""
         self._caller.call("ingress.drop", params, Nothing, timeout_s)
 
+    def begin_ingress_drop(self, params: IngressDropParams) -> Pending[Nothing]:
+        """Begin `ingress.drop`, and return what waits for its answer."""
+        return self._caller.begin("ingress.drop", params, Nothing)
+
     def ingress_release(self, timeout_s: float = CALL_TIMEOUT_S) -> IngressReleaseAnswer:
         """Stop dropping test frames, and return how many arrived."""
         return self._caller.call("ingress.release", NO_PARAMS, IngressReleaseAnswer, timeout_s)
+
+    def begin_ingress_release(self) -> Pending[IngressReleaseAnswer]:
+        """Begin `ingress.release`, and return what waits for its answer."""
+        return self._caller.begin("ingress.release", NO_PARAMS, IngressReleaseAnswer)
 
     def ping(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Answer at once: the agent is there."""
         self._caller.call("ping", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_ping(self) -> Pending[Nothing]:
+        """Begin `ping`, and return what waits for its answer."""
+        return self._caller.begin("ping", NO_PARAMS, Nothing)
+
     def program_file(self, params: ProgramFileParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Add a piece to a file that programs are started with."""
         self._caller.call("program.file", params, Nothing, timeout_s)
 
+    def begin_program_file(self, params: ProgramFileParams) -> Pending[Nothing]:
+        """Begin `program.file`, and return what waits for its answer."""
+        return self._caller.begin("program.file", params, Nothing)
+
     def receiver_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Close the receiver."""
         self._caller.call("receiver.close", NO_PARAMS, Nothing, timeout_s)
+
+    def begin_receiver_close(self) -> Pending[Nothing]:
+        """Begin `receiver.close`, and return what waits for its answer."""
+        return self._caller.begin("receiver.close", NO_PARAMS, Nothing)
 
     def receiver_collect(
         self, params: ReceiverCollectParams, timeout_s: float = CALL_TIMEOUT_S
@@ -2121,19 +2205,35 @@ class AgentApi:
         """Listen for bulk flows and count what they bring."""
         self._caller.call("receiver.open", params, Nothing, timeout_s)
 
+    def begin_receiver_open(self, params: ReceiverOpenParams) -> Pending[Nothing]:
+        """Begin `receiver.open`, and return what waits for its answer."""
+        return self._caller.begin("receiver.open", params, Nothing)
+
     def receiver_series(
         self, params: ReceiverSeriesParams, timeout_s: float = CALL_TIMEOUT_S
     ) -> ReceiverSeriesAnswer:
         """Return the bytes of one flow in each step of the window, from one step on."""
         return self._caller.call("receiver.series", params, ReceiverSeriesAnswer, timeout_s)
 
+    def begin_receiver_series(self, params: ReceiverSeriesParams) -> Pending[ReceiverSeriesAnswer]:
+        """Begin `receiver.series`, and return what waits for its answer."""
+        return self._caller.begin("receiver.series", params, ReceiverSeriesAnswer)
+
     def relay_close(self, timeout_s: float = CALL_TIMEOUT_S) -> RelayCloseAnswer:
         """End the relays."""
         return self._caller.call("relay.close", NO_PARAMS, RelayCloseAnswer, timeout_s)
 
+    def begin_relay_close(self) -> Pending[RelayCloseAnswer]:
+        """Begin `relay.close`, and return what waits for its answer."""
+        return self._caller.begin("relay.close", NO_PARAMS, RelayCloseAnswer)
+
     def relay_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> RelayCollectAnswer:
         """Return how many rounds the master's last run completed, and what became of the relays."""
         return self._caller.call("relay.collect", NO_PARAMS, RelayCollectAnswer, timeout_s)
+
+    def begin_relay_collect(self) -> Pending[RelayCollectAnswer]:
+        """Begin `relay.collect`, and return what waits for its answer."""
+        return self._caller.begin("relay.collect", NO_PARAMS, RelayCollectAnswer)
 
     def relay_go(self, params: RelayGoParams, timeout_s: float = CALL_TIMEOUT_S) -> RelayGoAnswer:
         """Have the master make a run, and answer when it is over."""
@@ -2147,11 +2247,19 @@ class AgentApi:
         """Start the relays that this agent has of a ring; nothing is sent yet."""
         self._caller.call("relay.open", params, Nothing, timeout_s)
 
+    def begin_relay_open(self, params: RelayOpenParams) -> Pending[Nothing]:
+        """Begin `relay.open`, and return what waits for its answer."""
+        return self._caller.begin("relay.open", params, Nothing)
+
     def relay_samples(
         self, params: RelaySamplesParams, timeout_s: float = CALL_TIMEOUT_S
     ) -> RelaySamplesAnswer:
         """Return the round times of the last run, from one iteration on."""
         return self._caller.call("relay.samples", params, RelaySamplesAnswer, timeout_s)
+
+    def begin_relay_samples(self, params: RelaySamplesParams) -> Pending[RelaySamplesAnswer]:
+        """Begin `relay.samples`, and return what waits for its answer."""
+        return self._caller.begin("relay.samples", params, RelaySamplesAnswer)
 
     def relay_watch(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Answer when a relay has ended or the call is aborted."""
@@ -2165,9 +2273,17 @@ class AgentApi:
         """Close the requester."""
         self._caller.call("requester.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_requester_close(self) -> Pending[Nothing]:
+        """Begin `requester.close`, and return what waits for its answer."""
+        return self._caller.begin("requester.close", NO_PARAMS, Nothing)
+
     def requester_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> RequesterCollectAnswer:
         """Return the transactions of the last run's measured phase."""
         return self._caller.call("requester.collect", NO_PARAMS, RequesterCollectAnswer, timeout_s)
+
+    def begin_requester_collect(self) -> Pending[RequesterCollectAnswer]:
+        """Begin `requester.collect`, and return what waits for its answer."""
+        return self._caller.begin("requester.collect", NO_PARAMS, RequesterCollectAnswer)
 
     def requester_go(self, params: RequesterGoParams, timeout_s: float = CALL_TIMEOUT_S) -> RequesterGoAnswer:
         """Send requests for the time asked for, and answer when that is over."""
@@ -2181,29 +2297,57 @@ class AgentApi:
         """Prepare requests to a responder; none is sent yet."""
         self._caller.call("requester.open", params, Nothing, timeout_s)
 
+    def begin_requester_open(self, params: RequesterOpenParams) -> Pending[Nothing]:
+        """Begin `requester.open`, and return what waits for its answer."""
+        return self._caller.begin("requester.open", params, Nothing)
+
     def residence_open(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Stamp the test frames that enter and leave, until `residence.read`."""
         self._caller.call("residence.open", NO_PARAMS, Nothing, timeout_s)
+
+    def begin_residence_open(self) -> Pending[Nothing]:
+        """Begin `residence.open`, and return what waits for its answer."""
+        return self._caller.begin("residence.open", NO_PARAMS, Nothing)
 
     def residence_read(self, timeout_s: float = CALL_TIMEOUT_S) -> ResidenceReadAnswer:
         """Return how long test frames stayed since `residence.open`, and stop stamping them."""
         return self._caller.call("residence.read", NO_PARAMS, ResidenceReadAnswer, timeout_s)
 
+    def begin_residence_read(self) -> Pending[ResidenceReadAnswer]:
+        """Begin `residence.read`, and return what waits for its answer."""
+        return self._caller.begin("residence.read", NO_PARAMS, ResidenceReadAnswer)
+
     def responder_close(self, timeout_s: float = CALL_TIMEOUT_S) -> ResponderCloseAnswer:
         """Close the responder, and return what it answered."""
         return self._caller.call("responder.close", NO_PARAMS, ResponderCloseAnswer, timeout_s)
+
+    def begin_responder_close(self) -> Pending[ResponderCloseAnswer]:
+        """Begin `responder.close`, and return what waits for its answer."""
+        return self._caller.begin("responder.close", NO_PARAMS, ResponderCloseAnswer)
 
     def responder_open(self, params: ResponderOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Listen for requests and answer them."""
         self._caller.call("responder.open", params, Nothing, timeout_s)
 
+    def begin_responder_open(self, params: ResponderOpenParams) -> Pending[Nothing]:
+        """Begin `responder.open`, and return what waits for its answer."""
+        return self._caller.begin("responder.open", params, Nothing)
+
     def sender_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Close the sender."""
         self._caller.call("sender.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_sender_close(self) -> Pending[Nothing]:
+        """Begin `sender.close`, and return what waits for its answer."""
+        return self._caller.begin("sender.close", NO_PARAMS, Nothing)
+
     def sender_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> SenderCollectAnswer:
         """Return what was handed to the kernel in the last run's measured window."""
         return self._caller.call("sender.collect", NO_PARAMS, SenderCollectAnswer, timeout_s)
+
+    def begin_sender_collect(self) -> Pending[SenderCollectAnswer]:
+        """Begin `sender.collect`, and return what waits for its answer."""
+        return self._caller.begin("sender.collect", NO_PARAMS, SenderCollectAnswer)
 
     def sender_go(self, params: GoParams, timeout_s: float = CALL_TIMEOUT_S) -> SenderGoAnswer:
         """Send in bulk for the time asked for, and answer when that is over."""
@@ -2225,9 +2369,17 @@ class AgentApi:
         """Close the server: end its program."""
         self._caller.call("server.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_server_close(self) -> Pending[Nothing]:
+        """Begin `server.close`, and return what waits for its answer."""
+        return self._caller.begin("server.close", NO_PARAMS, Nothing)
+
     def server_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> ProgramStatus:
         """Return how the server's program stands."""
         return self._caller.call("server.collect", NO_PARAMS, ProgramStatus, timeout_s)
+
+    def begin_server_collect(self) -> Pending[ProgramStatus]:
+        """Begin `server.collect`, and return what waits for its answer."""
+        return self._caller.begin("server.collect", NO_PARAMS, ProgramStatus)
 
     def server_open(self, params: ServerOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Start a program, and answer when it reports that it is ready."""
@@ -2249,17 +2401,33 @@ class AgentApi:
         """Answer, and end the agent."""
         self._caller.call("shutdown", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_shutdown(self) -> Pending[Nothing]:
+        """Begin `shutdown`, and return what waits for its answer."""
+        return self._caller.begin("shutdown", NO_PARAMS, Nothing)
+
     def sink_arm(self, params: SinkArmParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Zero all counts, and count the frames of one trial from here on."""
         self._caller.call("sink.arm", params, Nothing, timeout_s)
+
+    def begin_sink_arm(self, params: SinkArmParams) -> Pending[Nothing]:
+        """Begin `sink.arm`, and return what waits for its answer."""
+        return self._caller.begin("sink.arm", params, Nothing)
 
     def sink_capture(self, params: SinkCaptureParams, timeout_s: float = CALL_TIMEOUT_S) -> SinkCaptureAnswer:
         """Return the first frames of a stream as they arrived, from one frame on."""
         return self._caller.call("sink.capture", params, SinkCaptureAnswer, timeout_s)
 
+    def begin_sink_capture(self, params: SinkCaptureParams) -> Pending[SinkCaptureAnswer]:
+        """Begin `sink.capture`, and return what waits for its answer."""
+        return self._caller.begin("sink.capture", params, SinkCaptureAnswer)
+
     def sink_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Detach the sink."""
         self._caller.call("sink.close", NO_PARAMS, Nothing, timeout_s)
+
+    def begin_sink_close(self) -> Pending[Nothing]:
+        """Begin `sink.close`, and return what waits for its answer."""
+        return self._caller.begin("sink.close", NO_PARAMS, Nothing)
 
     def sink_collect(self, params: SinkCollectParams, timeout_s: float = CALL_TIMEOUT_S) -> SinkCollectAnswer:
         """Wait until the streams are drained, then return their counts."""
@@ -2275,9 +2443,17 @@ class AgentApi:
         """Return one stream's histograms of delay variation and of the gaps between frames."""
         return self._caller.call("sink.histograms", params, SinkHistogramsAnswer, timeout_s)
 
+    def begin_sink_histograms(self, params: SinkHistogramsParams) -> Pending[SinkHistogramsAnswer]:
+        """Begin `sink.histograms`, and return what waits for its answer."""
+        return self._caller.begin("sink.histograms", params, SinkHistogramsAnswer)
+
     def sink_open(self, params: SinkOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> SinkOpenAnswer:
         """Attach a counting sink to the interfaces of streams."""
         return self._caller.call("sink.open", params, SinkOpenAnswer, timeout_s)
+
+    def begin_sink_open(self, params: SinkOpenParams) -> Pending[SinkOpenAnswer]:
+        """Begin `sink.open`, and return what waits for its answer."""
+        return self._caller.begin("sink.open", params, SinkOpenAnswer)
 
     def source_calibrate(
         self, params: SourceCalibrateParams, timeout_s: float = CALL_TIMEOUT_S
@@ -2293,9 +2469,17 @@ class AgentApi:
         """Close the source."""
         self._caller.call("source.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_source_close(self) -> Pending[Nothing]:
+        """Begin `source.close`, and return what waits for its answer."""
+        return self._caller.begin("source.close", NO_PARAMS, Nothing)
+
     def source_open(self, params: SourceOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> SourceOpenAnswer:
         """Prepare streams of test frames, and return the mechanisms that can send them."""
         return self._caller.call("source.open", params, SourceOpenAnswer, timeout_s)
+
+    def begin_source_open(self, params: SourceOpenParams) -> Pending[SourceOpenAnswer]:
+        """Begin `source.open`, and return what waits for its answer."""
+        return self._caller.begin("source.open", params, SourceOpenAnswer)
 
     def source_run(self, params: SourceRunParams, timeout_s: float = CALL_TIMEOUT_S) -> SourceRunAnswer:
         """Send the phases of one trial one after the other, and answer when that is over."""
@@ -2309,9 +2493,17 @@ class AgentApi:
         """Follow the frames whose first point falls into a window that begins soon."""
         self._caller.call("stages.arm", params, Nothing, timeout_s)
 
+    def begin_stages_arm(self, params: StagesArmParams) -> Pending[Nothing]:
+        """Begin `stages.arm`, and return what waits for its answer."""
+        return self._caller.begin("stages.arm", params, Nothing)
+
     def stages_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Stop watching."""
         self._caller.call("stages.close", NO_PARAMS, Nothing, timeout_s)
+
+    def begin_stages_close(self) -> Pending[Nothing]:
+        """Begin `stages.close`, and return what waits for its answer."""
+        return self._caller.begin("stages.close", NO_PARAMS, Nothing)
 
     def stages_collect(
         self, params: StagesCollectParams, timeout_s: float = CALL_TIMEOUT_S
@@ -2319,9 +2511,17 @@ class AgentApi:
         """Return the delays of one trail, from one stage on."""
         return self._caller.call("stages.collect", params, StagesCollectAnswer, timeout_s)
 
+    def begin_stages_collect(self, params: StagesCollectParams) -> Pending[StagesCollectAnswer]:
+        """Begin `stages.collect`, and return what waits for its answer."""
+        return self._caller.begin("stages.collect", params, StagesCollectAnswer)
+
     def stages_open(self, params: StagesOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> StagesProbeAnswer:
         """Attach to the kernel's hooks that trails pass."""
         return self._caller.call("stages.open", params, StagesProbeAnswer, timeout_s)
+
+    def begin_stages_open(self, params: StagesOpenParams) -> Pending[StagesProbeAnswer]:
+        """Begin `stages.open`, and return what waits for its answer."""
+        return self._caller.begin("stages.open", params, StagesProbeAnswer)
 
     def stages_packets(
         self, params: StagesPacketsParams, timeout_s: float = CALL_TIMEOUT_S
@@ -2329,22 +2529,46 @@ class AgentApi:
         """Return the times of single packets at the points of their trails, from one packet on."""
         return self._caller.call("stages.packets", params, StagesPacketsAnswer, timeout_s)
 
+    def begin_stages_packets(self, params: StagesPacketsParams) -> Pending[StagesPacketsAnswer]:
+        """Begin `stages.packets`, and return what waits for its answer."""
+        return self._caller.begin("stages.packets", params, StagesPacketsAnswer)
+
     def stages_probe(self, timeout_s: float = CALL_TIMEOUT_S) -> StagesProbeAnswer:
         """Return the hooks that this kernel lets the agent watch."""
         return self._caller.call("stages.probe", NO_PARAMS, StagesProbeAnswer, timeout_s)
+
+    def begin_stages_probe(self) -> Pending[StagesProbeAnswer]:
+        """Begin `stages.probe`, and return what waits for its answer."""
+        return self._caller.begin("stages.probe", NO_PARAMS, StagesProbeAnswer)
 
     def stress_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Close the stress: end its workers."""
         self._caller.call("stress.close", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_stress_close(self) -> Pending[Nothing]:
+        """Begin `stress.close`, and return what waits for its answer."""
+        return self._caller.begin("stress.close", NO_PARAMS, Nothing)
+
     def stress_collect(self, timeout_s: float = CALL_TIMEOUT_S) -> StressCollectAnswer:
         """End the work, and return what each worker has done."""
         return self._caller.call("stress.collect", NO_PARAMS, StressCollectAnswer, timeout_s)
+
+    def begin_stress_collect(self) -> Pending[StressCollectAnswer]:
+        """Begin `stress.collect`, and return what waits for its answer."""
+        return self._caller.begin("stress.collect", NO_PARAMS, StressCollectAnswer)
 
     def stress_go(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Start the workers, and answer when all of them run."""
         self._caller.call("stress.go", NO_PARAMS, Nothing, timeout_s)
 
+    def begin_stress_go(self) -> Pending[Nothing]:
+        """Begin `stress.go`, and return what waits for its answer."""
+        return self._caller.begin("stress.go", NO_PARAMS, Nothing)
+
     def stress_open(self, params: StressOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Prepare workers that load CPUs and memory."""
         self._caller.call("stress.open", params, Nothing, timeout_s)
+
+    def begin_stress_open(self, params: StressOpenParams) -> Pending[Nothing]:
+        """Begin `stress.open`, and return what waits for its answer."""
+        return self._caller.begin("stress.open", params, Nothing)

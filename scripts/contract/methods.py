@@ -22,9 +22,7 @@ def api(contract: Contract) -> str:
         "        self._caller = caller",
     ]
     for name, method in contract.methods.items():
-        lines += ["", *_call(name, method)]
-        if method.long:
-            lines += ["", *_begin(name, method)]
+        lines += ["", *_call(name, method), "", *_begin(name, method)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vtax.agent_api import CpuReadAnswer
 from vtax.campaign.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict
@@ -68,7 +69,7 @@ class Claim:
 
 
 def claims(
-    sampled: dict[str, Any],
+    sampled: CpuReadAnswer,
     owners: dict[str, Any],
     found: Ledger,
     late: Mapping[str, float],
@@ -86,22 +87,22 @@ def claims(
             most = rounding + sum(late.values())
             yield Claim(f"idle CPU {cpu}", {cpu: idle[cpu]}, time.idle, least=math.inf, most=most)
     samples: dict[str, Counter[int]] = {name: Counter() for name in after["threads"]}
-    for sample in sampled["samples"]:
-        name = owners["threads"].get(sample["tid"])
+    for sample in sampled.samples:
+        name = owners["threads"].get(sample.tid)
         if name in samples:
-            samples[name][sample["cpu"]] += sample["samples"]
+            samples[name][sample.cpu] += sample.samples
     for name, times in after["threads"].items():
         counted = _since(before, times, name, "run_ns") / 1e9 / elapsed_s
         slack = rounding + late[name]
         yield Claim(name, samples[name], counted, least=slack, most=slack)
 
 
-def lateness(sampled: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
+def lateness(sampled: CpuReadAnswer, before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
     """CPUs that each named thread may have too many or too few, since a sample that is late finds what comes next.
 
     At most the samples' mean lateness, each time that the thread gets a CPU.
     """
-    mean_ns = max(cpu["late_ns"] / max(cpu["taken"], 1) for cpu in sampled["cpus"])
+    mean_ns = max(cpu.late_ns / max(cpu.taken, 1) for cpu in sampled.cpus)
     elapsed_s = after["at_s"] - before["at_s"]
     return {
         name: _since(before, times, name, "runs") * mean_ns / 1e9 / elapsed_s

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from vtax.agent_api import CpuReadAnswer, ThreadSamples
 from vtax.statistics.interval import CONFIDENCE, proportion_interval
 
 Account = tuple[str, str]
@@ -96,9 +97,9 @@ def interval(
 
 
 def ledger(
-    told: dict[str, Any], owners: dict[str, Any], times: Mapping[int, CpuTime], host_cpus: Collection[int]
+    sampled: CpuReadAnswer, owners: dict[str, Any], times: Mapping[int, CpuTime], host_cpus: Collection[int]
 ) -> Ledger:
-    """File what the agent's `cpu.read` told; `owners` as Host.owners names threads and processes.
+    """File what the agent's `cpu.read` answered; `owners` as Host.owners names threads and processes.
 
     `host_cpus` are those of the UUT's host and guests: interrupts on the others are the instrument's.
     """
@@ -108,36 +109,36 @@ def ledger(
         if samples:
             accounts.setdefault(account, Counter())[cpu] += samples
 
-    for sample in told["samples"]:
-        file(account_of(sample, owners, host_cpus), sample["cpu"], sample["samples"])
+    for sample in sampled.samples:
+        file(account_of(sample, owners, host_cpus), sample.cpu, sample.samples)
     slots = {}
-    for cpu in told["cpus"]:
-        number, time = cpu["cpu"], times[cpu["cpu"]]
-        slots[number] = max(cpu["expected"], cpu["taken"], 1)
-        missing = slots[number] - cpu["taken"]
+    for cpu in sampled.cpus:
+        number, time = cpu.cpu, times[cpu.cpu]
+        slots[number] = max(cpu.expected, cpu.taken, 1)
+        missing = slots[number] - cpu.taken
         stolen = min(missing, round(time.stolen * slots[number]))
         sampled_idle = accounts.get(IDLE, Counter())[number]
         idle = min(missing - stolen, max(0, round(time.idle * slots[number]) - sampled_idle))
         file(STOLEN, number, stolen)
         file(IDLE, number, idle)
-        file(UNTOLD, number, missing - stolen - idle + cpu["unfiled"])
+        file(UNTOLD, number, missing - stolen - idle + cpu.unfiled)
     return Ledger(accounts, slots)
 
 
-def account_of(sample: dict[str, Any], owners: dict[str, Any], host_cpus: Collection[int]) -> Account:
+def account_of(sample: ThreadSamples, owners: dict[str, Any], host_cpus: Collection[int]) -> Account:
     """The account of a sample: interrupts are the host's, on other CPUs the instrument's, whomever they interrupt."""
     threads, processes = owners["threads"], owners["processes"]
-    if sample["context"] != "task":
-        return ("host" if sample["cpu"] in host_cpus else "instrument", sample["context"])
-    if sample["tid"] == 0:
+    if sample.context != "task":
+        return ("host" if sample.cpu in host_cpus else "instrument", sample.context)
+    if sample.tid == 0:
         return IDLE
     # A thread that has ended meanwhile is its process's, and a process that has, its parent's.
-    name = threads.get(sample["tid"]) or processes.get(sample["tgid"]) or processes.get(sample["parent"])
+    name = threads.get(sample.tid) or processes.get(sample.tgid) or processes.get(sample.parent)
     if name is not None:
         return account_named(name)
-    if not sample["kernel"]:
+    if not sample.kernel:
         return FOREIGN
-    served = processes.get(_served(sample["comm"]))
+    served = processes.get(_served(sample.comm))
     return KERNEL if served is None else (account_named(served)[0], "vhost")
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from vtax.agent_api import CpuReadAnswer
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.tracing import Traced
 from vtax.machine.bridge_netfilter import BridgeNetfilter
@@ -26,7 +27,7 @@ class Observed:
     """Host.counters of the UUT's host."""
     far_end_cpu: Twice | None = None
     """Host.counters of the CPU that bare far ends share."""
-    sampled: dict[str, Any] | None = None
+    sampled: CpuReadAnswer | None = None
     """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
     owners: dict[str, dict[int, str]] = field(default_factory=dict)
     """Whose the threads and processes were (Host.owners, Host.heirs)."""

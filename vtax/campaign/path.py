@@ -134,9 +134,7 @@ class Path:
                 guest.interfaces,
             )
             hellos.append(started["hello_s"])
-            guest.host.api(guest.name).guest_configure(
-                guest.configuration(started["modules"]), timeout_s=30.0
-            )
+            guest.api.guest_configure(guest.configuration(started["modules"]), timeout_s=30.0)
         return float(max(hellos))
 
     def set_egress(self) -> None:
@@ -144,7 +142,7 @@ class Path:
         if (qdisc := self._config.egress) is not None:
             for guest in self.testbed.guests:
                 params = GuestSetEgressQdiscParams(macs=guest.egress_macs, qdisc=qdisc)
-                guest.host.api(guest.name).guest_set_egress_qdisc(params)
+                guest.api.guest_set_egress_qdisc(params)
 
     def guest_states(self) -> dict[str, GuestState]:
         """How the guests stand, by name."""

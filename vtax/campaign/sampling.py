@@ -1,7 +1,8 @@
 """The sampling of a machine's CPUs in a trial, by the agent's `cpu.*`."""
 
-from typing import Any
+from msgspec import structs
 
+from vtax.agent_api import AgentApi, CpuArmParams, CpuOpenParams, CpuReadAnswer, CpuReadParams
 from vtax.machine.agent import AgentError
 from vtax.testbed.host import Host
 
@@ -11,35 +12,34 @@ class CpuMeter:
 
     def __init__(self, hz: int) -> None:
         self._hz = hz
-        self._at: tuple[Host, str] | None = None
+        self._api: AgentApi | None = None
         self.refused: str | None = None
 
     def open(self, host: Host, agent: str) -> None:
         """Have the CPUs sampled by an agent, at the rate that was asked for; 0 samples nothing."""
-        self._at, self.refused = None, None
+        self._api, self.refused = None, None
         if not self._hz:
             return
         try:
-            host.call(agent, "cpu.open", {"cpus": None, "hz": self._hz})
-            self._at = (host, agent)
+            host.api(agent).cpu_open(CpuOpenParams(hz=self._hz))
+            self._api = host.api(agent)
         except AgentError as error:
             self.refused = str(error)
 
     def arm(self, delay_s: float, duration_s: float) -> None:
         """Keep what is sampled in a window that begins so much later; nothing need be asked until it is over."""
-        if self._at is not None:
-            self._call("cpu.arm", {"delay_s": delay_s, "duration_s": duration_s})
+        if self._api is not None:
+            self._api.cpu_arm(CpuArmParams(delay_s=delay_s, duration_s=duration_s))
 
-    def read(self) -> dict[str, Any] | None:
-        """What was sampled in the window, which is over: the replies of `cpu.read` as one. None without samples."""
-        if self._at is None:
+    def read(self) -> CpuReadAnswer | None:
+        """What was sampled in the window, which is over: the answers of `cpu.read` as one. None without samples."""
+        if self._api is None:
             return None
-        told: dict[str, Any] = self._call("cpu.read", {"first": 0})
-        while len(told["samples"]) < told["entries"]:
-            told["samples"] += self._call("cpu.read", {"first": len(told["samples"])})["samples"]
-        return told
-
-    def _call(self, method: str, params: dict[str, Any]) -> Any:
-        assert self._at is not None  # noqa: S101 - asked only while open
-        host, agent = self._at
-        return host.call(agent, method, params)
+        answer = self._api.cpu_read(CpuReadParams(first=0))
+        samples = [*answer.samples]
+        while len(samples) < answer.entries:
+            more = self._api.cpu_read(CpuReadParams(first=len(samples))).samples
+            if not more:
+                break
+            samples += more
+        return structs.replace(answer, samples=samples)

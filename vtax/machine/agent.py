@@ -283,7 +283,7 @@ class PendingReply:
     """An answer that is still to come."""
 
     def __init__(self, agent: Agent, method: str, reply: Replies) -> None:
-        self._agent, self._method, self._reply = agent, method, reply
+        self._agent, self.method, self._reply = agent, method, reply
 
     def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Any:
         """Wait for the answer, of whatever type."""
@@ -295,13 +295,13 @@ class PendingReply:
             message = self._reply.get(timeout=timeout_s)
         except queue.Empty:
             raise AgentGone(
-                f"{self._agent.name}: no answer to {self._method} within {timeout_s:g} s"
+                f"{self._agent.name}: no answer to {self.method} within {timeout_s:g} s"
             ) from None
         if message is None:
-            raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self._method}")
+            raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self.method}")
         if message.error is not None:
             problem = message.error.message
-            raise AgentError(f"{self._agent.name}: {self._method}: {problem}", problem, message.error.data)
+            raise AgentError(f"{self._agent.name}: {self.method}: {problem}", problem, message.error.data)
         return message.result
 
     def typed(self, answer: type[Answer], timeout_s: float) -> Answer:
@@ -313,7 +313,7 @@ class PendingReply:
         try:
             return msgspec.json.decode(result, type=kind)
         except UNREADABLE as error:
-            raise AgentBreach(self._agent.name, f"answered {self._method}", error) from None
+            raise AgentBreach(self._agent.name, f"answered {self.method}", error) from None
 
 
 class TypedReply(Generic[Answer]):

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vtax.agent_api import GuestConfigureParams, GuestNic
+from vtax.agent_api import AgentApi, GuestConfigureParams, GuestNic
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
@@ -53,6 +53,11 @@ class GuestSpec:
     """What it needs, where its platform's guests have memory of their own."""
     cpus: list[int] | None = None
     """Where it runs; None for the guests' CPUs."""
+
+    @property
+    def api(self) -> AgentApi:
+        """The methods of its agent."""
+        return self.host.api(self.name)
 
     def state(self) -> GuestState:
         """How it stands."""

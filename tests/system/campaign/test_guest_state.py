@@ -1,13 +1,14 @@
 """A guest whose agent answers `guest.state` with something else: the campaign goes on."""
 
+import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from tests.helpers.guest_states import LIES
 from vtax.cli import main
-from vtax.machine.agent import Agent
+from vtax.machine.agent import PendingReply
 from vtax.results import Result
 
 pytestmark = pytest.mark.system
@@ -23,16 +24,16 @@ def test_a_campaign_with_a_guest_that_lies_goes_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """It lies once, after its first trial."""
-    call, asked = Agent.call, []
+    wait, asked = PendingReply.wait, []
 
-    def lying(self: Agent, method: str, *arguments: Any, **named: Any) -> Any:
-        answer = call(self, method, *arguments, **named)
-        if method == "guest.state":
+    def lying(self: PendingReply, timeout_s: float) -> Raw:
+        answer = wait(self, timeout_s)
+        if self.method == "guest.state":
             asked.append(answer)
-            return LIES[lie][0] if len(asked) == 2 else answer
+            return Raw(json.dumps(LIES[lie][0]).encode()) if len(asked) == 2 else answer
         return answer
 
-    monkeypatch.setattr(Agent, "call", lying)
+    monkeypatch.setattr(PendingReply, "wait", lying)
     options = ["--platform", "container", "--set", "intended_mbps=5", "--repetitions", "2"]
     assert main(["run", str(scenario), *options, "--out", str(tmp_path / "out")]) in (0, 3)
     said = capsys.readouterr().err

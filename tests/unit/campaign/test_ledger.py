@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.helpers.trials import make_cell, make_measured
+from vtax.agent_api import CpuReadAnswer, SampledCpu, ThreadSamples
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.rows import record
 from vtax.campaign.forwarding.trial import Measured
@@ -22,8 +24,8 @@ HOST_CPUS = {0, 1}
 THREADS = st.sampled_from([0, 2, 9, 10, 20, 30, 50, 60, 61, 62, 99])
 
 
-def sample(tid: int, samples: int = 1, cpu: int = 0, **changes: Any) -> dict[str, Any]:
-    entry = {
+def sample(tid: int, samples: int = 1, cpu: int = 0, **changes: Any) -> ThreadSamples:
+    entry: dict[str, Any] = {
         "tid": tid,
         "tgid": tid,
         "parent": 1,
@@ -32,21 +34,27 @@ def sample(tid: int, samples: int = 1, cpu: int = 0, **changes: Any) -> dict[str
         "cgroup": 1,
         "context": "task",
     }
-    return {**entry, "cpu": cpu, "samples": samples, **changes}
+    return ThreadSamples(**{**entry, "cpu": cpu, "samples": samples, **changes})
 
 
-def told(entries: list[dict[str, Any]], expected: int, unfiled: int = 0, cpus: int = 1) -> dict[str, Any]:
-    """What `cpu.read` tells of these samples."""
-    taken = [
-        sum(entry["samples"] for entry in entries if entry["cpu"] == cpu) + unfiled for cpu in range(cpus)
-    ]
-    return {
-        "cpus": [
-            {"cpu": cpu, "expected": expected, "taken": taken[cpu], "unfiled": unfiled, "late_ns": 0}
+def told(entries: list[ThreadSamples], expected: int, unfiled: int = 0, cpus: int = 1) -> CpuReadAnswer:
+    """What `cpu.read` answers of these samples."""
+    taken = [sum(entry.samples for entry in entries if entry.cpu == cpu) + unfiled for cpu in range(cpus)]
+    return CpuReadAnswer(
+        cpus=[
+            SampledCpu(cpu=cpu, expected=expected, taken=taken[cpu], unfiled=unfiled, late_ns=0)
             for cpu in range(cpus)
         ],
-        "samples": entries,
-    }
+        samples=entries,
+        entries=len(entries),
+        period_ns=1_000_000,
+        window_ns=1_000_000_000,
+    )
+
+
+def with_cpu(answer: CpuReadAnswer, cpu: int, **changes: int) -> CpuReadAnswer:
+    cpus = [structs.replace(each, **changes) if each.cpu == cpu else each for each in answer.cpus]
+    return structs.replace(answer, cpus=cpus)
 
 
 ENTRIES = st.lists(
@@ -73,7 +81,7 @@ SHARES = st.floats(0, 1.2)
     st.lists(st.tuples(SHARES, SHARES), min_size=3, max_size=3),
 )
 def test_accounts_add_up_to_all_cpus(
-    entries: list[dict[str, Any]], expected: int, unfiled: int, times: list[tuple[float, float]]
+    entries: list[ThreadSamples], expected: int, unfiled: int, times: list[tuple[float, float]]
 ) -> None:
     found = ledger(
         told(entries, expected, unfiled, cpus=3),
@@ -96,19 +104,19 @@ def test_accounts_add_up_to_all_cpus(
 
 
 @given(ENTRIES)
-def test_every_sample_is_in_the_account_of_its_owner(entries: list[dict[str, Any]]) -> None:
+def test_every_sample_is_in_the_account_of_its_owner(entries: list[ThreadSamples]) -> None:
     found = ledger(told(entries, 0, cpus=3), OWNERS, dict.fromkeys(range(3), CpuTime(0.0, 0.0)), HOST_CPUS)
     for account, samples in found.accounts.items():
         mine = [entry for entry in entries if account_of(entry, OWNERS, HOST_CPUS) == account]
-        assert samples.total() == sum(entry["samples"] for entry in mine) + (
+        assert samples.total() == sum(entry.samples for entry in mine) + (
             sum(slots == 1 and not _taken(entries, cpu) for cpu, slots in found.slots.items())
             if account == ("host", "untold")
             else 0
         )
 
 
-def _taken(entries: list[dict[str, Any]], cpu: int) -> int:
-    return sum(entry["samples"] for entry in entries if entry["cpu"] == cpu)
+def _taken(entries: list[ThreadSamples], cpu: int) -> int:
+    return sum(entry.samples for entry in entries if entry.cpu == cpu)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +211,7 @@ def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -
     for runs, reasons in ((4000, 0), (2000, 1)):
         measured = sampled(ingress=400)
         assert measured.sampled is not None
-        measured.sampled["cpus"][1]["late_ns"] = 4000 * 20_000
+        measured.sampled = with_cpu(measured.sampled, 1, late_ns=4000 * 20_000)
         measured.cpu[1]["threads"]["ingress in0"]["runs"] = runs  # type: ignore[index]
         assert len(judge(measured, 1000).reasons) == reasons
 
@@ -211,7 +219,7 @@ def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -
 def test_time_that_is_nobodys_makes_a_trial_suspect() -> None:
     measured = sampled()
     assert measured.sampled is not None
-    measured.sampled["cpus"][0]["expected"] = 5000
+    measured.sampled = with_cpu(measured.sampled, 0, expected=5000)
     (reason,) = judge(measured, 1000).reasons
     assert reason == "CPU ledger: 10.0% of the CPU time could not be attributed"
 

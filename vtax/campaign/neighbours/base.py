@@ -1,6 +1,6 @@
 """What a path has of neighbours: they are built with it, and do their part in each of its trials."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,15 +80,10 @@ class Neighbours:
             self.site.close()
 
 
-def call(guest: GuestSpec, method: str, params: dict[str, Any]) -> Any:
-    """Ask a neighbour's agent."""
-    return guest.host.call(guest.name, method, params, OPENED_S)
-
-
-def close_all(guests: Iterable[GuestSpec], method: str) -> None:
+def close_all(closes: Iterable[Callable[[float], None]]) -> None:
     """Have neighbours' agents close what may never have been opened; one that is gone has."""
-    for guest in guests:
+    for close in closes:
         try:
-            call(guest, method, {})
+            close(OPENED_S)
         except (AgentError, AgentGone):
             continue

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from vtax.campaign.neighbours.base import Beside, Neighbours, Turn, call, close_all
+from vtax.agent_api import StressOpenParams
+from vtax.campaign.neighbours.base import OPENED_S, Beside, Neighbours, Turn, close_all
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentGone
 from vtax.testbed.guest import GuestSpec
@@ -22,13 +22,12 @@ class Load:
     memory_workers: int
     guest_bytes: int = 0
 
-    def as_json(self) -> dict[str, Any]:
-        """Parameters of `stress.open`."""
-        return {
-            "cpu_workers": self.cpu_workers,
-            "memory_workers": self.memory_workers,
-            "memory_bytes": MEMORY_BYTES,
-        }
+    @property
+    def params(self) -> StressOpenParams:
+        """What `stress.open` is asked."""
+        return StressOpenParams(
+            cpu_workers=self.cpu_workers, memory_workers=self.memory_workers, memory_bytes=MEMORY_BYTES
+        )
 
 
 LOADS = {"light": Load(1, 0), "heavy": Load(8, 4, 1536 << 20)}
@@ -45,8 +44,8 @@ class Stress(Neighbours):
     def open(self, turn: Turn) -> None:
         """Have all of them work."""
         for guest in self.guests:
-            call(guest, "stress.open", self._load.as_json())
-            call(guest, "stress.go", {})
+            guest.api.stress_open(self._load.params, OPENED_S)
+            guest.api.stress_go(OPENED_S)
 
     def collect(self) -> Beside:
         """Have all of them rest."""
@@ -54,16 +53,16 @@ class Stress(Neighbours):
 
     def close(self) -> None:
         """No worker is left."""
-        close_all(self.guests, "stress.close")
+        close_all(guest.api.stress_close for guest in self.guests)
 
 
 def _collected(guest: GuestSpec) -> Iterator[Finding]:
     try:
-        told = call(guest, "stress.collect", {})
+        done = guest.api.stress_collect(OPENED_S)
     except AgentGone:
         return  # how it stands tells why
-    if told["aborted"]:
+    if done.aborted:
         yield Verdict.INVALID, f"the load of {guest.name} was aborted"
-    for worker in told["workers"]:
-        if worker["problem"]:
-            yield Verdict.INVALID, f"a {worker['kind']} worker of {guest.name} gave up: {worker['problem']}"
+    for worker in done.workers:
+        if worker.problem:
+            yield Verdict.INVALID, f"a {worker.kind} worker of {guest.name} gave up: {worker.problem}"
