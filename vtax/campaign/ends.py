@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vtax.agent_api import AgentApi, EchoOpenParams, GoParams, GuestConfigureParams
 from vtax.campaign.guest import called, ending
@@ -41,23 +40,10 @@ class End:
     shares_clock: bool
     """Whether its kernel's clock is the controller's."""
 
-    def call(self, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
-        """Ask its agent."""
-        return self.host.call(self.agent, method, params, timeout_s)
-
     @property
     def api(self) -> AgentApi:
         """The methods of its agent."""
         return self.host.api(self.agent)
-
-    @property
-    def place(self) -> dict[str, Any]:
-        """Where its sockets are bound."""
-        return {"cpu": self.cpu, "interface": self.interface}
-
-    def echo_to(self, other: "End") -> dict[str, Any]:
-        """What `echo.open` has to know of the way to another end."""
-        return {**self.place, "local_address": self.address, "remote_address": other.address}
 
 
 def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:

@@ -1,11 +1,21 @@
 """Requests and answers between two ends: a connection of a trial's own, one request under way at a time."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import to_builtins
+
+from vtax.agent_api import (
+    RequesterGoAnswer,
+    RequesterGoParams,
+    RequesterOpenParams,
+    ResponderOpenParams,
+    ResponseBytes,
+    SocketOptions,
+)
 from vtax.campaign.ends import End
-from vtax.campaign.streams import ask
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Requests
 
@@ -29,63 +39,61 @@ class Exchange:
 
     def open(self) -> None:
         """Listen, and make ready to ask."""
-        self.answerer.call("responder.open", self._listening)
-        self.asker.call("requester.open", self._asking)
+        self.answerer.api.responder_open(self._listening)
+        self.asker.api.requester_open(self._asking)
 
-    def go(self) -> Callable[[], Any]:
+    def go(self) -> Callable[[], RequesterGoAnswer]:
         """Ask through warm-up and window; the result waits for the end of that."""
         work = self.work
-        go = {
-            "trial": self.trial,
-            "warmup_s": work.warmup_s or None,
-            "duration_s": work.duration_s,
-            "transactions": None,
-        }
-        (asked,) = ask([(self.asker, "requester.go", go)])
+        go = RequesterGoParams(trial=self.trial, warmup_s=work.warmup_s or None, duration_s=work.duration_s)
+        asked = self.asker.api.begin_requester_go(go)
         # It connects first, and its last request may wait for its answer in vain.
         patience_s = work.warmup_s + work.duration_s + 2 * self.timeout_ms / 1000 + 10
         return lambda: asked(patience_s)
 
     def collect(self) -> dict[str, Any]:
         """What came of them."""
-        tally: dict[str, Any] = self.asker.call("requester.collect", {})
+        tally: dict[str, Any] = to_builtins(self.asker.api.requester_collect())
         return tally
 
     def close(self) -> None:
         """An end that never opened says so, and is passed over; so is an agent that is gone."""
-        for end, role in ((self.asker, "requester"), (self.answerer, "responder")):
-            try:
-                end.call(f"{role}.close", {})
-            except (AgentError, AgentGone):
-                continue
+        with contextlib.suppress(AgentError, AgentGone):
+            self.asker.api.requester_close()
+        with contextlib.suppress(AgentError, AgentGone):
+            self.answerer.api.responder_close()
 
     @property
-    def _listening(self) -> dict[str, Any]:
+    def _listening(self) -> ResponderOpenParams:
         work = self.work
-        return {
-            **self.answerer.place,
-            "protocol": work.transport,
-            "address": self.answerer.address,
-            "port": PORT,
-            "response_bytes": self._response_bytes,
-            "short_message_bytes": work.message_bytes if work.message_bytes < SHORT_BYTES else None,
-            "options": work.options,
-        }
+        return ResponderOpenParams(
+            cpu=self.answerer.cpu,
+            interface=self.answerer.interface,
+            protocol=work.transport,
+            address=self.answerer.address,
+            port=PORT,
+            response_bytes=self._response_bytes,
+            short_message_bytes=work.message_bytes if work.message_bytes < SHORT_BYTES else None,
+            options=SocketOptions(**work.options),
+        )
 
     @property
-    def _asking(self) -> dict[str, Any]:
+    def _asking(self) -> RequesterOpenParams:
         work = self.work
-        return {
-            **self.asker.echo_to(self.answerer),
-            "protocol": work.transport,
-            "port": PORT,
-            "message_bytes": work.message_bytes,
-            "response_bytes": self._response_bytes,
-            "rps": work.requests_per_s if work.loop == "open" else None,
-            "timeout_ms": self.timeout_ms,
-            "options": work.options,
-        }
+        return RequesterOpenParams(
+            cpu=self.asker.cpu,
+            interface=self.asker.interface,
+            local_address=self.asker.address,
+            remote_address=self.answerer.address,
+            protocol=work.transport,
+            port=PORT,
+            message_bytes=work.message_bytes,
+            response_bytes=self._response_bytes,
+            rps=work.requests_per_s if work.loop == "open" else None,
+            timeout_ms=self.timeout_ms,
+            options=SocketOptions(**work.options),
+        )
 
     @property
-    def _response_bytes(self) -> int | str:
+    def _response_bytes(self) -> ResponseBytes:
         return "equal" if self.work.response_bytes is None else self.work.response_bytes

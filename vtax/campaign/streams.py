@@ -1,9 +1,22 @@
 """Streams of data between pairs of ends: connected before a trial goes, drained and closed after it."""
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import to_builtins
+
+from vtax.agent_api import (
+    GoParams,
+    ReceiverCollectParams,
+    ReceiverOpenParams,
+    ReceiverSeriesParams,
+    SenderGoAnswer,
+    SenderOpenParams,
+    SocketOptions,
+)
+from vtax.agent_message import Pending
 from vtax.campaign.ends import End
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Bulk
@@ -47,23 +60,23 @@ class Streams:
     def connect(self, mtu: int) -> None:
         """Listen everywhere, and connect all at once."""
         for _, receiver in self.pairs:
-            receiver.call("receiver.open", self._listening(receiver))
+            receiver.api.receiver_open(self._listening(receiver))
         asked = [
-            (sender, "sender.open", self._connecting(sender, receiver, mtu))
+            sender.api.begin_sender_open(self._connecting(sender, receiver, mtu))
             for sender, receiver in self.pairs
         ]
-        for finish in ask(asked):
-            finish(CONNECT_MS / 1000 + 5)
+        for connected in asked:
+            connected(CONNECT_MS / 1000 + 5)
 
-    def go(self, begin: float | None) -> list[Callable[[float], Any]]:
+    def go(self, begin: float | None) -> list[Pending[SenderGoAnswer]]:
         """Have all send through warm-up and window, from a moment of the host's clock on that they share, or at once.
 
         Each of the results waits for its sender's end.
         """
         asked = phases(self.trial, self.work, begin)
-        return ask([(sender, "sender.go", asked) for sender, _ in self.pairs])
+        return [sender.api.begin_sender_go(asked) for sender, _ in self.pairs]
 
-    def collect(self, runs: Sequence[dict[str, Any]], *, emulated: bool) -> list[Flows]:
+    def collect(self, runs: Sequence[SenderGoAnswer], *, emulated: bool) -> list[Flows]:
         """Wait until everything has come, and ask what that was."""
         return [
             self._collected(sender, receiver, run, emulated)
@@ -72,78 +85,65 @@ class Streams:
 
     def close(self) -> None:
         """Senders first: what is unsent is taken back. An end that never opened says so, and is passed over."""
-        for role, number in (("sender", 0), ("receiver", 1)):
-            for pair in self.pairs:
-                try:
-                    pair[number].call(f"{role}.close", {})
-                except (AgentError, AgentGone):
-                    continue
+        closes = [sender.api.sender_close for sender, _ in self.pairs]
+        closes += [receiver.api.receiver_close for _, receiver in self.pairs]
+        for close in closes:
+            with contextlib.suppress(AgentError, AgentGone):
+                close()
 
-    def _listening(self, receiver: End) -> dict[str, Any]:
-        return {
-            **receiver.place,
-            "protocol": self.work.transport,
-            "address": receiver.address,
-            "port": PORT,
-            "flows": self.work.flows,
-            "trial": self.trial,
-            "warmup_s": self.work.warmup_s or None,
-            "duration_s": self.work.duration_s,
-            "options": {**self.work.options, **self.receiver_options},
-        }
+    def _listening(self, receiver: End) -> ReceiverOpenParams:
+        return ReceiverOpenParams(
+            cpu=receiver.cpu,
+            interface=receiver.interface,
+            protocol=self.work.transport,
+            address=receiver.address,
+            port=PORT,
+            flows=self.work.flows,
+            trial=self.trial,
+            warmup_s=self.work.warmup_s or None,
+            duration_s=self.work.duration_s,
+            options=SocketOptions(**{**self.work.options, **self.receiver_options}),
+        )
 
-    def _connecting(self, sender: End, receiver: End, mtu: int) -> dict[str, Any]:
-        return {
-            **sender.place,
-            "protocol": self.work.transport,
-            "local_address": sender.address,
-            "remote_address": receiver.address,
-            "port": PORT,
-            "flows": self.work.flows,
-            "message_bytes": self.work.piece_bytes(mtu),
-            "intended_goodput_mbps": self.work.intended_goodput_mbps,
-            "timeout_ms": CONNECT_MS,
-            "options": self.work.options,
-        }
+    def _connecting(self, sender: End, receiver: End, mtu: int) -> SenderOpenParams:
+        return SenderOpenParams(
+            cpu=sender.cpu,
+            interface=sender.interface,
+            protocol=self.work.transport,
+            local_address=sender.address,
+            remote_address=receiver.address,
+            port=PORT,
+            flows=self.work.flows,
+            message_bytes=self.work.piece_bytes(mtu),
+            intended_goodput_mbps=self.work.intended_goodput_mbps,
+            timeout_ms=CONNECT_MS,
+            options=SocketOptions(**self.work.options),
+        )
 
-    def _collected(self, sender: End, receiver: End, run: dict[str, Any], emulated: bool) -> Flows:
-        sent = sender.call("sender.collect", {})["flows"]
-        expected = [flow["messages"] for flow in sent] if self.work.transport == "udp" else None
+    def _collected(self, sender: End, receiver: End, run: SenderGoAnswer, emulated: bool) -> Flows:
+        sent = sender.api.sender_collect().flows
+        expected = [flow.messages for flow in sent] if self.work.transport == "udp" else None
         limit_ms = DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS
-        drain = {
-            "expected_messages": expected,
-            "quiet_ms": QUIET_EMULATED_MS if emulated else QUIET_MS,
-            "limit_ms": limit_ms,
-        }
-        came = receiver.call("receiver.collect", drain, timeout_s=limit_ms / 1000 + 10)
+        drain = ReceiverCollectParams(
+            expected_messages=expected,
+            quiet_ms=QUIET_EMULATED_MS if emulated else QUIET_MS,
+            limit_ms=limit_ms,
+        )
+        came = receiver.api.receiver_collect(drain, timeout_s=limit_ms / 1000 + 10)
         series = [_series(receiver, flow) for flow in range(self.work.flows)]
-        return Flows(run, sent, came, series)
+        return Flows(to_builtins(run), to_builtins(sent), to_builtins(came), series)
 
 
-def phases(trial: int, work: TimedKeys, begin: float | None) -> dict[str, Any]:
+def phases(trial: int, work: TimedKeys, begin: float | None) -> GoParams:
     """What `sender.go` and `echo.go` are asked: to begin at a moment of the host's clock, or at once."""
     at_ns = None if begin is None else round(begin * 1e9)
-    return {
-        "trial": trial,
-        "warmup_s": work.warmup_s or None,
-        "duration_s": work.duration_s,
-        "at_ns": at_ns,
-    }
-
-
-def ask(calls: Sequence[tuple[End, str, dict[str, Any]]]) -> list[Callable[[float], Any]]:
-    """Ask all at once; each of the results waits for its answer."""
-
-    def waiting(end: End, ticket: str) -> Callable[[float], Any]:
-        return lambda timeout_s: end.host.finish(ticket, timeout_s)
-
-    return [waiting(end, end.host.begin(end.agent, method, params)) for end, method, params in calls]
+    return GoParams(trial=trial, warmup_s=work.warmup_s or None, duration_s=work.duration_s, at_ns=at_ns)
 
 
 def _series(receiver: End, flow: int) -> list[int]:
     steps: list[int] = []
     while True:
-        told = receiver.call("receiver.series", {"flow": flow, "first": len(steps)})
-        steps += told["bytes"]
-        if len(steps) >= told["steps"]:
+        part = receiver.api.receiver_series(ReceiverSeriesParams(flow=flow, first=len(steps)))
+        steps += part.bytes
+        if len(steps) >= part.steps or not part.bytes:
             return steps

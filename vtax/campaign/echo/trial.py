@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import to_builtins
+
+from vtax.agent_api import EchoOpenParams
 from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.ends import End
 from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
-from vtax.campaign.streams import HEAD_START_S, Flows, Streams, ask, phases
+from vtax.campaign.streams import HEAD_START_S, Flows, Streams, phases
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Cell, Echo
 from vtax.testbed.guest_state import GuestState
@@ -57,16 +60,16 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
     streams = Streams(others if work.others == "tcp" else [], work.stress, measured.trial)
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
     try:
-        asker.call("echo.open", _way(asker, answerer, work, timeout_ms))
+        asker.api.echo_open(_way(asker, answerer, work, timeout_ms))
         streams.connect(path.testbed.settings.mtu)
         begin = time.monotonic() + HEAD_START_S
         begin_window(path, work, begin)
         runs = streams.go(begin)
-        (asked,) = ask([(asker, "echo.go", phases(measured.trial, work, begin))])
+        asked = asker.api.begin_echo_go(phases(measured.trial, work, begin))
         measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
         patience_s = work.warmup_s + work.duration_s + timeout_ms / 1000 + 10
-        measured.run = asked(patience_s)
-        measured.tally = asker.call("echo.collect", {})
+        measured.run = to_builtins(asked(patience_s))
+        measured.tally = to_builtins(asker.api.echo_collect())
         told = [finish(patience_s) for finish in runs]
         measured.others = dict(enumerate(streams.collect(told, emulated=emulated), start=1))
         measured.sampled = path.cpu_meter.read()
@@ -75,18 +78,21 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
         _close(asker)
 
 
-def _way(asker: End, answerer: End, work: Echo, timeout_ms: int) -> dict[str, Any]:
-    return {
-        **asker.echo_to(answerer),
-        "payload_bytes": work.payload_bytes,
-        "interval_ms": work.interval_ms,
-        "timeout_ms": timeout_ms,
-    }
+def _way(asker: End, answerer: End, work: Echo, timeout_ms: int) -> EchoOpenParams:
+    return EchoOpenParams(
+        cpu=asker.cpu,
+        interface=asker.interface,
+        local_address=asker.address,
+        remote_address=answerer.address,
+        payload_bytes=work.payload_bytes,
+        interval_ms=work.interval_ms,
+        timeout_ms=timeout_ms,
+    )
 
 
 def _close(asker: End) -> None:
     """An echo that never opened says so, and is passed over; so is an agent that is gone."""
     try:
-        asker.call("echo.close", {})
+        asker.api.echo_close()
     except (AgentError, AgentGone):
         return

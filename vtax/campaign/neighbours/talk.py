@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from vtax.agent_api import RequesterGoAnswer, SenderGoAnswer
+from vtax.agent_message import Pending
 from vtax.campaign.ends import End, await_echoes, far_end, guest_end
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.exchange_rows import exchange_row
@@ -50,7 +52,7 @@ class InBulk(Talk):
 
     _streams: Streams | None = None
     _turn: Turn
-    _runs: list[Callable[[float], Any]]
+    _runs: list[Pending[SenderGoAnswer]]
 
     def open(self, turn: Turn) -> None:
         """Connect all."""
@@ -94,7 +96,7 @@ class InRequests(Talk):
 
     _exchanges: tuple[Exchange, ...] = ()
     _turn: Turn
-    _runs: list[Callable[[], Any]]
+    _runs: list[Callable[[], RequesterGoAnswer]]
 
     def open(self, turn: Turn) -> None:
         """Listen everywhere."""
@@ -120,7 +122,7 @@ class InRequests(Talk):
         rows: list[dict[str, Any]] = []
         findings: list[Finding] = []
         for number, (run, exchange) in enumerate(zip(self._runs, self._exchanges, strict=True)):
-            if run()["aborted"]:
+            if run().aborted:
                 findings.append((Verdict.INVALID, f"the requests of {NEIGHBOUR}{number} were aborted"))
             tally, duration_s = exchange.collect(), exchange.work.duration_s
             rows.append(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import to_builtins
+
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.observe import begin_window, observe, watch_cpus
@@ -72,7 +74,7 @@ def _run(path: EndsPath, measured: Exchanged, emulated: bool) -> None:
             begin_window(path, work, begin)
             asked = [exchange.go() for exchange in exchanges]
             measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-            measured.runs = [finish() for finish in asked]
+            measured.runs = [to_builtins(finish()) for finish in asked]
             measured.tallies = [exchange.collect() for exchange in exchanges]
             measured.traced = tracer.read()
             measured.sampled = path.cpu_meter.read()
