@@ -17,7 +17,7 @@ from typing import IO, Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
+from vtax.agent_api import ANSWERS, LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
 from vtax.inputs import one_line
 from vtax.machine.remedy import build_agent
@@ -286,8 +286,11 @@ class PendingReply:
         self._agent, self.method, self._reply = agent, method, reply
 
     def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Any:
-        """Wait for the answer, of whatever type."""
-        return self._read(self.wait(timeout_s), Any)
+        """Wait for the answer as JSON values; that of a method of the contract has to be of its type."""
+        result = self.wait(timeout_s)
+        if (kind := ANSWERS.get(self.method)) is not None:
+            self._read(result, kind)
+        return self._read(result, Any)
 
     def wait(self, timeout_s: float) -> Raw:
         """Wait for the answer, not yet decoded."""

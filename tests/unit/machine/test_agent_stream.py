@@ -98,6 +98,14 @@ def test_an_answer_of_another_type_ends_the_call_and_names_the_field(
     close(agent)
 
 
+def test_an_answer_that_is_taken_as_json_values_has_to_be_of_its_type_too(tmp_path: Path) -> None:
+    agent = start(tmp_path, HELLO, b'{"id":1,"result":{"lost_events":0,"places":[{"netns":1}]}}\n')
+    agent.wait_hello(5.0)
+    with pytest.raises(AgentBreach, match=r"^played: answered drops.read with .* at `\$.places\[0\]`"):
+        agent.call("drops.read", timeout_s=5.0)
+    close(agent)
+
+
 def test_a_param_beyond_its_bound_is_not_sent(tmp_path: Path) -> None:
     agent = start(tmp_path, HELLO, b'{"id":1,"result":{}}\n')
     agent.wait_hello(5.0)
@@ -119,7 +127,7 @@ def test_a_whole_line_may_fill_the_limit(tmp_path: Path) -> None:
     text = b"x" * (LONGEST_LINE_BYTES - len(frame) + 2)
     agent = start(tmp_path, HELLO, frame % text)
     agent.wait_hello(5.0)
-    assert agent.call("ping") == text.decode()
+    assert agent.call("text") == text.decode()
     close(agent)
 
 
