@@ -1,15 +1,20 @@
 """How sources and sinks are asked: each for its own streams, all at once, and told together."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from vtax.agent_api import AgentApi, SourcePhase, SourceRunParams
+from vtax.agent_message import Answer, Message, Pending
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.machine.agent import AgentGone
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import load_kind, presets
+from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
 from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
@@ -25,20 +30,36 @@ class Recorded(Host):
         self.asked: dict[str, dict[str, Any]] = {}
         self.answers: dict[str, Any] = {}
 
-    def begin(self, agent: str, method: str, params: dict[str, Any]) -> str:
-        self.asked[method] = params
-        self.log.append((self.name, "begin", method))
-        return method
+    @property
+    def api(self) -> Callable[[str], AgentApi]:
+        return lambda agent: AgentApi(Calls(self))
 
-    def finish(self, ticket: str, timeout_s: float) -> Any:
-        self.log.append((self.name, "finish", ticket))
-        answer = self.answers.get(ticket, {})
+    def finish(self, method: str, timeout_s: float) -> Any:
+        self.log.append((self.name, "finish", method))
+        answer = self.answers.get(method, {})
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
-        return self.finish(self.begin(agent, method, params), timeout_s)
+
+class Calls:
+    """What its agents are asked; what they answer is made up, and of no type."""
+
+    def __init__(self, host: Recorded) -> None:
+        self.host = host
+
+    def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
+        self.host.asked[method] = msgspec.to_builtins(params)
+        self.host.log.append((self.host.name, "begin", method))
+
+        def finish(timeout_s: float = 10.0) -> Answer:
+            made_up: Answer = self.host.finish(method, timeout_s)
+            return made_up
+
+        return finish
+
+    def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
+        return self.begin(method, params, answer)(timeout_s)
 
 
 class Ground:
@@ -60,8 +81,22 @@ def ground() -> Ground:
     return Ground()
 
 
-def numbered(count: int) -> list[dict[str, int]]:
-    return [{"stream": number} for number in range(count)]
+def at_sources(count: int) -> list[dict[str, Any]]:
+    links = [StreamAddresses(number) for number in range(count)]
+    return [as_source_takes_it(link, "src0", link.uut_in_mac, None) for link in links]
+
+
+def at_sinks(count: int) -> list[dict[str, Any]]:
+    return [{"stream": number, "interface": "snk0"} for number in range(count)]
+
+
+RUN = SourceRunParams(
+    trial=1,
+    frame_bytes=64,
+    mechanism="raw",
+    probe_fps=10.0,
+    phases=[SourcePhase(phase="measure", duration_s=1.0)],
+)
 
 
 def numbers(streams: list[dict[str, Any]]) -> list[int]:
@@ -71,8 +106,8 @@ def numbers(streams: list[dict[str, Any]]) -> list[int]:
 def test_streams_take_turns_at_sources_and_sinks(ground: Ground) -> None:
     for host in ground.sinks:
         host.answers["sink.open"] = {"streams": [], "cost_ns_per_frame": 50.0}
-    ground.passage.open_sources(numbered(4))
-    ground.passage.open_sinks(numbered(4))
+    ground.passage.open_sources(at_sources(4))
+    ground.passage.open_sinks(at_sinks(4))
     assert [numbers(host.asked["source.open"]["streams"]) for host in ground.sources] == [[0, 2], [1, 3]]
     assert [numbers(host.asked["sink.open"]["streams"]) for host in ground.sinks] == [[0, 3], [1], [2]]
     assert ground.sources[1].asked["source.open"]["cpu"] == 3
@@ -80,30 +115,30 @@ def test_streams_take_turns_at_sources_and_sinks(ground: Ground) -> None:
 
 
 def test_a_source_without_streams_is_asked_nothing(ground: Ground) -> None:
-    ground.passage.open_sources(numbered(3))
-    ground.passage.open_sources(numbered(1))
+    ground.passage.open_sources(at_sources(3))
+    ground.passage.open_sources(at_sources(1))
     assert [name for name, _, method in ground.log if method == "source.close"].count("source1") == 2
     ground.log.clear()
-    ground.passage.run({}).answers()
+    ground.passage.run(RUN).answers()
     assert {name for name, _, _ in ground.log} == {"source"}
 
 
 def test_all_are_asked_before_any_is_waited_for(ground: Ground) -> None:
-    ground.passage.open_sources(numbered(2))
+    ground.passage.open_sources(at_sources(2))
     ground.log.clear()
-    ground.passage.run({"trial": 1}).answers()
+    ground.passage.run(RUN).answers()
     assert [act for _, act, _ in ground.log] == ["begin", "begin", "finish", "finish"]
 
 
 def test_answers_are_told_together(ground: Ground) -> None:
-    ground.passage.open_sources(numbered(3))
+    ground.passage.open_sources(at_sources(3))
     for host, streams in zip(ground.sources, ([2, 0], [1]), strict=True):
         phases = [{"phase": "warmup", "frames_sent": 9}, {"phase": "measure", "frames_sent": 5}]
         told = [{"stream": number, "phases": phases} for number in streams]
         host.answers["source.run"] = {"aborted": False, "streams": told}
     for number, host in enumerate(ground.sinks):
         host.answers["sink.collect"] = {"drain_ms": 2.0, "streams": [{"stream": number}]}
-    sent = ground.passage.run({}).together()
+    sent = ground.passage.run(RUN).together()
     assert [(stream["stream"], stream["host"]) for stream in sent["streams"]] == [
         (0, "source"),
         (1, "source1"),
@@ -116,10 +151,10 @@ def test_answers_are_told_together(ground: Ground) -> None:
 
 
 def test_a_source_that_is_gone_is_an_error(ground: Ground) -> None:
-    ground.passage.open_sources(numbered(2))
+    ground.passage.open_sources(at_sources(2))
     ground.sources[1].answers["source.run"] = AgentGone("gen1: its stream ended during host.finish")
     with pytest.raises(AgentGone, match="gen1"):
-        ground.passage.run({}).together()
+        ground.passage.run(RUN).together()
 
 
 class Apart(Recorded):

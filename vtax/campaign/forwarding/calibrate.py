@@ -8,16 +8,18 @@ happened in it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple, Self
 
+from vtax.agent_api import AgentApi, CalibratedLoad, IngressDropParams, Mechanism, SourceCalibrateParams
 from vtax.campaign.forwarding.passage import Passage
 from vtax.scenario import Cell
 from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
-LOADS = ("paced", "flood")
-PLAIN = "raw"
+LOADS: tuple[CalibratedLoad, ...] = ("paced", "flood")
+PLAIN: Mechanism = "raw"
 """The mechanism that sends every frame by itself where it can."""
 AMPLE = 1.25
 """A paced load is sent plainly where the plain mechanism's ceiling is this many times the intended rate."""
@@ -43,7 +45,7 @@ class Ceiling:
     """Frames a second of all streams together, the median of a few rounds."""
 
     load: str
-    mechanism: str
+    mechanism: Mechanism
     streams: int
     frame_bytes: int | str
     flows: int
@@ -81,7 +83,7 @@ class Ceilings:
         work = cell.forwarding
         load = "flood" if work.intended_mbps is None else "paced"
         ranked = self._ceilings[load, Traffic.of(cell)]
-        by_name = {ceiling.mechanism: ceiling for ceiling in ranked}
+        by_name: dict[str, Ceiling] = {ceiling.mechanism: ceiling for ceiling in ranked}
         if work.mechanism != "auto":
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
@@ -124,15 +126,17 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines
     try:
         testbed.build("wire")
         testbed.entry.start_agent("ingress", "host")
-        testbed.entry.call("ingress", "ingress.drop", {"interfaces": testbed.ingress_interfaces()})
+        ingress = testbed.entry.api("ingress")
+        ingress.ingress_drop(IngressDropParams(interfaces=testbed.ingress_interfaces()))
         for traffic, work in wanted.items():
             if traffic.streams != passage.sending:
                 passage.open_sources(testbed.source_streams(traffic.streams))
             for load in LOADS:
-                asked = {"frame_bytes": work.lengths.as_json(), "flows": work.flows, "load": load}
-                found = passage.ask_sources("source.calibrate", asked).answers(CALIBRATION_LIMIT_S)
+                asked = SourceCalibrateParams(frame_bytes=work.lengths.as_json(), flows=work.flows, load=load)
+                calibrated = passage.ask_sources(partial(AgentApi.begin_source_calibrate, params=asked))
+                found = calibrated.answers(CALIBRATION_LIMIT_S)
                 ceilings.add(load, traffic, together(found, passage.shares))
-        testbed.entry.call("ingress", "ingress.release", {})
+        ingress.ingress_release()
     finally:
         testbed.close()
     return ceilings

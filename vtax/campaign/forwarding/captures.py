@@ -1,8 +1,9 @@
 """The first frames of a trial as its sink got them."""
 
 from base64 import b64decode
-from typing import Any
 
+from vtax import agent_api
+from vtax.agent_api import SinkCaptureParams
 from vtax.campaign.forwarding.passage import Passage
 from vtax.results import CapturedFrame
 
@@ -14,13 +15,12 @@ def captured_frames(passage: Passage, stream: int, at_most: int) -> list[Capture
     """The frames that the sink's agent kept of one stream, in the order they came."""
     frames: list[CapturedFrame] = []
     while len(frames) < at_most:
-        reply = passage.ask_sink(stream, "sink.capture", first=len(frames))
-        offset_ns = reply["clock_offset_ns"]
-        frames += [_frame(frame, offset_ns) for frame in reply["frames"]]
-        if len(frames) >= reply["captured"]:
+        kept = passage.sink_of(stream).sink_capture(SinkCaptureParams(stream=stream, first=len(frames)))
+        frames += [_frame(frame, kept.clock_offset_ns) for frame in kept.frames]
+        if len(frames) >= kept.captured or not kept.frames:
             break
     return frames[:at_most]
 
 
-def _frame(frame: dict[str, Any], offset_ns: int) -> CapturedFrame:
-    return CapturedFrame(frame["time_ns"] + offset_ns, frame["frame_bytes"], b64decode(frame["bytes"]))
+def _frame(frame: agent_api.CapturedFrame, offset_ns: int) -> CapturedFrame:
+    return CapturedFrame(frame.time_ns + offset_ns, frame.frame_bytes, b64decode(frame.bytes))

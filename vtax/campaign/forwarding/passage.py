@@ -9,6 +9,23 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Self
 
+from msgspec import convert, structs, to_builtins
+
+from vtax.agent_api import (
+    AgentApi,
+    ExpectedStream,
+    SinkArmParams,
+    SinkCollectParams,
+    SinkHistogramsParams,
+    SinkOpenParams,
+    SourceClock,
+    SourceOpenParams,
+    SourcePhase,
+    SourceRunParams,
+    SourceStream,
+    StreamInterface,
+)
+from vtax.agent_message import Message, Pending
 from vtax.campaign.path import PathFailed
 from vtax.testbed.host import Host
 from vtax.testbed.local import LocalTestbed
@@ -25,13 +42,13 @@ Streams = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What agents were asked and have not answered yet, by a ticket of each one's host."""
+    """What agents were asked and have not answered yet, with the host of each."""
 
-    tickets: Sequence[tuple[Host, str]]
+    pending: Sequence[tuple[Host, Pending[Message]]]
 
     def answers(self, timeout_s: float = 10.0) -> list[dict[str, Any]]:
         """Wait for what each answers; `host` is its host's name. Raises AgentError, AgentGone."""
-        return [{**host.finish(ticket, timeout_s), "host": host.name} for host, ticket in self.tickets]
+        return [{**to_builtins(answer(timeout_s)), "host": host.name} for host, answer in self.pending]
 
     def together(self, timeout_s: float = 10.0) -> dict[str, Any]:
         """Wait for answers that tell of streams: {"streams": all of them by number, each with its `host`, "hosts"}.
@@ -56,19 +73,28 @@ class Passage:
         """That of a testbed: its agents are called by their roles."""
         return cls([(host, "source") for host in testbed.sources], [(host, "sink") for host in testbed.sinks])
 
-    def open_sinks(self, streams: Streams, **parameters: Any) -> dict[str, Any]:
+    def open_sinks(self, streams: Streams, capture_frames: int = 0, snap_bytes: int = 128) -> dict[str, Any]:
         """Open every sink on its streams; see Asked.together."""
-        return self._ask_sinks("sink.open", {**parameters, "attach": "auto"}, streams=streams).together()
+
+        def opened(api: AgentApi, own: Streams) -> Pending[Message]:
+            interfaces = convert(own, type=list[StreamInterface])
+            params = SinkOpenParams(
+                attach="auto", streams=interfaces, capture_frames=capture_frames, snap_bytes=snap_bytes
+            )
+            return api.begin_sink_open(params)
+
+        return self._ask_sinks(opened, streams).together()
 
     def open_sources(self, streams: Streams) -> None:
         """Open the sources on these streams, and close them on others."""
         for host, agent in self._sending:
-            host.call(agent, "source.close", {})
+            host.api(agent).source_close()
         dealt = {source: _of(source, self._sources, streams) for source in self._sources}
         self._sending = {source: len(own) for source, own in dealt.items() if own}
         for host, agent in self._sending:
-            parameters = {"cpu": host.cpus["agents"][0], "streams": dealt[host, agent]}
-            host.call(agent, "source.open", parameters)
+            streams_there = convert(dealt[host, agent], type=list[SourceStream])
+            params = SourceOpenParams(cpu=host.cpus["agents"][0], streams=streams_there)
+            host.api(agent).source_open(params)
 
     @property
     def sending(self) -> int:
@@ -80,21 +106,26 @@ class Passage:
         """How many streams each source has, in the order in which they answer."""
         return list(self._sending.values())
 
-    def ask_sources(self, method: str, parameters: Mapping[str, Any]) -> Asked:
+    def ask_sources(self, ask: Callable[[AgentApi], Pending[Message]]) -> Asked:
         """Ask all sources that have streams."""
-        return Asked([_begin(source, method, parameters) for source in self._sending])
+        return Asked([(host, ask(host.api(agent))) for host, agent in self._sending])
 
-    def run(self, parameters: Mapping[str, Any]) -> Asked:
+    def run(self, params: SourceRunParams) -> Asked:
         """Have all streams sent."""
-        return self.ask_sources("source.run", parameters)
+        return self.ask_sources(lambda api: api.begin_source_run(params))
 
     def abort(self) -> None:
         """Have no stream sent any more."""
-        self.ask_sources("abort", {}).answers()
+        self.ask_sources(AgentApi.begin_abort).answers()
 
-    def arm(self, parameters: Mapping[str, Any], clocks: Streams = ()) -> None:
+    def arm(self, params: SinkArmParams, clocks: Streams = ()) -> None:
         """Have every sink await a trial's frames; `clocks` tells of streams how far it is ahead of their sources."""
-        self._ask_sinks("sink.arm", parameters, clocks=clocks).answers()
+
+        def armed(api: AgentApi, own: Streams) -> Pending[Message]:
+            ahead = convert(own, type=list[SourceClock])
+            return api.begin_sink_arm(structs.replace(params, clocks=ahead))
+
+        self._ask_sinks(armed, clocks).answers()
 
     def collect(self, sent: dict[str, Any], phase: str, quiet_ms: int, limit_ms: int) -> dict[str, Any]:
         """What all sinks counted, once all of a phase has come of what sources say they `sent`; see Asked.together."""
@@ -102,13 +133,25 @@ class Passage:
             {"stream": stream["stream"], "frames": phase_of(stream, phase)["frames_sent"]}
             for stream in sent["streams"]
         ]
-        drain = {"quiet_ms": quiet_ms, "limit_ms": limit_ms}
-        return self._ask_sinks("sink.collect", drain, expected=expected).together()
 
-    def ask_sink(self, stream: int, method: str, **parameters: Any) -> Any:
-        """Ask a stream's own sink."""
+        def collected(api: AgentApi, own: Streams) -> Pending[Message]:
+            awaited = convert(own, type=list[ExpectedStream])
+            params = SinkCollectParams(expected=awaited, quiet_ms=quiet_ms, limit_ms=limit_ms)
+            return api.begin_sink_collect(params)
+
+        return self._ask_sinks(collected, expected).together()
+
+    def sink_of(self, stream: int) -> AgentApi:
+        """A stream's own sink."""
         host, agent = turn_of(stream, self._sinks)
-        return host.call(agent, method, {"stream": stream, **parameters})
+        return host.api(agent)
+
+    def histograms(self, stream: int) -> dict[str, Any]:
+        """A stream's histograms: the answer of `sink.histograms`."""
+        found: dict[str, Any] = to_builtins(
+            self.sink_of(stream).sink_histograms(SinkHistogramsParams(stream=stream))
+        )
+        return found
 
     def await_ready(self, frame_bytes: int, last_words: Callable[[], str]) -> None:
         """Until 200 consecutive frames at 1000 a second arrived on every stream; raises PathFailed after 10 s."""
@@ -128,35 +171,31 @@ class Passage:
     def _probe(self, frame_bytes: int) -> dict[int, int]:
         """The longest run of consecutive frames on each stream."""
         duration_s = (READY_FRAMES + 10) / READY_FPS
-        self.arm({"trial": READY_TRIAL, "phase": "probe", "frame_bytes": frame_bytes})
-        run = {
-            "trial": READY_TRIAL,
-            "frame_bytes": frame_bytes,
-            "mechanism": "raw",
-            "intended_fps": READY_FPS,
-            "probe_fps": READY_FPS,
-            "phases": [{"phase": "probe", "duration_s": duration_s}],
-        }
+        self.arm(SinkArmParams(trial=READY_TRIAL, phase="probe", frame_bytes=frame_bytes))
+        run = SourceRunParams(
+            trial=READY_TRIAL,
+            frame_bytes=frame_bytes,
+            mechanism="raw",
+            intended_fps=READY_FPS,
+            probe_fps=READY_FPS,
+            phases=[SourcePhase(phase="probe", duration_s=duration_s)],
+        )
         got = self.collect(self.run(run).together(), "probe", quiet_ms=50, limit_ms=500)
         return {stream["stream"]: stream["longest_run"] for stream in got["streams"]}
 
-    def _ask_sinks(self, method: str, parameters: Mapping[str, Any], **dealt: Streams) -> Asked:
+    def _ask_sinks(self, ask: Callable[[AgentApi, Streams], Pending[Message]], dealt: Streams) -> Asked:
         """Ask all sinks, each with its own of what is dealt."""
-
-        def own(sink: Agent) -> dict[str, Any]:
-            return {key: _of(sink, self._sinks, streams) for key, streams in dealt.items()}
-
-        return Asked([_begin(sink, method, {**parameters, **own(sink)}) for sink in self._sinks])
+        return Asked(
+            [
+                (host, ask(host.api(agent), _of((host, agent), self._sinks, dealt)))
+                for host, agent in self._sinks
+            ]
+        )
 
 
 def phase_of(stream: Mapping[str, Any], name: str) -> dict[str, Any]:
     """What a source says of one stream's phase."""
     return next(phase for phase in stream["phases"] if phase["phase"] == name)
-
-
-def _begin(agent: Agent, method: str, parameters: Mapping[str, Any]) -> tuple[Host, str]:
-    host, name = agent
-    return host, host.begin(name, method, dict(parameters))
 
 
 def _of(agent: Agent, agents: Sequence[Agent], streams: Streams) -> list[Mapping[str, Any]]:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import to_builtins
+
+from vtax.agent_api import AgentApi, DropsOpenParams
 from vtax.campaign.forwarding.captures import SNAP_BYTES
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.neighbours.base import Neighbours
@@ -116,7 +119,7 @@ class ForwardingPath(Path):
         """
         if not self._metering:
             return None
-        told = self._watch("drops.read", {})
+        told = to_builtins(self._watcher.drops_read())
         places = [
             {**place, "interface": f"{self._metered[place['netns']]}/{place['interface']}"}
             for place in told["places"]
@@ -143,9 +146,10 @@ class ForwardingPath(Path):
         self._metering = False
         super().close()
 
-    def _watch(self, method: str, parameters: dict[str, Any]) -> Any:
+    @property
+    def _watcher(self) -> AgentApi:
         host, agent = self.testbed.watcher
-        return host.call(agent, method, parameters)
+        return host.api(agent)
 
     def _try_drop_meter(self) -> str | None:
         """Open the drop meter in all namespaces of the UUT's machine; returns why not where that cannot be."""
@@ -158,10 +162,9 @@ class ForwardingPath(Path):
         return None
 
     def _open_drop_meter(self) -> None:
-        parameters = {"namespaces": list(self._metered), "places": DROP_PLACES}
-        self._watch("drops.open", parameters)
+        self._watcher.drops_open(DropsOpenParams(namespaces=list(self._metered), places=DROP_PLACES))
         self._metering = True
 
     def _close_drop_meter(self) -> None:
-        self._watch("drops.close", {})
+        self._watcher.drops_close()
         self._metering = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from vtax.agent_api import Mechanism, SinkArmParams, SourcePhase, SourceRunParams
 from vtax.campaign.forwarding.captures import captured_frames
 from vtax.campaign.forwarding.passage import phase_of
 from vtax.campaign.forwarding.path import ForwardingPath
@@ -36,7 +37,7 @@ SOURCE_PATIENCE_S = 10
 class Measured(Observed):
     """Everything one trial brought home."""
 
-    mechanism: str = ""
+    mechanism: Mechanism = "raw"
     source: dict[str, Any] = field(default_factory=dict)
     """What all sources tell (Asked.together)."""
     sink: dict[str, Any] = field(default_factory=dict)
@@ -112,20 +113,20 @@ def probe_interval(work: Forwarding) -> int:
     return max(1, math.floor(work.intended_fps / PROBES_PER_S_PACED + 0.5))
 
 
-def as_run(trial: int, work: Forwarding, mechanism: str, probe_fps: float | None = None) -> dict[str, Any]:
-    """Parameters of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
-    return {
-        "trial": trial,
-        "frame_bytes": work.lengths.as_json(),
-        "flows": work.flows,
-        "mechanism": mechanism,
-        "intended_fps": work.intended_fps,
-        "probe_fps": probe_fps or (PROBES_PER_S_FLOOD if work.intended_fps is None else PROBES_PER_S_PACED),
-        "phases": [
-            *([{"phase": "warmup", "duration_s": work.warmup_s}] if work.warmup_s else []),
-            {"phase": "measure", "duration_s": work.duration_s},
-        ],
-    }
+def as_run(
+    trial: int, work: Forwarding, mechanism: Mechanism, probe_fps: float | None = None
+) -> SourceRunParams:
+    """Params of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
+    warmup = [SourcePhase(phase="warmup", duration_s=work.warmup_s)] if work.warmup_s else []
+    return SourceRunParams(
+        trial=trial,
+        frame_bytes=work.lengths.as_json(),
+        flows=work.flows,
+        mechanism=mechanism,
+        intended_fps=work.intended_fps,
+        probe_fps=probe_fps or (PROBES_PER_S_FLOOD if work.intended_fps is None else PROBES_PER_S_PACED),
+        phases=[*warmup, SourcePhase(phase="measure", duration_s=work.duration_s)],
+    )
 
 
 def measure(
@@ -134,7 +135,7 @@ def measure(
     trial: int,
     guests: dict[str, GuestState],
     *,
-    mechanism: str,
+    mechanism: Mechanism,
     emulated: bool,
 ) -> Measured:
     """Measure `cell` by `mechanism` on a ready path, whose guests stand as `guests` says (Path.guest_states).
@@ -177,12 +178,12 @@ def _failure_of(measured: Measured) -> str | None:
 def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, passage, uut = measured.work, path.passage, path.testbed.uut
     clocks = path.testbed.compare_clocks()
-    arm = {
-        "trial": measured.trial,
-        "phase": "measure",
-        "frame_bytes": work.lengths.as_json(),
-        "probe_interval": probe_interval(work),
-    }
+    arm = SinkArmParams(
+        trial=measured.trial,
+        phase="measure",
+        frame_bytes=work.lengths.as_json(),
+        probe_interval=probe_interval(work),
+    )
     passage.arm(arm, [{"stream": stream, "ahead_ns": clock.ahead_ns} for stream, clock in clocks.items()])
     intended = work.intended_fps
     path.meter_drops(None if intended is None else intended * cell.streams)
@@ -201,7 +202,7 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     for stream in measured.sink["streams"]:
         number = stream["stream"]
         if number in active:
-            stream["times"] = passage.ask_sink(number, "sink.histograms")
+            stream["times"] = passage.histograms(number)
             measured.captured += captured_frames(passage, number, work.capture_frames)
     measured.clock_error_ns = {
         stream: clocks[stream].error_until_ns(later)

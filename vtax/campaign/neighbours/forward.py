@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any
 
+from msgspec import structs
+
+from vtax.agent_api import SinkArmParams
 from vtax.campaign.forwarding.passage import Asked, Passage
 from vtax.campaign.forwarding.rows import flow_row
 from vtax.campaign.forwarding.source_time import thread_shares
@@ -77,7 +80,7 @@ class Forward(Neighbours):
         flows = []
         for number, stream in enumerate(source["streams"]):
             arrived = sunk[stream["stream"]]
-            arrived["times"] = self._passage.ask_sink(stream["stream"], "sink.histograms")
+            arrived["times"] = self._passage.histograms(stream["stream"])
             row = flow_row(measured, stream, arrived, "neighbour", number)
             flows.append({**row, "stream": 0})
         findings = [finding for row in flows for finding in missed(row)]
@@ -101,12 +104,14 @@ class Forward(Neighbours):
         return frames(self._load_share * self._maximum_mbps, warmup_s, duration_s)
 
     def _arm(self, trial: int, work: Forwarding) -> None:
-        arm = {"phase": "measure", "frame_bytes": FRAME_BYTES, "probe_interval": probe_interval(work)}
-        self._passage.arm({"trial": trial, **arm})
+        arm = SinkArmParams(
+            trial=trial, phase="measure", frame_bytes=FRAME_BYTES, probe_interval=probe_interval(work)
+        )
+        self._passage.arm(arm)
 
     def _begin(self, trial: int, work: Forwarding) -> Asked:
         shares_cpu = work.intended_mbps is not None
-        return self._passage.run({**as_run(trial, work, "raw"), "shares_cpu": shares_cpu})
+        return self._passage.run(structs.replace(as_run(trial, work, "raw"), shares_cpu=shares_cpu))
 
     def _drained(self, source: dict[str, Any]) -> dict[str, Any]:
         """What the sink counted, once all of a run has come."""
