@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vtax.agent_api import CpuOpenParams, SourceCalibrateParams
+from vtax.machine.agent import AgentBreach, AgentError
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable
 from vtax.testbed.host import Host
@@ -127,3 +129,32 @@ def test_a_remote_host_asks_for_every_method_of_a_host() -> None:
     ]
     own = {name for name in ACTS if getattr(RemoteHost, name) is getattr(Host, name)}
     assert own == set(), "none is carried out here"
+
+
+class Answering:
+    """A machine whose agents answer so, and which keeps what is asked."""
+
+    cpus: ClassVar[dict[str, list[int]]] = {}
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = 0.0) -> Any:
+        self.asked.append((method, parameters["arguments"]))
+        return "ticket" if method == "host.begin" else self.answer
+
+
+def test_an_agent_of_another_machine_is_asked_with_types() -> None:
+    machine = Answering({"ceilings": [{"mechanism": "raw", "ceiling_fps": 2e6}], "refused": []})
+    host = RemoteHost("source", machine, far=False)  # type: ignore[arg-type]
+    params = SourceCalibrateParams(frame_bytes=64, load="paced")
+    waiting = host.api("source").begin_source_calibrate(params)
+    assert machine.asked[0][1]["params"] == {"frame_bytes": 64, "load": "paced"}
+    assert waiting(30.0).ceilings[0].ceiling_fps == 2e6
+    assert machine.asked[1] == ("host.finish", {"ticket": "ticket", "timeout_s": 30.0})
+    with pytest.raises(AgentBreach, match=r"^source: answered drops.read with .*`ceilings`"):
+        host.api("source").drops_read()
+    with pytest.raises(AgentError, match=r"^source: cpu.open: Expected `int` >= 1 - at `\$.hz`"):
+        host.api("source").cpu_open(CpuOpenParams(hz=0))
+    assert len(machine.asked) == 3
