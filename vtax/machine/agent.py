@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import queue
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -251,6 +252,8 @@ class Agent:
             raise _Breach(NEITHER.format(_shown(line))) from None
 
 
+AT_FIELD = re.compile(r"(.*) - at `\$\.(.*)`")
+"""What msgspec reports of a field."""
 NEITHER = "sent what is neither hello nor an answer ({})"
 UNREADABLE = (msgspec.DecodeError, RecursionError)
 """No JSON, JSON of another type, and JSON that is nested too deep."""
@@ -349,7 +352,7 @@ def checked(agent: str, method: str, params: Message) -> dict[str, Any]:
     try:
         msgspec.convert(values, type=type(params))
     except msgspec.ValidationError as error:
-        problem = str(error)
+        problem = AT_FIELD.sub(r"\2: \1", str(error))  # as the agent puts it
         raise AgentError(f"{agent}: {method}: {problem}", problem) from None
     return values
 
