@@ -8,8 +8,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from pydantic import JsonValue
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -104,7 +105,7 @@ def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None
             _print_table(heads, [[_text(value) for value in row] for row in rows], stream)
 
 
-def print_json(document: Any, stream: TextIO) -> None:
+def print_json(document: JsonValue, stream: TextIO) -> None:
     """One JSON document, in ASCII; a number that JSON does not have is an error here, not in its reader."""
     print(json.dumps(document, indent=2, allow_nan=False), file=stream)
 
@@ -130,12 +131,14 @@ def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], stream: Te
     TextTable(names, numeric, [("", aligned)]).print(console, console.width)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> JsonValue:
     """A value of DuckDB as JSON has it: times in ISO 8601, durations in seconds, no NaN."""
-    plain = value
+    plain: JsonValue = None
     match value:
         case float() if not math.isfinite(value):
-            plain = None
+            pass
+        case None | bool() | int() | float() | str():
+            plain = value
         case Decimal():
             plain = int(value) if value == value.to_integral_value() else float(value)
         case datetime() | date() | time():
@@ -146,8 +149,10 @@ def _plain(value: Any) -> Any:
             plain = value.hex()
         case dict():
             plain = {str(key): _plain(inner) for key, inner in value.items()}
-        case list():
+        case list() | tuple():
             plain = [_plain(inner) for inner in value]
+        case _:
+            raise TypeError(f"{type(value).__name__} is no value of DuckDB")
     return plain
 
 
@@ -159,7 +164,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return distinct
 
 
-def _text(value: Any) -> str:
+def _text(value: JsonValue) -> str:
     match value:
         case None:
             return ""
@@ -169,5 +174,5 @@ def _text(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: JsonValue) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

@@ -329,6 +329,12 @@ def test_sql_as_json(result: Path, capsys: Captured) -> None:
     }
 
 
+def test_sql_of_a_map_of_times(result: Path, capsys: Captured) -> None:
+    query = "SELECT MAP {'a': TIMESTAMP '2025-01-02 03:04:05'} AS begun"
+    assert main(["sql", str(result), query, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"begun": [["a", "2025-01-02T03:04:05"]]}]
+
+
 def test_sql_as_csv(result: Path, capsys: Captured) -> None:
     assert main(["sql", str(result), QUERY, "--format", "csv"]) == 0
     head, first, _ = csv.reader(io.StringIO(capsys.readouterr().out))

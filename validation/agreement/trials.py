@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
 from vtax.campaign.forwarding.instrument import WAIT_INVALID
@@ -98,7 +100,7 @@ def _collected(ground: Ground, receiver: End, sent: dict[str, Any]) -> dict[str,
 
 def cell(platform: str, frame_bytes: int, fps: float, duration_s: float) -> Cell:
     """The cell of one platform at one load, as a scenario file would name it."""
-    scenario = {
+    scenario: dict[str, JsonValue] = {
         "name": "validation/agreement",
         "title": "Agreement with other tools",
         "question": "Do vtax and other tools measure the same?",

@@ -4,7 +4,7 @@ import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,8 @@ from vtax.inputs import InputError
 from vtax.listing import print_json
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from vtax.campaign import Outcome, Resumed
     from vtax.results import Result
     from vtax.scenario import Scenario
@@ -176,7 +178,7 @@ def _stored(
     return stored
 
 
-def _document(outcome: "Outcome", report: Path | None, result: "Result") -> dict[str, Any]:
+def _document(outcome: "Outcome", report: Path | None, result: "Result") -> "dict[str, JsonValue]":
     """What --json prints."""
     from vtax import views
 

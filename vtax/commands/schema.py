@@ -2,11 +2,14 @@
 
 import sys
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vtax.listing import print_json
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class Described(StrEnum):
@@ -26,7 +29,7 @@ def schema(what: Annotated[Described, typer.Argument(help="The kind of file, or 
     from vtax.scenario.schema import ScenarioFile
     from vtax.testbed.remote import TestbedFile
 
-    described: dict[Described, tuple[Any, str]] = {
+    described: dict[Described, tuple[type[BaseModel], str]] = {
         Described.SCENARIO: (ScenarioFile, "vtax scenario"),
         Described.TESTBED: (TestbedSettings, "testbed of a vtax scenario"),
         Described.PRESET: (preset_model(), "vtax platform preset"),

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import yaml
+from pydantic import JsonValue
 
 Loc = tuple[str | int, ...]
 """Where a value stands in a document: keys and list indices from the root, as pydantic writes it."""
@@ -42,7 +42,7 @@ class Document:
     """Plain data with the origin of every value: `file:line`, or the command-line option that set it."""
 
     path: Path
-    data: dict[str, Any]
+    data: dict[str, JsonValue]
     origins: Mapping[Loc, str] = field(default_factory=dict, repr=False)
 
     def where(self, loc: Loc) -> str:
@@ -52,27 +52,40 @@ class Document:
                 return origin
         return str(self.path)
 
+    def value(self, loc: tuple[str, ...]) -> JsonValue:
+        """The value at `loc`; KeyError where there is none."""
+        found: JsonValue = self.data
+        for part in loc:
+            if not isinstance(found, dict):
+                raise KeyError(part)
+            found = found[part]
+        return found
+
     def error(self, loc: Loc, problem: str) -> InputError:
         """An error about the value at `loc`: origin, dotted key, problem."""
         key = ".".join(part for part in loc if isinstance(part, str))
         return InputError(one_line(": ".join(part for part in (self.where(loc), key, problem) if part)))
 
-    def with_value(self, loc: tuple[str, ...], value: Any, origin: str) -> "Document":
+    def with_value(self, loc: tuple[str, ...], value: JsonValue, origin: str) -> "Document":
         """A copy in which `loc` holds `value`, given by `origin`; missing parents are made."""
         data = copy.deepcopy(self.data)
         parent = data
         for part in loc[:-1]:
-            parent = parent.setdefault(part, {})
+            below = parent.get(part)
+            if not isinstance(below, dict):
+                below = parent[part] = {}
+            parent = below
         parent[loc[-1]] = value
         return replace(self, data=data, origins={**self._origins_outside(loc), loc: origin})
 
     def without(self, loc: tuple[str, ...]) -> "Document":
         """A copy in which the key at `loc` is gone; the same document where it never was."""
         data = copy.deepcopy(self.data)
-        parent: Any = data
+        parent: JsonValue = data
         for part in loc[:-1]:
-            parent = parent.get(part, {})
-        parent.pop(loc[-1], None)
+            parent = parent.get(part) if isinstance(parent, dict) else None
+        if isinstance(parent, dict):
+            parent.pop(loc[-1], None)
         return replace(self, data=data, origins=self._origins_outside(loc))
 
     def _origins_outside(self, loc: Loc) -> dict[Loc, str]:
@@ -108,7 +121,7 @@ def read_document(path: Path) -> Document:
         line = node.start_mark.line + 1 if node else 1
         raise InputError(f"{path}:{line}: a mapping is expected, lines of the form `key: value`")
     origins: dict[Loc, str] = {(): _origin(path, node)}
-    return Document(path, _construct(path, node, (), origins), origins)
+    return Document(path, _mapping(path, node, (), origins), origins)
 
 
 def _compose(path: Path, text: str) -> yaml.Node | None:
@@ -155,10 +168,10 @@ def _read_text(path: Path) -> str:
 class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader with the scalars of YAML 1.2, a bound on nesting, and no aliases."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the name and kind are PyYAML's
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - the name and kind are PyYAML's
     _depth = 0
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise self._refused("aliases are not allowed")
         self._depth += 1
@@ -186,33 +199,52 @@ def _origin(path: Path, node: yaml.Node) -> str:
     return f"{path}:{node.start_mark.line + 1}"
 
 
-def _construct(path: Path, node: yaml.Node, loc: Loc, origins: dict[Loc, str]) -> Any:
+def _construct(path: Path, node: yaml.Node, loc: Loc, origins: dict[Loc, str]) -> JsonValue:
     """The plain data of `node`; the origin of everything below it goes into `origins`."""
-    if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
-        mapping: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != _TAG + "str":
-                raise InputError(
-                    f"{_origin(path, key_node)}: a key must be text; quote it where it looks otherwise"
-                )
-            key = _scalar(path, key_node)
-            if key in mapping:
-                raise InputError(
-                    f'{_origin(path, key_node)}: key "{one_line(key)}" again; it stands at {origins[*loc, key]}'
-                )
-            origins[*loc, key] = _origin(path, key_node)
-            mapping[key] = _construct(path, value_node, (*loc, key), origins)
-        return mapping
-    if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
-        values = []
-        for index, item in enumerate(node.value):
-            origins[*loc, index] = _origin(path, item)
-            values.append(_construct(path, item, (*loc, index), origins))
-        return values
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(path, node, loc, origins)
+    if isinstance(node, yaml.SequenceNode):
+        return _sequence(path, node, loc, origins)
     return _scalar(path, node)
 
 
-def _scalar(path: Path, node: yaml.Node) -> Any:
+def _mapping(path: Path, node: yaml.MappingNode, loc: Loc, origins: dict[Loc, str]) -> dict[str, JsonValue]:
+    _check_tag(path, node, "map")
+    mapping: dict[str, JsonValue] = {}
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != _TAG + "str":
+            raise InputError(
+                f"{_origin(path, key_node)}: a key must be text; quote it where it looks otherwise"
+            )
+        key = str(_scalar(path, key_node))
+        if key in mapping:
+            raise InputError(
+                f'{_origin(path, key_node)}: key "{one_line(key)}" again; it stands at {origins[*loc, key]}'
+            )
+        origins[*loc, key] = _origin(path, key_node)
+        mapping[key] = _construct(path, value_node, (*loc, key), origins)
+    return mapping
+
+
+def _sequence(path: Path, node: yaml.SequenceNode, loc: Loc, origins: dict[Loc, str]) -> list[JsonValue]:
+    _check_tag(path, node, "seq")
+    values = []
+    for index, item in enumerate(node.value):
+        origins[*loc, index] = _origin(path, item)
+        values.append(_construct(path, item, (*loc, index), origins))
+    return values
+
+
+def _check_tag(path: Path, node: yaml.CollectionNode, usual: str) -> None:
+    if node.tag != _TAG + usual:
+        raise InputError(f"{_origin(path, node)}: {_refused_tag(node.tag)}")
+
+
+def _refused_tag(tag: str) -> str:
+    return f"tag {tag} is not allowed; plain values carry none"
+
+
+def _scalar(path: Path, node: yaml.Node) -> str | int | float | bool | None:
     try:
         return _plain(node.tag, node.value)
     except ValueError as error:
@@ -238,4 +270,4 @@ def _plain(tag: str, text: str) -> str | int | float | bool | None:
                 raise ValueError("text holds half of a surrogate pair")
             return text
         case _:
-            raise ValueError(f"tag {tag} is not allowed; plain values carry none")
+            raise ValueError(_refused_tag(tag))

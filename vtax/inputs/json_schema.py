@@ -1,27 +1,29 @@
 """Models of users' files as JSON Schemas, by which editors complete and check them."""
 
-from typing import Any
-
-from pydantic import TypeAdapter
+from pydantic import BaseModel, JsonValue
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def json_schema(model: Any, title: str) -> dict[str, Any]:
+def json_schema(model: type[BaseModel], title: str) -> dict[str, JsonValue]:
     """The JSON Schema of a file that `model` reads, as the file is written: a word where it stands for no number."""
-    schema: dict[str, Any] = _written(TypeAdapter(model).json_schema(mode="validation"))
-    return {"$schema": DIALECT, **schema, "title": title}
+    return {"$schema": DIALECT, **_written(model.model_json_schema(mode="validation")), "title": title}
 
 
-def _written(node: Any) -> Any:
+def _written(node: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Defaults as a file may give them: the word for None where there is one, else none at all."""
-    if isinstance(node, list):
-        return [_written(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    found = {name: _written(value) for name, value in node.items()}
+    found = {name: _below(value) for name, value in node.items()}
     if "default" in found and found["default"] is None:
         del found["default"]
-        words = [kind["const"] for kind in found.get("anyOf", ()) if "const" in kind]
-        found |= {"default": words[0]} if words else {}
+        kinds = found.get("anyOf")
+        for kind in kinds if isinstance(kinds, list) else ():
+            if isinstance(kind, dict) and "const" in kind:
+                found["default"] = kind["const"]
+                break
     return found
+
+
+def _below(node: JsonValue) -> JsonValue:
+    if isinstance(node, list):
+        return [_below(item) for item in node]
+    return _written(node) if isinstance(node, dict) else node

@@ -3,13 +3,16 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from vtax.inputs.document import Document, InputError, Loc, advised, suggestion
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
 
 MOST_PROBLEMS = 20
 """As many as are told of one document; the rest is seen when these are mended."""
@@ -28,15 +31,13 @@ _OUT_OF_BOUNDS = {
 }
 
 
-def validate(model: type[M], document: Document, data: Any = None, at: Loc = ()) -> M:
+def validate(model: type[M], document: Document, data: JsonValue = None, at: tuple[str, ...] = ()) -> M:
     """`data`, or else what stands in `document` at `at`, as a `model`.
 
     Raises InputError with the problems, one a line.
     """
     if data is None:
-        data = document.data
-        for part in at:
-            data = data[part]
+        data = document.value(at)
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -47,7 +48,7 @@ def validate(model: type[M], document: Document, data: Any = None, at: Loc = ())
     raise InputError("\n".join(lines))
 
 
-def problems(model: type[BaseModel], data: Any) -> list[tuple[Loc, str]]:
+def problems(model: type[BaseModel], data: JsonValue) -> list[tuple[Loc, str]]:
     """What keeps `data` from being a `model`: where in `data`, and what is wrong and allowed there."""
     try:
         model.model_validate(data)
@@ -68,7 +69,7 @@ def allowed(field: FieldInfo) -> str:
     if isinstance(field.json_schema_extra, dict) and "allowed" in field.json_schema_extra:
         return str(field.json_schema_extra["allowed"])
     if choices := _choices(field.annotation):
-        return ", ".join(map(str, choices))
+        return ", ".join(choices)
     constraints = [
         {name: getattr(constraint, name) for name in _BOUNDS if hasattr(constraint, name)}
         for constraint in field.metadata
@@ -76,7 +77,7 @@ def allowed(field: FieldInfo) -> str:
     return ", ".join(bound for constraint in constraints for bound in _bounds(constraint))
 
 
-def _bounds(of: Mapping[str, Any]) -> list[str]:
+def _bounds(of: Mapping[str, object]) -> list[str]:
     return [f"{word} {of[name]}" for name, word in _BOUNDS.items() if of.get(name) is not None]
 
 
@@ -118,7 +119,7 @@ def _wrong_value(detail: ErrorDetails, field: FieldInfo | None, hint: str) -> st
     loc, kind, shown = detail["loc"], detail["type"], _shown(detail["input"])
     match kind:
         case "literal_error":
-            near = suggestion(str(detail["input"]), map(str, _choices(field.annotation) if field else ()))
+            near = suggestion(str(detail["input"]), _choices(field.annotation) if field else ())
             problem = advised(f"{shown} is not allowed", near, f"allowed: {allowed(field) if field else ''}")
         case "value_error":
             problem = str(detail["ctx"]["error"])
@@ -156,7 +157,7 @@ def _unknown_key(model: type[BaseModel], loc: Loc) -> str:
     return advised(f'unknown key "{key}"', near, f"allowed: {', '.join(siblings)}")
 
 
-def _number(kind: str, key: str, value: Any) -> str:
+def _number(kind: str, key: str, value: JsonValue) -> str:
     """The number that was expected, as "whole number of bytes", with advice where a unit was typed."""
     whole = "whole number" if kind.startswith("int") else "number"
     unit = _UNITS.get(key.rpartition("_")[2])
@@ -165,7 +166,7 @@ def _number(kind: str, key: str, value: Any) -> str:
     return whole + (f" of {unit}" if unit else "") + alone
 
 
-def _shown(value: Any) -> str:
+def _shown(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -234,17 +235,17 @@ def _union(field: FieldInfo) -> dict[str, type[BaseModel]]:
     return _tagged(field.annotation, name) if name else {}
 
 
-def _tagged(annotation: Any, name: str) -> dict[str, type[BaseModel]]:
+def _tagged(annotation: "TypeForm[object] | None", name: str) -> dict[str, type[BaseModel]]:
     """The models among the options of an annotation, by the values of their field `name`."""
     return {
-        str(tag): option
+        tag: option
         for option in get_args(annotation)
         if isinstance(option, type) and issubclass(option, BaseModel) and name in option.model_fields
         for tag in _choices(option.model_fields[name].annotation)
     }
 
 
-def _submodel(annotation: Any) -> type[BaseModel] | None:
+def _submodel(annotation: "TypeForm[object] | None") -> type[BaseModel] | None:
     """The first model that an annotation names, be it of items."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
@@ -259,8 +260,8 @@ def _dotted_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
     return keys
 
 
-def _choices(annotation: Any) -> tuple[Any, ...]:
+def _choices(annotation: "TypeForm[object] | None") -> tuple[str, ...]:
     """The values of a Literal, also inside a list or an optional."""
     if get_origin(annotation) is Literal:
-        return get_args(annotation)
+        return tuple(map(str, get_args(annotation)))
     return tuple(choice for option in get_args(annotation) for choice in _choices(option))

@@ -2,12 +2,13 @@
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, create_model
 
 from vtax import platforms
 from vtax.inputs import Document, InputError, problems, read_document, validate
@@ -23,7 +24,7 @@ class PresetFile(BaseModel):
 
     title: str
     kind: str
-    config: dict[str, Any] = {}
+    config: dict[str, JsonValue] = {}
     untried: str | None = None
     """What of it was never run, where that is so; in words that stand in brackets behind its title."""
 
@@ -35,7 +36,7 @@ class Preset:
     name: str
     title: str
     kind: str
-    config: dict[str, Any]
+    config: dict[str, JsonValue]
     document: Document
     untried: str | None = None
 
@@ -65,12 +66,12 @@ class Preset:
         """The keys `platform.*` that a scenario may change."""
         return list(self._model.model_fields)
 
-    def problems(self, overrides: dict[str, Any]) -> list[tuple[str, str]]:
+    def problems(self, overrides: Mapping[str, JsonValue]) -> list[tuple[str, str]]:
         """What is wrong with the values of `overrides`: key and sentence."""
         found = problems(self._model, {**self.config, **overrides})
         return [(str(loc[0]), text) for loc, text in found if loc and loc[0] in overrides]
 
-    def resolve(self, overrides: dict[str, Any]) -> PlatformConfig:
+    def resolve(self, overrides: Mapping[str, JsonValue]) -> PlatformConfig:
         """The preset's keys with `overrides` on top; raises InputError at the preset's file and line."""
         return validate(self._model, self.document, {**self.config, **overrides}, at=("config",))
 
@@ -110,16 +111,20 @@ def presets(directory: Path = DIRECTORY) -> Presets:
     return found
 
 
-def preset_model() -> Any:
+def preset_model() -> type[BaseModel]:
     """A preset file of any kind, with the keys of that kind below `config`: what editors are told of."""
-    models = [_preset_of(kind, load_kind(kind).Config) for kind in kinds()]
-    return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007, a union of what there is
+    models = tuple(_preset_of(kind, load_kind(kind).Config) for kind in kinds())
+    return RootModel[Annotated[Union[models], Field(discriminator="kind")]]  # type: ignore[valid-type]  # noqa: UP007 - a union of what there is
 
 
 def _preset_of(kind: str, config: type[PlatformConfig]) -> type[PresetFile]:
     needed = any(field.is_required() for field in config.model_fields.values())
-    keys: dict[str, Any] = {"kind": (Literal[kind], ...), "config": (config, ... if needed else None)}
-    return create_model(f"{kind}_preset", __base__=PresetFile, **keys)
+    return create_model(
+        f"{kind}_preset",
+        __base__=PresetFile,
+        kind=(Literal[kind], ...),  # type: ignore[arg-type]  # a type of what there is
+        config=(config, ... if needed else None),
+    )
 
 
 def kinds() -> list[str]:

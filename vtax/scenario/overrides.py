@@ -1,9 +1,10 @@
 """What the command line changes in a scenario: each option becomes a value with its origin."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vtax.inputs import Document, InputError, one_line, scalar
+from vtax.scenario.fields import Scalar
 from vtax.scenario.keys import Key
 
 
@@ -12,7 +13,7 @@ class Override:
     """Values for one key, as an option gave them; `option` is its text, `--set streams=1,2`."""
 
     key: Key
-    values: list[Any]
+    values: Sequence[Scalar]
     option: str
 
     def apply(self, document: Document) -> Document:
@@ -22,14 +23,15 @@ class Override:
         """
         spelled = self._spelled(document)
         if len(self.values) > 1 or self.key.section == "preset":
-            return document.with_value(("factors", spelled), self.values, self.option)
+            return document.with_value(("factors", spelled), list(self.values), self.option)
         fixed = document.without(("factors", spelled))
         return fixed.with_value((self.key.section, self.key.name), self.values[0], self.option)
 
     def _spelled(self, document: Document) -> str:
         """The factor's name in the document, short or dotted, so that it keeps its place there."""
-        names = (name for name in document.data["factors"] if Key.parse(name) == self.key)
-        return next(names, self.key.column)
+        factors = document.data["factors"]
+        names = factors if isinstance(factors, dict) else ()
+        return next((name for name in names if Key.parse(name) == self.key), self.key.column)
 
 
 def apply_overrides(
@@ -73,6 +75,7 @@ def parse_set(text: str) -> Override:
         parts = [scalar(value.strip()) for value in values.split(",")]
     except ValueError as error:
         raise InputError(f"{option}: {one_line(str(error))}") from None
-    if None in parts:
+    given = [part for part in parts if part is not None]
+    if len(given) < len(parts):
         raise InputError(f"{option}: a value is missing; separate values by single commas")
-    return Override(key, parts, option)
+    return Override(key, given, option)
