@@ -130,10 +130,11 @@ def measure(directory: Path) -> SearchCost:
 def _changed(fixed: Scenario, frame_bytes: str, **mode: dict[str, Any]) -> Scenario:
     """The fixed design on raw and one stream, with trials of one second, in a mode."""
     fixes = ["streams=1", f"frame_bytes={frame_bytes}", "workload.warmup_s=0.3"]
-    resolved = fixed.override(["raw"], fixes, 100, 1.0).resolved()
+    chosen = fixed.override(["raw"], fixes, 100, 1.0)
+    resolved = chosen.resolved()
     if "search" in mode:
-        del resolved["factors"]["intended_mbps"]
-        resolved["repetitions"] = 1
+        factors = {name: levels for name, levels in chosen.file.factors.items() if name != "intended_mbps"}
+        resolved |= {"factors": {name: list(levels) for name, levels in factors.items()}, "repetitions": 1}
     return Scenario.from_resolved({**resolved, **mode})
 
 

@@ -16,19 +16,24 @@ Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 class Running(Keys):
     """A scheduler that runs already, with a worker a testbed."""
 
-    address: str = key("the scheduler's address", "tls://HOST:PORT", pattern=r"^tls://[^\s/:]+:\d{1,5}$")
-    certificates: str = key(
-        "directory of the certificates that vtax certificates made, beside this file or a whole path",
-        "a path",
-        min_length=1,
-    )
+    address: Annotated[
+        str, key("the scheduler's address", "tls://HOST:PORT", pattern=r"^tls://[^\s/:]+:\d{1,5}$")
+    ]
+    certificates: Annotated[
+        str,
+        key(
+            "directory of the certificates that vtax certificates made, beside this file or a whole path",
+            "a path",
+            min_length=1,
+        ),
+    ]
 
 
 class Machine(Keys):
     """The controller of a testbed, reached over SSH by the user's own configuration."""
 
-    address: str = key("what ssh is given", "a host of the SSH configuration", min_length=1)
-    python: str = key("the Python there that has vtax", "a path", min_length=1)
+    address: Annotated[str, key("what ssh is given", "a host of the SSH configuration", min_length=1)]
+    python: Annotated[str, key("the Python there that has vtax", "a path", min_length=1)]
     control: str | None = key(
         "its own address on the control network; by default where it reaches the controller from",
         "an address",
@@ -39,11 +44,13 @@ class Machine(Keys):
 class Jobs(Keys):
     """Testbeds that a batch system gives, a job each; the certificates go through a shared directory."""
 
-    system: Literal["oar", "slurm"] = key("the batch system", "oar, slurm")
-    testbeds: int = key("jobs that are submitted", "1 to 1000", ge=1, le=1000)
+    system: Annotated[Literal["oar", "slurm"], key("the batch system", "oar, slurm")]
+    testbeds: Annotated[int, key("jobs that are submitted", "1 to 1000", ge=1, le=1000)]
     cores: int = key("cores of a job", "1 to 1024", default=1, ge=1, le=1024)
     memory: str = key("memory of a job", "as in 4GB", default="4GB", pattern=r"^\d+ ?[MG]B$")
-    walltime: str = key("the longest that a job lasts", "hours:minutes:seconds", pattern=r"^\d+:\d\d:\d\d$")
+    walltime: Annotated[
+        str, key("the longest that a job lasts", "hours:minutes:seconds", pattern=r"^\d+:\d\d:\d\d$")
+    ]
     queue: str | None = key("queue, or partition", "text", default=None, min_length=1)
     project: str | None = key("project, or account", "text", default=None, min_length=1)
     resource_spec: str | None = key("what OAR is asked for by -l", "text", default=None, min_length=1)
@@ -53,7 +60,7 @@ class Jobs(Keys):
     interface: str | None = key(
         "interface of the control network there", "a name", default=None, min_length=1
     )
-    shared_directory: str = key("directory that all machines see", "a path", min_length=1)
+    shared_directory: Annotated[str, key("directory that all machines see", "a path", min_length=1)]
 
 
 class TestbedsFile(Keys):

@@ -1,8 +1,9 @@
 """What the keys of a scenario file are made of: mappings without surprises, fields that say what they allow."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, TypedDict, TypeVar, Unpack, overload
 
 from pydantic import (
     AfterValidator,
@@ -10,11 +11,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    JsonValue,
     PlainSerializer,
 )
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
+
+T = TypeVar("T")
 
 Scalar = str | int | float | bool
 
@@ -28,38 +34,71 @@ class Keys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def key(meaning: str, allowed: str, **constraints: Any) -> Any:
-    """A key with its meaning and what it allows, in words; `constraints` are pydantic's."""
-    return Field(description=meaning, json_schema_extra={"allowed": allowed}, **constraints)
+class Constraints(TypedDict, total=False):
+    """Pydantic's constraints of a key, by pydantic's names."""
+
+    ge: float
+    gt: float
+    le: float
+    lt: float
+    min_length: int
+    max_length: int
+    pattern: str
+    discriminator: str
+
+
+class Given(Constraints, total=False):
+    """The constraints of a key, and its default."""
+
+    default: object
+    default_factory: Callable[[], object]
+
+
+@overload
+def key(meaning: str, allowed: str, **given: Unpack[Constraints]) -> FieldInfo: ...
+@overload
+def key(meaning: str, allowed: str, *, default: T, **given: Unpack[Constraints]) -> T: ...
+@overload
+def key(
+    meaning: str, allowed: str, *, default_factory: Callable[[], T], **given: Unpack[Constraints]
+) -> T: ...
+def key(meaning: str, allowed: str, **given: Unpack[Given]) -> object:
+    """A key with its meaning and what it allows, in words.
+
+    One that has to be given stands in its annotation, `Annotated[int, key(...)]`; one with a default is assigned.
+    """
+    # No overload of Field takes a default that may be missing, as `given` has it.
+    return Field(description=meaning, json_schema_extra={"allowed": allowed}, **given)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)
-class Named(BeforeValidator):
-    """A validator that reads a word as None; in a JSON Schema the word stands where null would."""
+class Named:
+    """Reads a word as None, the value that has no number of `unit`; in a JSON Schema the word stands for null."""
 
-    word: str = ""
+    word: str
+    unit: str
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the number, behind what reads the word."""
+        return core_schema.no_info_before_validator_function(self._read, handler(source))
 
     def __get_pydantic_json_schema__(
-        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+        self, number: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """The schema of what a file holds."""
-        found = handler(core_schema)
+        found = handler(number)
         kinds = [kind for kind in found.get("anyOf", ()) if kind != {"type": "null"}]
         return {**found, "anyOf": [*kinds, {"const": self.word}]} if kinds else found
 
-
-def named(name: str, unit: str) -> Named:
-    """Reads the word `name` as None, the value that has no number."""
-
-    def read(value: Any) -> Any:
-        if value == name:
+    def _read(self, value: JsonValue) -> JsonValue:
+        if value == self.word:
             return None
         if value is None or isinstance(value, str):
             shown = "null" if value is None else f'"{value}"'
-            raise ValueError(f"{shown} is not a number of {unit}; allowed: a number alone, or {name}")
+            raise ValueError(
+                f"{shown} is not a number of {self.unit}; allowed: a number alone, or {self.word}"
+            )
         return value
-
-    return Named(read, word=name)
 
 
 def written(name: str) -> PlainSerializer:
@@ -78,7 +117,7 @@ def slug(pattern: str, example: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: JsonValue) -> Scalar:
     if isinstance(value, str | int | float | bool):
         return value
     kind = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else "null"

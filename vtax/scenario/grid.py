@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.inputs import Document, InputError, Loc, problems
 from vtax.scenario.fields import Scalar
-from vtax.scenario.keys import Key, Section
+from vtax.scenario.keys import SECTIONS, Key, Section
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
 from vtax.scenario.switches import switch_refusals
@@ -206,16 +207,16 @@ def _cells(document: Document, file: ScenarioFile, factors: Sequence[Factor]) ->
     base, kind = _base(file), KINDS[file.workload.kind]
     for values in itertools.product(*(factor.values for factor in factors)):
         chosen = list(zip(factors, values, strict=True))
-        sections = {section: dict(keys) for section, keys in base.items()}
+        given: dict[Section, dict[str, Scalar]] = {section: {} for section in SECTIONS}
         for factor, value in chosen:
-            sections[factor.key.section][factor.key.name] = value
+            given[factor.key.section][factor.key.name] = value
         cell = Cell(
             key=" ".join(_assignment(factor, value) for factor, value in chosen),
             factors={factor.column: _column_value(factor, value) for factor, value in chosen},
-            workload=kind.model_validate(sections["workload"]),
-            testbed=TestbedSettings.model_validate(sections["testbed"]),
-            platform=sections["preset"]["platform"],
-            platform_overrides=sections["platform"],
+            workload=kind.model_validate(base["workload"] | given["workload"]),
+            testbed=TestbedSettings.model_validate(base["testbed"] | given["testbed"]),
+            platform=str(given["preset"]["platform"]),
+            platform_overrides=file.platform | given["platform"],
             plot=" ".join(_assignment(factor, value) for factor, value in chosen if factor.key.whole_plot),
         )
         _check_cell(document, factors, cell)
@@ -239,15 +240,10 @@ def _check_cell(document: Document, factors: Sequence[Factor], cell: Cell) -> No
         raise refusal(document, factors, Key(section, name), value, problem)
 
 
-def _base(file: ScenarioFile) -> dict[Section, dict[str, Any]]:
-    """The values that hold where no factor says otherwise, as they are written in a file."""
+def _base(file: ScenarioFile) -> dict[Section, dict[str, JsonValue]]:
+    """The keys of models where no factor says otherwise, as they are written in a file."""
     written = file.model_dump(mode="json")
-    return {
-        "preset": {},
-        "workload": written["workload"],
-        "testbed": written["testbed"],
-        "platform": written["platform"],
-    }
+    return {"workload": written["workload"], "testbed": written["testbed"]}
 
 
 def _assignment(factor: Factor, value: Scalar) -> str:
@@ -260,7 +256,9 @@ def _column_value(factor: Factor, value: Scalar) -> Scalar | None:
     return None if numeric and isinstance(value, str) else value
 
 
-def _check_values(document: Document, base: dict[Section, dict[str, Any]], kind: str, factor: Factor) -> None:
+def _check_values(
+    document: Document, base: dict[Section, dict[str, JsonValue]], kind: str, factor: Factor
+) -> None:
     model = factor.key.model(kind)
     if model is not None and factor.key.name not in model.model_fields:
         names = ", ".join(name for name in model.model_fields if name != "kind")

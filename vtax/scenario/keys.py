@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from vtax.inputs import advised, suggestion
 from vtax.scenario.fields import PLATFORM_KEY, Keys
@@ -63,6 +63,7 @@ _DOTTED = [
 _SHORT_OF = {dotted: short for short, dotted in SHORT_NAMES.items()}
 
 Section = Literal["preset", "workload", "testbed", "platform"]
+SECTIONS: tuple[Section, ...] = get_args(Section)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from vtax.scenario.fields import Keys, key, named, written
+from vtax.scenario.fields import Keys, Named, key, written
 
 MOST_GUESTS = 8
 """As many as the papers have on one host."""
@@ -19,7 +19,7 @@ class TestbedSettings(Keys):
 
     __test__ = False  # not a pytest class, whatever its name begins with
 
-    link_mbps: Annotated[float | None, named("unlimited", "Mbit/s"), written("unlimited")] = key(
+    link_mbps: Annotated[float | None, Named("unlimited", "Mbit/s"), written("unlimited")] = key(
         "layer-1 speed of each link", "1 to 1000000, or unlimited", default=None, ge=1, le=1_000_000
     )
     flow_control: bool = key(
@@ -76,7 +76,7 @@ class TestbedSettings(Keys):
         "true, false",
         default=False,
     )
-    cap_mbps: Annotated[float | None, named("none", "Mbit/s"), written("none")] = key(
+    cap_mbps: Annotated[float | None, Named("none", "Mbit/s"), written("none")] = key(
         "most that a guest's port takes of what the guest sends, layer 1",
         "1 to 1000000, or none",
         default=None,

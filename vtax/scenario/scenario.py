@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.inputs import Document, InputError, advised, read_file, suggestion, validate
 from vtax.scenario.fields import Scalar
@@ -45,7 +46,7 @@ class Scenario:
 
     @classmethod
     def from_resolved(
-        cls, resolved: dict[str, Any], path: Path = Path("campaign.json"), beside: Path | None = None
+        cls, resolved: dict[str, JsonValue], path: Path = Path("campaign.json"), beside: Path | None = None
     ) -> "Scenario":
         """The scenario that `resolved()` gave; `path` is named in errors."""
         return cls.from_document(Document(path, resolved), beside)
@@ -81,7 +82,7 @@ class Scenario:
         """The grid, the last factor varying fastest."""
         return list(self._cells)
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, JsonValue]:
         """The scenario as JSON values, defaults and overrides included."""
         return self.file.model_dump(mode="json")
 

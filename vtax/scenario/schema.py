@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vtax.scenario.fields import PLATFORM_KEY, Keys, PlainScalar, key, named, slug, written
+from vtax.scenario.fields import PLATFORM_KEY, Keys, Named, PlainScalar, key, slug, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads import Workload
 
@@ -17,19 +17,22 @@ PlatformKey = Annotated[str, slug(PLATFORM_KEY, "memory_bytes")]
 class Source(Keys):
     """The published experiment that a scenario repeats."""
 
-    paper: str = key("short name of the paper", "text", min_length=1)
-    section: str = key("its section", 'text, in quotes: "3.3"', min_length=1)
+    paper: Annotated[str, key("short name of the paper", "text", min_length=1)]
+    section: Annotated[str, key("its section", 'text, in quotes: "3.3"', min_length=1)]
 
 
 class Precision(Keys):
     """When a cell is measured often enough: its 95% interval, which holds at any such moment, is narrow."""
 
-    relative_width: float = key(
-        "width of the interval that is enough, as a share of its estimate",
-        "more than 0, at most 1",
-        gt=0,
-        le=1,
-    )
+    relative_width: Annotated[
+        float,
+        key(
+            "width of the interval that is enough, as a share of its estimate",
+            "more than 0, at most 1",
+            gt=0,
+            le=1,
+        ),
+    ]
     of: Literal["throughput", "maximum"] = key(
         "whose interval: every cell's throughput, or the largest over the factor `intended_mbps`",
         "throughput, maximum",
@@ -75,7 +78,7 @@ class Search(Keys):
     min_mbps: float = key(
         "least load of each stream", "more than 0, at most 1000000", default=1.0, gt=0, le=1_000_000
     )
-    max_mbps: Annotated[float | None, named("link", "Mbit/s"), written("link")] = key(
+    max_mbps: Annotated[float | None, Named("link", "Mbit/s"), written("link")] = key(
         "largest load of each stream; `link` is `testbed.link_mbps`",
         "more than 0, at most 1000000, or link",
         default=None,
@@ -88,11 +91,11 @@ class Search(Keys):
 class ScenarioFile(Keys):
     """A scenario file as it is written: base values, the factors over them, what to repeat and to draw."""
 
-    name: ScenarioName = key("the scenario's name", "lower-case words, `/` between them")
-    title: str = key("one line for tables and reports", "text", min_length=1)
-    question: str = key("what is asked, in one sentence", "text", min_length=1)
+    name: Annotated[ScenarioName, key("the scenario's name", "lower-case words, `/` between them")]
+    title: Annotated[str, key("one line for tables and reports", "text", min_length=1)]
+    question: Annotated[str, key("what is asked, in one sentence", "text", min_length=1)]
     source: Source | None = key("the published experiment, if it repeats one", "paper, section", default=None)
-    workload: Workload = key("the traffic of a trial", "the keys below", discriminator="kind")
+    workload: Annotated[Workload, key("the traffic of a trial", "the keys below", discriminator="kind")]
     testbed: TestbedSettings = key(
         "the links of the testbed", "the keys below", default_factory=TestbedSettings
     )
@@ -101,11 +104,14 @@ class ScenarioFile(Keys):
         "keys of the platform kind",
         default_factory=dict,
     )
-    factors: dict[str, list[PlainScalar]] = key(
-        "lists of values; every combination is a cell of the grid",
-        "factor names and lists; `platform` always",
-    )
-    repetitions: int = key("trials of every cell", "1 to 1000", ge=1, le=1000)
+    factors: Annotated[
+        dict[str, list[PlainScalar]],
+        key(
+            "lists of values; every combination is a cell of the grid",
+            "factor names and lists; `platform` always",
+        ),
+    ]
+    repetitions: Annotated[int, key("trials of every cell", "1 to 1000", ge=1, le=1000)]
     precision: Precision | None = key(
         "repeat each cell, up to `repetitions`, until its interval is narrow enough",
         "the keys below",

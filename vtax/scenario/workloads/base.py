@@ -1,7 +1,7 @@
 """What every kind of workload has."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from vtax.agent_api import LONGEST_PHASE_S
 from vtax.scenario.encapsulation import Encapsulation
@@ -25,7 +25,7 @@ def shared_uplink(kind: str, testbed: TestbedSettings) -> Iterator[Refusal]:
         yield Refusal("testbed", "uplink", testbed.uplink, problem)
 
 
-def samples_key(default: int) -> Any:
+def samples_key(default: int) -> int:
     """The key `cpu_samples_hz` of kinds that sample so often where the scenario does not say."""
     return key(
         "samples of each CPU in a second, for the CPU ledger; 0: CPU time is only counted",

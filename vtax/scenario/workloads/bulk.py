@@ -1,7 +1,7 @@
 """Kind `bulk`: streams of data to, from or through guests, from peers outside the host or between two guests."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from vtax.agent_api import (
     GREATEST_GOODPUT_MBPS,
@@ -12,10 +12,10 @@ from vtax.agent_api import (
     LONGEST_CONGESTION_NAME,
     MOST_FLOWS,
 )
-from vtax.scenario.fields import key, named, written
+from vtax.scenario.fields import Named, key, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, shared_uplink
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, SocketOptions, Transport
 
 PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
 """What is handed over at once where the scenario does not say: what costs the sender little."""
@@ -26,7 +26,7 @@ DEFAULT = "default"
 class Bulk(EndsKeys):
     """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B; oljira2016, III.B)."""
 
-    kind: Literal["bulk"] = key("guests send, receive or forward streams of data", "bulk")
+    kind: Annotated[Literal["bulk"], key("guests send, receive or forward streams of data", "bulk")]
     transport: Transport = key("the protocol that carries the data", "tcp, udp, sctp", default="tcp")
     placement: Placement = key(
         "where the far end is: a bare host for each guest behind a switch, a guest of another host over the link, or a "
@@ -40,7 +40,7 @@ class Bulk(EndsKeys):
         default="sending",
     )
     flows: int = key("connections of each guest", f"1 to {MOST_FLOWS}", default=1, ge=1, le=MOST_FLOWS)
-    message_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
+    message_bytes: Annotated[int | None, Named(DEFAULT, "bytes"), written(DEFAULT)] = key(
         "what is handed to the kernel at once: a datagram, or a piece of a stream",
         f"{LEAST_RECORD_BYTES} to {GREATEST_MESSAGE_BYTES}, of udp as much as a packet holds; or {DEFAULT} "
         "(tcp 65536, sctp 1024, udp a full packet)",
@@ -48,7 +48,7 @@ class Bulk(EndsKeys):
         ge=LEAST_RECORD_BYTES,
         le=GREATEST_MESSAGE_BYTES,
     )
-    intended_goodput_mbps: Annotated[float | None, named("max", "Mbit/s"), written("max")] = key(
+    intended_goodput_mbps: Annotated[float | None, Named("max", "Mbit/s"), written("max")] = key(
         "load of each flow in bytes of messages; `max`: as fast as it goes",
         f"more than 0, at most {GREATEST_GOODPUT_MBPS}, or max",
         default=None,
@@ -61,7 +61,7 @@ class Bulk(EndsKeys):
         default=DEFAULT,
         pattern=rf"^[a-z][a-z0-9_-]{{0,{LONGEST_CONGESTION_NAME - 1}}}$",
     )
-    buffer_bytes: Annotated[int | None, named(DEFAULT, "bytes"), written(DEFAULT)] = key(
+    buffer_bytes: Annotated[int | None, Named(DEFAULT, "bytes"), written(DEFAULT)] = key(
         "the sockets' send and receive buffers",
         f"{LEAST_SOCKET_BUFFER_BYTES} to {GREATEST_SOCKET_BUFFER_BYTES}, or {DEFAULT} (what the kernels choose)",
         default=None,
@@ -103,9 +103,9 @@ class Bulk(EndsKeys):
         return PIECE_BYTES.get(self.transport, mtu - UDP_HEADERS_BYTES)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The sockets' options, as the agent's endpoints take them; what is left to the kernels is left out."""
-        chosen: dict[str, Any] = {}
+    def options(self) -> SocketOptions:
+        """The sockets' options."""
+        chosen: SocketOptions = {}
         if self.congestion != DEFAULT:
             chosen["congestion"] = self.congestion
         if self.transport != "udp":

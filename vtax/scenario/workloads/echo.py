@@ -1,7 +1,7 @@
 """Kind `echo`: one router among many is asked to pass ICMP echoes on, while the others rest or forward TCP."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.agent_api import LEAST_ECHO_BYTES, LONGEST_INTERVAL_MS
 from vtax.scenario.fields import key
@@ -15,7 +15,7 @@ ICMP_HEADERS_BYTES = 28
 class Echo(TimedKeys):
     """Round trips through the first guest, a router, to the host behind it (anhalt2009, IV.C.2)."""
 
-    kind: Literal["echo"] = key("guests are routers; echoes through the first are timed", "echo")
+    kind: Annotated[Literal["echo"], key("guests are routers; echoes through the first are timed", "echo")]
     payload_bytes: int = key(
         "payload of an echo, beside 28 bytes of headers",
         f"{LEAST_ECHO_BYTES} to testbed.mtu - {ICMP_HEADERS_BYTES}",

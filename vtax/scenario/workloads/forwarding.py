@@ -1,9 +1,9 @@
 """Kind `forwarding`: frames from a source through the platform to a sink, counted and timed one by one."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import PlainValidator
+from pydantic import JsonValue, PlainValidator
 from pydantic_core import PydanticKnownError
 
 from vtax.agent_api import (
@@ -16,7 +16,7 @@ from vtax.agent_api import (
     MOST_STREAMS,
 )
 from vtax.scenario.encapsulation import Encapsulation
-from vtax.scenario.fields import key, named, written
+from vtax.scenario.fields import Named, key, written
 from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
@@ -29,7 +29,7 @@ IPV6_LEAST_MTU = 1280
 """RFC 8200, section 5; Linux has no IPv6 on an interface with less."""
 
 
-def _frame_bytes(value: Any) -> int | str:
+def _frame_bytes(value: JsonValue) -> int | str:
     """A frame length, or the text of a mix whose lengths are all within the bounds."""
     frame_bytes: int | str
     match value:
@@ -50,7 +50,7 @@ def _frame_bytes(value: Any) -> int | str:
 class Forwarding(TracedKeys):
     """Frames that the platform forwards."""
 
-    kind: Literal["forwarding"] = key("what the platform does with the packets", "forwarding")
+    kind: Annotated[Literal["forwarding"], key("what the platform does with the packets", "forwarding")]
     streams: int = key(
         "parallel streams, each over a pair of links of its own",
         f"1 to {MOST_STREAMS}",
@@ -64,7 +64,7 @@ class Forwarding(TracedKeys):
         default=1500,
     )
     ip_version: Literal[4, 6] = key("version of IP", "4, 6", default=4)
-    vlan: Annotated[int | None, named("none", "a VLAN"), written("none")] = key(
+    vlan: Annotated[int | None, Named("none", "a VLAN"), written("none")] = key(
         "VLAN whose 802.1Q tag the frames carry",
         f"1 to {GREATEST_VLAN}, or none",
         default=None,
@@ -78,7 +78,7 @@ class Forwarding(TracedKeys):
         ge=1,
         le=MOST_SOURCE_FLOWS,
     )
-    intended_mbps: Annotated[float | None, named("max", "Mbit/s"), written("max")] = key(
+    intended_mbps: Annotated[float | None, Named("max", "Mbit/s"), written("max")] = key(
         "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
         "more than 0, at most 1000000, or max",
         default=None,

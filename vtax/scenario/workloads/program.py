@@ -1,7 +1,7 @@
 """Kind `program`: a server program of the user's own is timed by a client program of theirs."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -19,27 +19,38 @@ FileName = Annotated[
 PackageName = Annotated[str, slug(r"[a-z0-9][a-z0-9.+-]+", "redis-server")]
 
 LONGEST_PROGRAM_S = LONGEST_PROGRAM_MS // 1000
-INSIDE = "inside"
+INSIDE: Final = "inside"
 
 
 class Program(WorkloadKeys):
     """What a client program times of a server program (matthews2009, 5)."""
 
-    kind: Literal["program"] = key("a client program times a server program, both the user's own", "program")
-    server: Argv = key(
-        "the server's command: a program, or ./NAME of `files`, and its arguments",
-        "list of words",
-    )
-    client: Argv = key(
-        "the client's, which writes a line for each iteration on standard output: its time in ns, or `failed`",
-        "list of words",
-    )
-    ready: str = key(
-        "text in a line of the server's, on either of its outputs, that says it is ready",
-        "text",
-        min_length=1,
-        max_length=1000,
-    )
+    kind: Annotated[
+        Literal["program"], key("a client program times a server program, both the user's own", "program")
+    ]
+    server: Annotated[
+        Argv,
+        key(
+            "the server's command: a program, or ./NAME of `files`, and its arguments",
+            "list of words",
+        ),
+    ]
+    client: Annotated[
+        Argv,
+        key(
+            "the client's, which writes a line for each iteration on standard output: its time in ns, or `failed`",
+            "list of words",
+        ),
+    ]
+    ready: Annotated[
+        str,
+        key(
+            "text in a line of the server's, on either of its outputs, that says it is ready",
+            "text",
+            min_length=1,
+            max_length=1000,
+        ),
+    ]
     files: list[FileName] = key(
         "files beside the scenario that both find in the directory they are started in",
         "plain names, at most 16",

@@ -1,7 +1,7 @@
 """Kind `relay`: a small message goes round a ring of relays, and each of its rounds is timed."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.agent_api import (
     GREATEST_RELAY_BYTES,
@@ -21,7 +21,9 @@ SEGMENT_HEADERS_BYTES = 100
 class Relay(WorkloadKeys):
     """Rounds of a message through 1 to 8 relays, and the null tests of their loop (matthews2009, 2 to 4)."""
 
-    kind: Literal["relay"] = key("a message goes round a ring of relays; each round is timed", "relay")
+    kind: Annotated[
+        Literal["relay"], key("a message goes round a ring of relays; each round is timed", "relay")
+    ]
     hops: int = key(
         "relays of the ring, the master among them", f"1 to {MOST_RELAYS}", default=1, ge=1, le=MOST_RELAYS
     )

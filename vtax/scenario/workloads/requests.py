@@ -1,13 +1,13 @@
 """Kind `requests`: one end asks and the other answers, a request at a time."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS
-from vtax.scenario.fields import key, named, written
+from vtax.scenario.fields import Named, key, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, SocketOptions, Transport
 from vtax.scenario.workloads.traced import TracedKeys
 
 EQUAL = "equal"
@@ -16,7 +16,9 @@ EQUAL = "equal"
 class Requests(EndsKeys, TracedKeys):
     """Response times over message size, between hosts and inside one (oljira2016, III.B); of several guests at once."""
 
-    kind: Literal["requests"] = key("one end asks, the other answers; response times are taken", "requests")
+    kind: Annotated[
+        Literal["requests"], key("one end asks, the other answers; response times are taken", "requests")
+    ]
     transport: Transport = key(
         "the protocol that carries requests and answers", "tcp, udp, sctp", default="tcp"
     )
@@ -33,7 +35,7 @@ class Requests(EndsKeys, TracedKeys):
         ge=1,
         le=GREATEST_MESSAGE_BYTES,
     )
-    response_bytes: Annotated[int | None, named(EQUAL, "bytes"), written(EQUAL)] = key(
+    response_bytes: Annotated[int | None, Named(EQUAL, "bytes"), written(EQUAL)] = key(
         "length of its answer",
         f"1 to {GREATEST_MESSAGE_BYTES}, of udp at most {GREATEST_DATAGRAM_BYTES}; or {EQUAL} (as long as the request)",
         default=None,
@@ -64,8 +66,8 @@ class Requests(EndsKeys, TracedKeys):
         return self.message_bytes if self.response_bytes is None else self.response_bytes
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The sockets' options, as the agent's endpoints take them."""
+    def options(self) -> SocketOptions:
+        """The sockets' options."""
         return {} if self.transport == "udp" else {"no_delay": self.no_delay}
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:

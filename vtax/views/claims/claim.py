@@ -51,18 +51,20 @@ def _group(value: object) -> Group:
 class ClaimFile(Keys):
     """A claim as it is written, under its name, in `claims.yaml` beside the scenarios of its paper."""
 
-    says: str = key("finding of the paper, in one sentence", "text", min_length=1)
-    where: str = key("section, figure or table", "text, in quotes", min_length=1)
-    scenarios: Annotated[list[str], Field(min_length=1)] = key(
-        "scenarios of the paper whose results can test it", "names without that of the paper"
-    )
+    says: Annotated[str, key("finding of the paper, in one sentence", "text", min_length=1)]
+    where: Annotated[str, key("section, figure or table", "text, in quotes", min_length=1)]
+    scenarios: Annotated[
+        list[str],
+        Field(min_length=1),
+        key("scenarios of the paper whose results can test it", "names without that of the paper"),
+    ]
     platforms: Annotated[Group, BeforeValidator(_group)] = key(
         "platforms it is about: all but the bare host (virtual), those with the host's kernel (containers), "
         "those with one of their own (machines), the bare host, or all",
         ", ".join(Group),
         default=Group.VIRTUAL,
     )
-    test: AnyCheck = key("the test", "the keys of its kind")
+    test: Annotated[AnyCheck, key("the test", "the keys of its kind")]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.scenario.fields import key
 from vtax.statistics import proportion_interval
@@ -33,10 +33,14 @@ class Artifact(Check):
     is no artifact, at most 1% of groups show one.
     """
 
-    kind: Literal["artifact"] = key("the share of groups of runs that show an artifact", "artifact")
-    of: Literal["lines", "moves"] = key(
-        "lines: iterations that are slow in every run; moves: such that move from run to run", "lines, moves"
-    )
+    kind: Annotated[Literal["artifact"], key("the share of groups of runs that show an artifact", "artifact")]
+    of: Annotated[
+        Literal["lines", "moves"],
+        key(
+            "lines: iterations that are slow in every run; moves: such that move from run to run",
+            "lines, moves",
+        ),
+    ]
 
     @property
     def quantity(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Annotated
 
 from vtax.scenario.fields import key
 from vtax.views.claims.checks.check import Asked, Check, Comparison, Level, comparable, levels_of, place
@@ -17,13 +18,14 @@ Take = Callable[[Sample, Sample, float], Estimate | None]
 class Between(Check):
     """A test of cells `of` some levels against the cells with the levels `over`, all else alike."""
 
-    metric: str = key("the quantity that is compared", "names of quantities", min_length=1)
+    metric: Annotated[str, key("the quantity that is compared", "names of quantities", min_length=1)]
     of: dict[str, Level] = key(
         "levels of the cells it is about", "names of factors with a level", default_factory=dict
     )
-    over: dict[str, Level] = key(
-        "levels of the cells they are compared with", "names of factors with a level", min_length=1
-    )
+    over: Annotated[
+        dict[str, Level],
+        key("levels of the cells they are compared with", "names of factors with a level", min_length=1),
+    ]
 
     @property
     def quantity(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.scenario.fields import key
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place
@@ -15,8 +15,8 @@ class Bound(Check):
 
     in_unit = True
 
-    kind: Literal["bound"] = key("a cell's quantity", "bound")
-    metric: str = key("the quantity", "names of quantities", min_length=1)
+    kind: Annotated[Literal["bound"], key("a cell's quantity", "bound")]
+    metric: Annotated[str, key("the quantity", "names of quantities", min_length=1)]
 
     @property
     def quantity(self) -> str:

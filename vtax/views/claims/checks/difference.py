@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.scenario.fields import key
 from vtax.views.claims.checks.between import Between
@@ -16,7 +16,7 @@ class Difference(Between):
 
     in_unit = True
 
-    kind: Literal["difference"] = key("one cell's quantity less another's", "difference")
+    kind: Annotated[Literal["difference"], key("one cell's quantity less another's", "difference")]
 
     @property
     def takes(self) -> str:

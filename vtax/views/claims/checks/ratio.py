@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.scenario.fields import key
 from vtax.views.claims.checks.between import Between
@@ -17,7 +17,7 @@ class Ratio(Between):
     Geometric means, so that swapping the sides inverts it; runs of relays, which are no pairs, by Welch's interval.
     """
 
-    kind: Literal["ratio"] = key("one cell's quantity over another's", "ratio")
+    kind: Annotated[Literal["ratio"], key("one cell's quantity over another's", "ratio")]
 
     @property
     def takes(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from vtax.scenario.fields import key
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place
@@ -17,8 +17,8 @@ from vtax.views.estimate import Estimate
 class Share(Check):
     """The share of packets, 0 to 1, that took longer in a stage than `beyond_ns`: the mean over the repetitions."""
 
-    kind: Literal["share"] = key("the share of packets that a stage held longer", "share")
-    beyond_ns: float = key("longer than this", "0 or more", ge=0)
+    kind: Annotated[Literal["share"], key("the share of packets that a stage held longer", "share")]
+    beyond_ns: Annotated[float, key("longer than this", "0 or more", ge=0)]
 
     @property
     def quantity(self) -> str:

@@ -18,12 +18,12 @@ from vtax.views.claims.sample import Sample
 class Trend(Check):
     """The quantity at each level of a factor, divided by that at the level before: above 1 it rises all the way."""
 
-    kind: Literal["trend"] = key("a quantity from level to level of a factor", "trend")
-    metric: str = key("the quantity", "names of quantities", min_length=1)
-    factor: str = key("the factor", "names of factors", min_length=1)
-    levels: Annotated[list[PlainScalar], Field(min_length=2)] = key(
-        "its levels in their order", "a list of two or more"
-    )
+    kind: Annotated[Literal["trend"], key("a quantity from level to level of a factor", "trend")]
+    metric: Annotated[str, key("the quantity", "names of quantities", min_length=1)]
+    factor: Annotated[str, key("the factor", "names of factors", min_length=1)]
+    levels: Annotated[
+        list[PlainScalar], Field(min_length=2), key("its levels in their order", "a list of two or more")
+    ]
 
     @property
     def quantity(self) -> str:
