@@ -4,12 +4,12 @@ A kind is a module of this package with a `Config` (a PlatformConfig) and a clas
 else in vtax knows which kinds there are.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from vtax.agent_api import Qdisc
 from vtax.machine.agent import Agent
@@ -19,6 +19,10 @@ from vtax.stages.hooks import NicKind
 
 ProgramsOf = Literal["host", "packages"]
 """Whose programs a guest has: the host's own, or those of packages that are unpacked for it (userland.py)."""
+
+
+Fact = str | int | None | Sequence[str]
+"""What a probe states: a version, a name, a number, whether something is so, or a list of names."""
 
 
 class PlatformConfig(BaseModel):
@@ -93,7 +97,7 @@ class Probe:
     """
 
     accelerator: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @property
     def emulated(self) -> bool:
@@ -141,7 +145,7 @@ class GuestPlan:
     """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
     admission: Sequence[str] = ()
     """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
-    interfaces: Sequence[dict[str, Any]] = ()
+    interfaces: Sequence[dict[str, JsonValue]] = ()
     """The NICs as `guest.configure` will set them up, for guests that have to find them so."""
     packages: Sequence[str] | None = None
     """Where programs are to be started in it, the Debian packages that have them; None where none are."""
@@ -187,8 +191,11 @@ class Apart(Protocol):
         """The same of these CPUs of the host, which is a guest of that hypervisor too, by number."""
 
 
-class Platform(Protocol):
-    """A kind of platform."""
+C_contra = TypeVar("C_contra", bound=PlatformConfig, contravariant=True)
+
+
+class Platform(Protocol[C_contra]):
+    """A kind of platform, by the keys that its guests have."""
 
     port: str
     """What its NICs need: `wire` where they are the links' ends, or `bridge`, which `testbed.switch` may replace."""
@@ -199,19 +206,19 @@ class Platform(Protocol):
     programs_of: ProgramsOf | None
     """Whose programs can be started in guests; None where none can."""
 
-    def check(self, config: Any) -> None:
+    def check(self, config: C_contra) -> None:
         """Look, without changing or fetching anything, whether `config` can run here; raises PlatformUnusable."""
 
-    def known(self, config: Any) -> Probe:
+    def known(self, config: C_contra) -> Probe:
         """What of `prepare` is known where nothing is fetched, built or booted: the accelerator, and versions alone."""
 
-    def prepare(self, config: Any, packages: Sequence[str] | None = None) -> Probe:
+    def prepare(self, config: C_contra, packages: Sequence[str] | None = None) -> Probe:
         """Fetch and build what guests need, programs of `packages` included, and find the accelerator.
 
         Raises PlatformUnusable.
         """
 
-    def check_protocols(self, config: Any, protocols: Sequence[str]) -> None:
+    def check_protocols(self, config: C_contra, protocols: Sequence[str]) -> None:
         """Look whether the kernel that forwards has what these modules bring; raises PlatformUnusable."""
 
     def start(self, plan: GuestPlan) -> Guest:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from pydantic import AfterValidator, Field
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from vtax import agent_api
 from vtax.agent_api import GREATEST_EGRESS_DELAY_NS, LEAST_BUCKET_BYTES, LEAST_EGRESS_BPS
 from vtax.machine.weight import can_be_enabled, find_cpu_controller
-from vtax.platforms.contract import PlatformConfig, PlatformUnusable
+from vtax.platforms.contract import Fact, PlatformConfig, PlatformUnusable
 
 DEFAULT = "default"
 EXAMPLES = f"{DEFAULT}, netem delay 1ms 200us loss 1%, tbf rate 50mbit burst 8kb limit 64kb overhead 24"
@@ -156,7 +156,8 @@ def parse_qdisc(text: str) -> Qdisc | None:
         raise ValueError(
             f"{text!r} is no queueing discipline; allowed: {DEFAULT}, netem ..., tbf ..., as in {EXAMPLES}"
         )
-    found: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    ratios: dict[str, float] = {}
     given: set[str] = set()
     while words:
         option = words.pop(0)
@@ -173,12 +174,19 @@ def parse_qdisc(text: str) -> Qdisc | None:
             if not words:
                 raise ValueError(f"{kind}: {option} needs {value.form}")
             try:
-                found[value.field] = value.parse(words.pop(0))
+                number = value.parse(words.pop(0))
             except ValueError as error:
                 raise ValueError(f"{kind}: {option}: {error}") from None
+            if isinstance(number, float):
+                ratios[value.field] = number
+            else:
+                numbers[value.field] = number
     if lacking := [option for option in NEEDED[kind] if option not in given]:
         raise ValueError(f"{kind} needs {', '.join(lacking)}, as in {EXAMPLES.rpartition(', ')[2]}")
-    return Netem(**found) if kind == "netem" else Tbf(**found)
+    if kind == "tbf":
+        return Tbf(**numbers)
+    loss, duplicate, reorder = (ratios.get(f"{name}_ratio", 0.0) for name in ("loss", "duplicate", "reorder"))
+    return Netem(**numbers, loss_ratio=loss, duplicate_ratio=duplicate, reorder_ratio=reorder)
 
 
 def _checked(text: str) -> str:
@@ -240,7 +248,7 @@ class GuestConfig(PlatformConfig):
             )
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Fact]:
         """What the probes of all kinds state of these keys."""
         controller = find_cpu_controller()
         return {

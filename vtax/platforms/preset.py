@@ -45,9 +45,9 @@ class Preset:
         """Where the preset is written down."""
         return self.document.path
 
-    def platform(self) -> Platform:
+    def platform(self) -> Platform[PlatformConfig]:
         """The code behind the preset's kind."""
-        kind: Platform = self._module.Kind()
+        kind: Platform[PlatformConfig] = self._module.Kind()
         return kind
 
     @property

@@ -1,11 +1,11 @@
 """Keys of QEMU guests, and which of them go together."""
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
-from vtax.platforms.contract import PlatformUnusable
+from vtax.platforms.contract import Fact, PlatformUnusable
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.stages.hooks import NicKind
 
@@ -76,7 +76,7 @@ class Config(GuestConfig):
         return (self.driver, *self.qdisc_modules)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Fact]:
         """What the probe states of the keys."""
         rings = ("queues", "offloads", "rx_queue_size", "tx_queue_size")
         virtio = {key: getattr(self, key) for key in rings} if self.nic_model == VIRTIO else {}

@@ -1,12 +1,12 @@
 """Keys of ESXi's guests: which host, what of it they use, and their hardware."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field
 
-from vtax.platforms.contract import Argument, PlatformConfig
+from vtax.platforms.contract import Argument, Fact, PlatformConfig
 
 ARGUMENT = Argument("host", "HOST")
 SERIAL_PORTS = 64
@@ -80,7 +80,7 @@ class Config(PlatformConfig):
         return [unquote(name) for name in self.port_groups.split()]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Fact]:
         """What the probe states of the keys."""
         keys = ("host", "datastore", "port_groups", "nic_model")
         return {key: getattr(self, key) for key in keys}

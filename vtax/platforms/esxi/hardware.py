@@ -1,11 +1,11 @@
 """A guest's virtual machine as ESXi is told of it (vSphere Web Services API, VirtualMachineConfigSpec)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyVmomi import vim
 
 from vtax.platforms.esxi.config import Config
+from vtax.platforms.esxi.interface import Named
 from vtax.platforms.esxi.made import CONSOLE, DISC, Made, Site
 
 Device = vim.vm.device
@@ -14,7 +14,9 @@ IDE_CONTROLLER = 200
 """The key of the first one, which every virtual machine has."""
 
 
-def describe(made: Made, site: Site, config: Config, macs: Sequence[str], serial_port: int) -> Any:
+def describe(
+    made: Made, site: Site, config: Config, macs: Sequence[str], serial_port: int
+) -> vim.vm.ConfigSpec:
     """A virtual machine that starts from its disc, has its first serial line at `serial_port`, and NICs with `macs`."""
     devices = [
         _disc(made, site),
@@ -42,16 +44,16 @@ def describe(made: Made, site: Site, config: Config, macs: Sequence[str], serial
     )
 
 
-def _added(device: Any, key: int) -> Any:
+def _added(device: vim.vm.device.VirtualDevice, key: int) -> vim.vm.device.VirtualDeviceSpec:
     device.key = key
     return Device.VirtualDeviceSpec(operation=Device.VirtualDeviceSpec.Operation.add, device=device)
 
 
-def _connected() -> Any:
+def _connected() -> vim.vm.device.VirtualDevice.ConnectInfo:
     return Device.VirtualDevice.ConnectInfo(startConnected=True, allowGuestControl=False, connected=True)
 
 
-def _disc(made: Made, site: Site) -> Any:
+def _disc(made: Made, site: Site) -> vim.vm.device.VirtualCdrom:
     return Device.VirtualCdrom(
         controllerKey=IDE_CONTROLLER,
         backing=Device.VirtualCdrom.IsoBackingInfo(fileName=f"{made.path}/{DISC}", datastore=site.datastore),
@@ -59,11 +61,11 @@ def _disc(made: Made, site: Site) -> Any:
     )
 
 
-def _serial(backing: Any) -> Any:
+def _serial(backing: vim.vm.device.VirtualDevice.BackingInfo) -> vim.vm.device.VirtualSerialPort:
     return Device.VirtualSerialPort(backing=backing, yieldOnPoll=True, connectable=_connected())
 
 
-def _nic(config: Config, mac: str, network: Any) -> Any:
+def _nic(config: Config, mac: str, network: Named) -> vim.vm.device.VirtualEthernetCard:
     backing = Device.VirtualEthernetCard.NetworkBackingInfo(deviceName=network.name, network=network)
     return NICS[config.nic_model](
         backing=backing,

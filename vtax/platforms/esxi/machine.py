@@ -2,12 +2,12 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.esxi.config import SERIAL_PORTS, Config
+from vtax.platforms.esxi.interface import VirtualMachine
 from vtax.platforms.esxi.made import CONSOLE, DISC, Made, Site
 from vtax.platforms.esxi.session import Session, log_in
 
@@ -31,7 +31,7 @@ def find_site(session: Session, config: Config) -> Site:
     return Site(datastores[config.datastore], [networks[name] for name in config.networks])
 
 
-def _listed(names: dict[str, Any]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none there"
 
 
@@ -90,7 +90,7 @@ def _free_port(session: Session, first: int) -> int:
     )
 
 
-def _machines(session: Session) -> Iterator[Any]:
+def _machines(session: Session) -> Iterator[VirtualMachine]:
     """The virtual machines of the host."""
     return iter(session.datacenter.vmFolder.childEntity)
 

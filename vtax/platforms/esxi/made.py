@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from vtax.platforms.esxi.interface import Named
 from vtax.platforms.esxi.session import Address
 
 DISC = "vtax.iso"
@@ -59,5 +59,5 @@ def read_note(file: Path) -> Made:
 class Site:
     """What of a host a guest uses: found by name."""
 
-    datastore: Any
-    networks: Sequence[Any]
+    datastore: Named
+    networks: Sequence[Named]

@@ -7,13 +7,14 @@ import ssl
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
 from vtax.inputs import one_line
 from vtax.machine.remedy import in_tree
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.esxi.credentials import find_credentials
+from vtax.platforms.esxi.interface import ComputeResource, Datacenter, ServiceContent, Stub
 
 ANSWER_LIMIT_S = 20
 
@@ -42,21 +43,21 @@ class Session:
     """An open session; `content` is what the host calls its service content."""
 
     address: Address
-    content: Any
-    stub: Any
+    content: ServiceContent
+    stub: Stub
 
     @property
-    def datacenter(self) -> Any:
+    def datacenter(self) -> Datacenter:
         """The only one that a host by itself has."""
         return self.content.rootFolder.childEntity[0]
 
     @property
-    def compute(self) -> Any:
+    def compute(self) -> ComputeResource:
         """The host's computing resource, with its resource pool and itself."""
         return self.datacenter.hostFolder.childEntity[0]
 
     def file_request(
-        self, method: str, datastore: str, path: str, body: Any = None, length: int = 0
+        self, method: str, datastore: str, path: str, body: BinaryIO | None = None, length: int = 0
     ) -> bytes:
         """Put or get a file of a datastore over HTTPS; raises OSError."""
         query = urlencode({"dcPath": self.datacenter.name, "dsName": datastore}, quote_via=quote)

@@ -6,24 +6,26 @@ limit of time.
 
 import contextlib
 import time
-from typing import Any
+from typing import TypeVar, cast
 
 from pyVmomi import vmodl
 
 from vtax.platforms.contract import PlatformUnusable
+from vtax.platforms.esxi.interface import Task
 from vtax.platforms.esxi.session import Session
 
 LIMIT_S = 60.0
 ROUND_S = 10
+R = TypeVar("R")
 Collector = vmodl.query.PropertyCollector
 
 
-def finish(session: Session, task: Any) -> Any:
+def finish(session: Session, task: Task[R]) -> R:
     """Wait for a task's end; returns its result. Raises the fault that it ended by, PlatformUnusable beyond LIMIT_S."""
     collector = session.content.propertyCollector
     asked = Collector.PropertySpec(type=type(task), pathSet=["info.state", "info.error", "info.result"])
     wanted = Collector.FilterSpec(objectSet=[Collector.ObjectSpec(obj=task)], propSet=[asked])
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     version, deadline = "", time.monotonic() + LIMIT_S
     changes = collector.CreateFilter(wanted, partialUpdates=True)
     try:
@@ -40,6 +42,6 @@ def finish(session: Session, task: Any) -> Any:
     finally:
         with contextlib.suppress(vmodl.MethodFault):
             changes.DestroyPropertyFilter()
-    if (fault := told.get("info.error")) is not None:
+    if isinstance(fault := told.get("info.error"), Exception):
         raise fault
-    return told.get("info.result")
+    return cast("R", told.get("info.result"))

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from vtax.inputs import one_line
 from vtax.machine.namespace import Namespace
@@ -67,6 +67,13 @@ The shell stays as the first process of the namespace, to collect what an emulat
 """
 
 
+class Versions(TypedDict):
+    """What a keeper answers: versions, as libvirt counts them."""
+
+    hypervisor: int
+    libvirt: int
+
+
 @dataclass(frozen=True)
 class Hypervisor:
     """A libvirt by its URI."""
@@ -104,7 +111,7 @@ class Hypervisor:
         """Where libvirt finds a file of `scratch`."""
         return cache_directory() / "libvirt/root" / path.relative_to(scratch) if self.embedded else path
 
-    def ask(self, *words: str, domain: str = "") -> dict[str, Any]:
+    def ask(self, *words: str, domain: str = "") -> Versions:
         """What the keeper answers when it is given a `domain`; raises PlatformUnusable for a refusal or silence."""
         try:
             done = subprocess.run(
@@ -122,7 +129,7 @@ class Hypervisor:
             ) from None
         return self.answer(done.stdout, done.stderr)
 
-    def answer(self, line: str, errors: str = "") -> dict[str, Any]:
+    def answer(self, line: str, errors: str = "") -> Versions:
         """A keeper's line; raises PlatformUnusable for an error, and where there is none."""
         try:
             told = json.loads(line)
@@ -131,7 +138,7 @@ class Hypervisor:
             raise PlatformUnusable(f"libvirt at {self.uri} failed: {one_line(said)}", self.remedy) from None
         if "error" in told:
             raise PlatformUnusable(f"libvirt at {self.uri}: {one_line(told['error'])}", self.remedy)
-        answer: dict[str, Any] = told
+        answer: Versions = told
         return answer
 
     @property

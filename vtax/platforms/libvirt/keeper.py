@@ -17,7 +17,6 @@ import socket
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import libvirt
@@ -46,7 +45,7 @@ def main(uri: str, act: str = "look", file: str = "", status: str = "1") -> int:
     return 0
 
 
-def _open(uri: str) -> Any:
+def _open(uri: str) -> libvirt.virConnect:
     libvirt.registerErrorHandler(lambda context, error: None, None)
     libvirt.virEventRegisterDefaultImpl()
     threading.Thread(target=_turn, daemon=True).start()
@@ -58,7 +57,7 @@ def _turn() -> None:
         libvirt.virEventRunDefaultImpl()
 
 
-def _start(connection: Any, uri: str, act: str, file: str) -> socket.socket | None:
+def _start(connection: libvirt.virConnect, uri: str, act: str, file: str) -> socket.socket | None:
     """Start the domain if that is wanted; its channel where it is to run on."""
     if act == "look":
         return None

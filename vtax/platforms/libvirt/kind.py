@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -18,7 +18,7 @@ from vtax.platforms.launch import await_hello
 from vtax.platforms.libvirt.definition import Survey, read_definition, survey
 from vtax.platforms.libvirt.emulators import UntrustedEmulatorError, named_emulator
 from vtax.platforms.libvirt.guest import LibvirtGuest, await_start, emulator_of, keep, take_tap
-from vtax.platforms.libvirt.hypervisor import Hypervisor, Uri, check_libvirt, find_hypervisor
+from vtax.platforms.libvirt.hypervisor import Hypervisor, Uri, Versions, check_libvirt, find_hypervisor
 from vtax.platforms.libvirt.transform import REPLACED, REPLACED_BY_EMULATION, Wanted, WantedNic, transform
 from vtax.platforms.qemu import known_accelerator, tried_accelerator
 from vtax.platforms.qemu_machine import CONSOLE
@@ -188,7 +188,7 @@ def found(config: Config) -> Survey:
 
 
 @cache
-def tried(config: Config, hypervisor: Hypervisor, accelerator: str) -> dict[str, Any]:
+def tried(config: Config, hypervisor: Hypervisor, accelerator: str) -> Versions:
     """What libvirt is, after it has started the domain, paused, and ended it; once a run. Raises PlatformUnusable."""
     hypervisor.ask()
     name = f"vtax-try-{uuid.uuid4().hex[:6]}"

@@ -1,9 +1,10 @@
 """Keys of VirtualBox's guests."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from vtax.platforms.contract import Fact
 from vtax.platforms.egress_qdisc import GuestConfig
 
 DRIVERS = {"virtio": "virtio_net", "82540EM": "e1000"}
@@ -33,6 +34,6 @@ class Config(GuestConfig):
         return (DRIVERS[self.nic_model], *self.qdisc_modules)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Fact]:
         """What the probe states of the keys."""
         return {"nic_model": self.nic_model, **super().facts}

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from vtax.machine.emulation import patience
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
+from vtax.platforms.contract import Fact, GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import check_kernel, fetch_kernel, known_kernel
@@ -56,7 +56,7 @@ class Config(GuestConfig):
         return (DRIVER, *self.qdisc_modules)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Fact]:
         """What the probe states of the keys."""
         return {
             "nic_model": "netfront",
