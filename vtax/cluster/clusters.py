@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import asyncssh
 import dask
@@ -55,7 +54,7 @@ def opened(file: TestbedsFile, beside: Path) -> Iterator[Connect]:
 def job_cluster(file: TestbedsFile, jobs: Jobs, certificates: Certificates) -> JobQueueCluster:
     """Testbeds of a batch system; nothing is submitted before it is scaled."""
     cluster = OARCluster if jobs.system == "oar" else SLURMCluster
-    own: dict[str, Any] = (
+    own: dict[str, str | None] = (
         {
             "project": jobs.project,
             "resource_spec": jobs.resource_spec,
@@ -166,6 +165,6 @@ def _scheduler_class(file: TestbedsFile) -> type[distributed.Scheduler]:
     return distributed.Scheduler if file.dashboard else nodes.Scheduler
 
 
-def _scheduler_options(file: TestbedsFile) -> dict[str, Any]:
+def _scheduler_options(file: TestbedsFile) -> dict[str, str | int | None]:
     address = f"{file.control}:8787" if file.dashboard else None
     return {"host": file.control, "port": 0, "dashboard": file.dashboard, "dashboard_address": address}

@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+from pydantic import JsonValue
 
 import vtax
 from vtax.cluster.testbeds import TestbedsFile
@@ -28,7 +28,7 @@ CAMPAIGN_ID = "campaign_id"
 
 def begin(directory: Path, scenario: Scenario, seed: int) -> MergedWriter:
     """Begin the result of all blocks of `scenario`. InputError where the directory is not empty."""
-    manifest: dict[str, Any] = {
+    manifest: dict[str, JsonValue] = {
         "vtax_version": vtax.__version__,
         "name": scenario.name,
         "scenario": scenario.resolved(),
@@ -36,7 +36,7 @@ def begin(directory: Path, scenario: Scenario, seed: int) -> MergedWriter:
         "seed": seed,
         "created_at": datetime.now(UTC).isoformat(),
         "status": "running",
-        "command": sys.argv,
+        "command": [*sys.argv],
         CAMPAIGN_ID: uuid.uuid4().hex,
     }
     writer = MergedWriter.begin(directory, manifest)
@@ -44,7 +44,7 @@ def begin(directory: Path, scenario: Scenario, seed: int) -> MergedWriter:
     return writer
 
 
-def check_going_on(campaign: Mapping[str, Any], directory: Path) -> None:
+def check_going_on(campaign: Mapping[str, JsonValue], directory: Path) -> None:
     """Raise InputError where campaign.json tells of another vtax's campaign, or of one of one testbed alone."""
     if not re.fullmatch(r"[0-9a-f]{32}", str(campaign.get(CAMPAIGN_ID))):
         raise InputError(f"{directory}: its campaign was no one of several testbeds; leave out --testbeds")

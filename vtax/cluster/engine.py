@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from statistics import median
 from time import monotonic
-from typing import Any
+from typing import TypedDict
 
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm.core import CommClosedError
@@ -32,6 +32,14 @@ MOST_FAILURES = 3
 """Of a block, before the campaign stops; a testbed gets no further block after two in a row."""
 AWAY = (OSError, CommClosedError, TimeoutError, CancelledError)
 """What Dask raises where the scheduler, or a worker, is not there. A CommClosedError is an OSError in some versions."""
+
+
+class KnownWorker(TypedDict, total=False):
+    """What a scheduler tells of a worker."""
+
+    name: str | int
+    resources: dict[str, float]
+    status: str | None
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,7 @@ class Engine:
             self._alone = True
             self._note(f"no testbed has been there for {ALONE_S:.0f} s; the blocks left wait for one")
 
-    def _workers(self) -> dict[str, Any]:
+    def _workers(self) -> dict[str, KnownWorker]:
         """Those that the scheduler has, by address.
 
         Client.scheduler_info would keep the answer where the client itself puts one without workers now and then.
@@ -134,7 +142,7 @@ class Engine:
         scheduler = self.client.scheduler
         if scheduler is None:
             raise CommClosedError("not connected")
-        workers: dict[str, Any] = self.client.sync(scheduler.identity)["workers"]
+        workers: dict[str, KnownWorker] = self.client.sync(scheduler.identity)["workers"]
         return workers
 
     def _hand_out(self) -> None:

@@ -4,12 +4,12 @@ Dask starts one beside its own port, without TLS, whether or not there is a dash
 """
 
 from pathlib import Path
-from typing import Any
 
 import dask
 import distributed
 from distributed.comm.addressing import get_address_host, unparse_host_port
 from distributed.utils import get_ip
+from pydantic import JsonValue
 
 from vtax.cluster.certificates import Certificates
 from vtax.cluster.work import RESOURCE
@@ -24,14 +24,14 @@ SCHEDULER_SETTINGS = {
 class Quiet:
     """A node of Dask without an HTTP server."""
 
-    def start_http_server(self, *_arguments: Any, **_options: Any) -> None:
+    def start_http_server(self, *_arguments: object, **_options: object) -> None:
         """Listen nowhere."""
 
 
 class Scheduler(Quiet, distributed.Scheduler):  # type: ignore[misc]
     """The scheduler of a campaign, with its settings wherever it is started."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         with dask.config.set(SCHEDULER_SETTINGS):
             super().__init__(*arguments, **options)
 
@@ -44,7 +44,7 @@ class Testbed(Quiet, distributed.Worker):  # type: ignore[misc]
 
     _start_host: str | None
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         if not self._start_host and not self._interface:
             self._start_host = unparse_host_port(get_ip(get_address_host(self.scheduler.address)))
@@ -53,12 +53,14 @@ class Testbed(Quiet, distributed.Worker):  # type: ignore[misc]
 class Nanny(distributed.Nanny):  # type: ignore[misc]
     """Starts a testbed's controller, and starts it again where it dies; its certificate may be removed meanwhile."""
 
-    def __init__(self, *arguments: Any, security: dict[str, Any], **options: Any) -> None:
-        read = {key: Path(value).read_text() for key, value in security.items() if key.startswith("tls_")}
+    def __init__(self, *arguments: object, security: dict[str, str | bool], **options: object) -> None:
+        read = {
+            key: Path(str(value)).read_text() for key, value in security.items() if key.startswith("tls_")
+        }
         super().__init__(*arguments, security={**security, **read}, worker_class=Testbed, **options)
 
 
-def worker_options(name: str, certificates: Certificates, host: str | None = None) -> dict[str, Any]:
+def worker_options(name: str, certificates: Certificates, host: str | None = None) -> dict[str, JsonValue]:
     """What the nanny of a testbed is made with, as JSON values: one block at a time, on the control network."""
     return {
         "name": name,

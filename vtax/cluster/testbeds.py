@@ -1,9 +1,9 @@
 """The file that names the testbeds of a campaign, and how Dask reaches them. docs/scale.md is checked against it."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from vtax.inputs import read_document, validate
 from vtax.results.delivered import NAME
@@ -96,16 +96,16 @@ class TestbedsFile(Keys):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_way(cls, data: Any) -> Any:
-        given = [
-            name for name in ("scheduler", "machines", "jobs") if isinstance(data, dict) and name in data
-        ]
-        if isinstance(data, dict) and len(given) != 1:
+    def _one_way(cls, data: JsonValue) -> JsonValue:
+        if not isinstance(data, dict):
+            return data
+        given = [name for name in ("scheduler", "machines", "jobs") if name in data]
+        if len(given) != 1:
             said = " and ".join(given) or "nothing"
             raise ValueError(
                 f"{said} says where testbeds are; exactly one of scheduler, machines and jobs does"
             )
-        if given and given != ["scheduler"] and not data.get("control"):
+        if given != ["scheduler"] and not data.get("control"):
             raise ValueError("control is missing: this machine's address on the control network")
         return data
 

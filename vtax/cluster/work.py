@@ -18,10 +18,11 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from distributed import Worker, get_worker
 from distributed.core import Status
+from pydantic import JsonValue
 
 import vtax
 from vtax.results import FILES, ResultWriter
@@ -44,7 +45,7 @@ class Order(TypedDict):
     """A campaign, as a testbed needs to know it: `manifest` is what campaign.json holds before the first trial."""
 
     id: str
-    manifest: dict[str, Any]
+    manifest: dict[str, JsonValue]
     files: dict[str, bytes]
     allow_programs: bool
     run_with: list[str]

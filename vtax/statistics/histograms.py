@@ -7,7 +7,7 @@ bytes and the counts of the buckets from the lowest on, zigzag LEB128, negative 
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ MOST_BUCKETS: Final = 2**20
 def decode(encoded: str) -> Distribution:
     """Read an HdrHistogram in V2 encoding and base64. ValueError where it is none."""
     try:
-        histogram: Any = HdrHistogram.decode(encoded)
+        histogram = HdrHistogram.decode(encoded)
     except (ValueError, zlib.error, HdrCookieException, HdrLengthException) as error:
         raise ValueError(f"not an HdrHistogram in V2 encoding: {error!r}") from error
     counts = np.frombuffer(histogram.counts, dtype=f"u{histogram.word_size}").astype(np.int64)
@@ -46,7 +46,7 @@ def decode(encoded: str) -> Distribution:
 @lru_cache(maxsize=8)
 def _bucket_values(lowest: int, highest: int, digits: int) -> NDArray[np.int64]:
     """The highest value of each bucket of such a histogram; kept, because thousands are decoded alike."""
-    histogram: Any = HdrHistogram(lowest, highest, digits)
+    histogram = HdrHistogram(lowest, highest, digits)
     starts = [histogram.get_value_from_index(index) for index in range(histogram.counts_len)]
     return np.array([histogram.get_highest_equivalent_value(start) for start in starts], dtype=np.int64)
 

@@ -2,7 +2,7 @@
 
 import struct
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,7 @@ class Pieces:
         np.add.at(steps, self.ends, -1)
         return np.asarray(self.data[steps[:-1].cumsum(dtype=np.int8).view(bool)])
 
-    def first(self, kind: np.dtype[Any]) -> NDArray[Any] | None:
+    def first(self, kind: np.dtype[np.void]) -> NDArray[np.void] | None:
         """What each begins with, None where one is shorter."""
         if (self.lengths < kind.itemsize).any():
             return None

@@ -6,9 +6,16 @@ one after the other, as if they were measured now, and then asks for the next on
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+from MLRsearch import (
+    AbstractMeasurer,
+    Config,
+    GoalResult,
+    MeasurementResult,
+    MultipleLossRatioSearch,
+    SearchGoal,
+)
 
 from vtax.statistics.search import Bounds, Outcome, ReplayError, Search, Step
 
@@ -85,7 +92,7 @@ class _Replay(AbstractMeasurer):  # type: ignore[misc]
         )
 
 
-def _bounds(name: str, loss_ratio: float, found: Any) -> Bounds:
+def _bounds(name: str, loss_ratio: float, found: GoalResult) -> Bounds:
     lower, upper = found.relevant_lower_bound, found.relevant_upper_bound
     conditional = found.conditional_throughput
     return Bounds(

@@ -68,7 +68,7 @@ def _moving(series: Series, found: Recurrence) -> Moving:
     return Moving(found.p_value, slope, _period(found), found.pairs, found.expected, *size(series.ns, on))
 
 
-def _overlap(step: int, iterations: int) -> tuple[slice, slice]:
+def _overlap(step: int, iterations: int) -> "tuple[slice[int, int], slice[int, int]]":
     """Where a run and the next one lie over each other, when the next is moved back by `step`."""
     if step >= 0:
         return slice(0, iterations - step), slice(step, iterations)
