@@ -77,7 +77,7 @@ def allowed(field: FieldInfo) -> str:
     return ", ".join(bound for constraint in constraints for bound in _bounds(constraint))
 
 
-def _bounds(of: Mapping[str, object]) -> list[str]:
+def _bounds(of: Mapping[str, float]) -> list[str]:
     return [f"{word} {of[name]}" for name, word in _BOUNDS.items() if of.get(name) is not None]
 
 

@@ -174,11 +174,11 @@ def _capabilities(*, programs: bool) -> str:
     return " ".join(name.removeprefix("CAP_").lower() for name in capabilities(programs=programs))
 
 
-def _limits(cpus: Sequence[int], memory_bytes: int | None) -> dict[str, object]:
+def _limits(cpus: Sequence[int], memory_bytes: int | None) -> dict[str, str | int]:
     """The settings of limits; LXC passes those of the other version over, and fails at one that it cannot apply."""
     alone = (cgroups.ROOT / "cgroup.controllers").exists()
     prefix, memory = ("lxc.cgroup2", "memory.max") if alone else ("lxc.cgroup", "memory.limit_in_bytes")
-    limits: dict[str, object] = {f"{prefix}.cpuset.cpus": ",".join(map(str, cpus))}
+    limits: dict[str, str | int] = {f"{prefix}.cpuset.cpus": ",".join(map(str, cpus))}
     if memory_bytes is not None:
         limits[f"{prefix}.{memory}"] = memory_bytes
     return limits

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from vtax.machine.agent import agent_binary
 from vtax.machine.cgroups import Mixture, find_mixture
@@ -79,7 +80,7 @@ def write_bundle(
         (root / "tmp").mkdir(exist_ok=True)
         (root / "tmp").chmod(0o1777)
     granted = [*capabilities(programs=programs), *beside]
-    resources: dict[str, object] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
+    resources: dict[str, dict[str, str | int]] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
     if memory_bytes is not None:
         resources["memory"] = {"limit": memory_bytes}
     (bundle / "config.json").write_text(
@@ -129,12 +130,21 @@ def capabilities(*, programs: bool) -> list[str]:
     return [*CAPABILITIES, *(PROGRAM_CAPABILITIES if programs else ())]
 
 
-def program_mounts() -> list[dict[str, object]]:
+class Mount(TypedDict):
+    """A mount as of the OCI's runtime specification."""
+
+    destination: str
+    type: str
+    source: str
+    options: list[str]
+
+
+def program_mounts() -> list[Mount]:
     """Where programs of the host are, read-only; a /tmp that is new and bounded."""
     old = ["rbind", "ro", "nosuid", "nodev"]
     bound = [_mount(str(place), "bind", str(place), old) for place in HOST_DIRECTORIES if place.is_dir()]
     return [_mount("/tmp", "tmpfs", "tmpfs", NEW_TMP), *bound]  # noqa: S108 - the container's own
 
 
-def _mount(destination: str, kind: str, source: str, options: list[str]) -> dict[str, object]:
+def _mount(destination: str, kind: str, source: str, options: list[str]) -> Mount:
     return {"destination": destination, "type": kind, "source": source, "options": options}
