@@ -20,7 +20,7 @@ import vtax
 from vtax.cluster.certificates import Certificates
 from vtax.cluster.nodes import Testbed, worker_options
 from vtax.cluster.work import pack
-from vtax.results import ResultWriter, TrialRecord
+from vtax.results import ResultWriter, Row, TrialRecord
 
 TRIALS, TRIAL_S = 10, 0.3
 """Of a block: how many there are, and how long each is."""
@@ -76,8 +76,8 @@ def began(content: bytes) -> float:
 
 
 def _record(number: int, block: int) -> TrialRecord:
-    flow = {"role": "victim", "guest": 0, "stream": 0, "received_mbps": 100.0}
-    total = {"host": "local", "domain": "host", "component": "total", "percent": 20.0}
+    flow: Row = {"role": "victim", "guest": 0, "stream": 0, "received_mbps": 100.0}
+    total: Row = {"host": "local", "domain": "host", "component": "total", "percent": 20.0}
     return TrialRecord(
         {"trial_id": number, "block": block, "cell": "platform=raw", "platform": "raw", "verdict": "valid"},
         [flow],

@@ -17,6 +17,7 @@ from vtax.campaign.forwarding.rows import record
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
+from vtax.results import number, whole
 from vtax.scenario import Cell, Scenario
 from vtax.statistics import decode
 from vtax.units import mbps
@@ -40,15 +41,16 @@ class Trials:
         """A trial as a campaign measures, judges and records it: its number, and its row of `flows`."""
         reasons: tuple[str, ...] = ()
         for _ in range(ATTEMPTS):
-            number = next(self.numbers)
-            measured = measure(path, cell, number, path.guest_states(), mechanism="raw", emulated=emulated)
+            trial = next(self.numbers)
+            measured = measure(path, cell, trial, path.guest_states(), mechanism="raw", emulated=emulated)
             judgement = judge(measured, cell.testbed.link_mbps)
             if judgement.verdict is not Verdict.INVALID:
                 (row,) = record(measured, judgement, {}, {}, "local").flows
-                return number, Flow(
-                    **{name: row[f"frames_{name}"] for name in COUNTS},
-                    received_mbps=row["received_mbps"],
-                    delay_p50_ns=math.nan if row["latency_p50_ns"] is None else row["latency_p50_ns"],
+                delay_p50_ns = row["latency_p50_ns"]
+                return trial, Flow(
+                    **{name: whole(row[f"frames_{name}"]) for name in COUNTS},
+                    received_mbps=number(row["received_mbps"]),
+                    delay_p50_ns=math.nan if delay_p50_ns is None else number(delay_p50_ns),
                 )
             reasons = judgement.reasons
         raise NoTrial(f"{cell.platform}: {'; '.join(reasons)}")

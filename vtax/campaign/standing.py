@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
-from vtax.results import Result, TrialRecord
+import msgspec
+from msgspec import Struct
+
+from vtax.results import Result, Row, TrialRecord, number, whole
 
 ATTEMPTS = 3
 """How often an invalid trial is measured in all."""
@@ -15,7 +17,8 @@ _TRIALS = """
     SELECT trial_id, block, cell, search, step, run, intended_mbps, warmup_s, duration_s, wall_s, verdict, marks,
            frames_sent, frames_received, received_mbps
     FROM trials LEFT JOIN (
-        SELECT trial_id, sum(frames_sent) AS frames_sent, sum(frames_received) AS frames_received,
+        SELECT trial_id, sum(frames_sent)::BIGINT AS frames_sent,
+               sum(frames_received)::BIGINT AS frames_received,
                sum(coalesce(received_mbps, goodput_mbps)) AS received_mbps
         FROM flows WHERE role = 'victim' GROUP BY trial_id
     ) USING (trial_id) ORDER BY trial_id
@@ -45,38 +48,59 @@ class Trial:
     marks: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, row: dict[str, Any]) -> "Trial":
+    def read(cls, row: Row) -> "Trial":
         """From a row of `trials` with the sums of its flows."""
-        search, run = row["search"], row.get("run")
-        own = row["cell"] if run is None else f"{row['cell']} run={run}"
+        read = msgspec.convert(row, _Committed)
+        own = read.cell if read.run is None else f"{read.cell} run={read.run}"
         return cls(
-            number=row["trial_id"],
-            block=row["block"],
-            place=own if search is None else f"{search} step={row['step']}",
-            usable=row["verdict"] != "invalid",
-            search=search,
-            step=row["step"],
-            intended_mbps=row.get("intended_mbps") or 0.0,
-            warmup_s=row["warmup_s"] or 0.0,
-            duration_s=row["duration_s"] or 0.0,
-            wall_s=row["wall_s"] or 0.0,
-            frames_sent=int(row["frames_sent"] or 0),
-            frames_received=int(row["frames_received"] or 0),
-            received_mbps=row["received_mbps"] or 0.0,
-            marks=tuple(row["marks"] or ()),
+            number=read.trial_id,
+            block=read.block,
+            place=own if read.search is None else f"{read.search} step={read.step}",
+            usable=read.verdict != "invalid",
+            search=read.search,
+            step=read.step,
+            intended_mbps=read.intended_mbps or 0.0,
+            warmup_s=read.warmup_s or 0.0,
+            duration_s=read.duration_s or 0.0,
+            wall_s=read.wall_s or 0.0,
+            frames_sent=read.frames_sent or 0,
+            frames_received=read.frames_received or 0,
+            received_mbps=read.received_mbps or 0.0,
+            marks=read.marks or (),
         )
 
     @classmethod
     def of(cls, record: TrialRecord) -> "Trial":
         """From what is about to be committed; the same as what is read of it afterwards."""
         victim = [flow for flow in record.flows if flow["role"] == "victim"]
-        sums: dict[str, float] = {
-            name: sum(flow.get(name) or 0 for flow in victim) for name in ("frames_sent", "frames_received")
+        sums: Row = {
+            "frames_sent": sum(whole(flow.get("frames_sent") or 0) for flow in victim),
+            "frames_received": sum(whole(flow.get("frames_received") or 0) for flow in victim),
+            "received_mbps": sum(
+                number(flow.get("received_mbps") or flow.get("goodput_mbps") or 0.0) for flow in victim
+            ),
         }
-        sums["received_mbps"] = sum(
-            flow.get("received_mbps") or flow.get("goodput_mbps") or 0.0 for flow in victim
-        )
         return cls.read({**record.trial, **sums})
+
+
+class _Committed(Struct):
+    """The columns that are read of a trial, and the sums of its flows."""
+
+    trial_id: int
+    block: int
+    cell: str
+    verdict: str
+    search: str | None = None
+    step: int | None = None
+    run: int | None = None
+    intended_mbps: float | None = None
+    warmup_s: float | None = None
+    duration_s: float | None = None
+    wall_s: float | None = None
+    frames_sent: int | None = None
+    frames_received: int | None = None
+    received_mbps: float | None = None
+    marks: tuple[str, ...] | None = None
 
 
 class Standing:

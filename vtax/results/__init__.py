@@ -9,6 +9,7 @@ from vtax.results.delivered import Delivered
 from vtax.results.files import DiskError
 from vtax.results.merged import MergedWriter, merge
 from vtax.results.reader import Result
+from vtax.results.schema import Row, Value, number, whole
 from vtax.results.writer import FILES, ResultWriter, TrialRecord
 
 __all__ = [
@@ -19,6 +20,10 @@ __all__ = [
     "MergedWriter",
     "Result",
     "ResultWriter",
+    "Row",
     "TrialRecord",
+    "Value",
     "merge",
+    "number",
+    "whole",
 ]

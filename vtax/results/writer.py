@@ -32,9 +32,7 @@ from vtax.results.files import (
 from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
 from vtax.results.parts import part_path, trial_part_path, trial_parts, write_part
-from vtax.results.schema import BLOCK_TABLES, TABLES, TRIAL_TABLES, schemas
-
-Row = dict[str, Any]
+from vtax.results.schema import BLOCK_TABLES, TABLES, TRIAL_TABLES, Row, schemas, whole
 
 FILES = "files"
 """Where a result has the files that its scenario names."""
@@ -48,17 +46,17 @@ class TrialRecord:
     """
 
     trial: Row
-    flows: list[Row] = field(default_factory=list)
-    series: list[Row] = field(default_factory=list)
-    cpu: list[Row] = field(default_factory=list)
-    hops: list[Row] = field(default_factory=list)
-    latency: list[Row] = field(default_factory=list)
-    stages: list[Row] = field(default_factory=list)
-    packets: list[Row] = field(default_factory=list)
-    environment: list[Row] = field(default_factory=list)
+    flows: Sequence[Row] = field(default_factory=list)
+    series: Sequence[Row] = field(default_factory=list)
+    cpu: Sequence[Row] = field(default_factory=list)
+    hops: Sequence[Row] = field(default_factory=list)
+    latency: Sequence[Row] = field(default_factory=list)
+    stages: Sequence[Row] = field(default_factory=list)
+    packets: Sequence[Row] = field(default_factory=list)
+    environment: Sequence[Row] = field(default_factory=list)
     capture: list[CapturedFrame] = field(default_factory=list)
-    searches: list[Row] = field(default_factory=list)
-    samples: list[Row] = field(default_factory=list)
+    searches: Sequence[Row] = field(default_factory=list)
+    samples: Sequence[Row] = field(default_factory=list)
 
 
 class ResultWriter:
@@ -141,7 +139,7 @@ class ResultWriter:
         already. DiskError where the disk fails: all earlier trials are still committed, and the same record
         may be committed again.
         """
-        trial_id, block = int(record.trial["trial_id"]), int(record.trial["block"])
+        trial_id, block = whole(record.trial["trial_id"]), whole(record.trial["block"])
         if trial_id in self._committed:
             raise ValueError(f"trial {trial_id} is committed already")
         added = self._arrow(record)
@@ -241,13 +239,13 @@ class ResultWriter:
             "searches": record.searches,
             "samples": record.samples,
         }
-        trial_id = record.trial["trial_id"]
+        trial_id = whole(record.trial["trial_id"])
         return {
             table: _table(table, schema, rows[table], trial_id) for table, schema in self._schemas.items()
         }
 
 
-def _table(name: str, schema: pa.Schema, rows: list[Row], trial_id: int) -> pa.Table:
+def _table(name: str, schema: pa.Schema, rows: Sequence[Row], trial_id: int) -> pa.Table:
     """Turn one trial's rows of a table into Arrow. ValueError names the table and what does not fit."""
     if not rows:
         return schema.empty_table()

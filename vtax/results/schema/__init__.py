@@ -15,10 +15,23 @@ from vtax.results.schema.flows import FLOWS, HOPS, LATENCY, SERIES
 from vtax.results.schema.hosts import CPU, ENVIRONMENT
 from vtax.results.schema.samples import SAMPLES
 from vtax.results.schema.stages import PACKETS, STAGES
-from vtax.results.schema.table import Table
+from vtax.results.schema.table import Row, Table, Value, number, whole
 from vtax.results.schema.trials import SEARCHES, TRIALS
 
-__all__ = ["BLOCK_TABLES", "FLOWS", "FORMAT_VERSION", "TABLES", "TRIALS", "TRIAL_TABLES", "Table", "schemas"]
+__all__ = [
+    "BLOCK_TABLES",
+    "FLOWS",
+    "FORMAT_VERSION",
+    "TABLES",
+    "TRIALS",
+    "TRIAL_TABLES",
+    "Row",
+    "Table",
+    "Value",
+    "number",
+    "schemas",
+    "whole",
+]
 
 FORMAT_VERSION: Final = 1
 

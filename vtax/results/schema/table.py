@@ -1,14 +1,34 @@
 """What a table of a result is: columns with type, unit and meaning."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
 INT32, INT64, DOUBLE, STRING, BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
 STRINGS: Final = pa.list_(pa.string())
 INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+Value: TypeAlias = bool | int | float | str | datetime | Sequence[str] | None
+"""What a row has in a column."""
+Row: TypeAlias = Mapping[str, Value]
+"""Values by the names of their columns; columns left out are null."""
+
+
+def whole(value: Value) -> int:
+    """The value of a column of whole numbers; TypeError for null and any other."""
+    if not isinstance(value, int):
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def number(value: Value) -> float:
+    """The value of a column of numbers; TypeError for null and any other."""
+    if not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return value
 
 
 @dataclass(frozen=True)
