@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 import vtax
 from vtax.campaign.blocks import chosen_blocks
@@ -76,7 +77,7 @@ def run(
         if platforms.probes:
             held.enter_context(machines.hold(f"campaign {scenario.name}"))
         manifest = _manifest(scenario, cells, platforms, machines, seed, started_at)
-        manifest["blocks"] = chosen if blocks is not None else None
+        manifest["blocks"] = [*chosen] if blocks is not None else None
         writer = held.enter_context(contextlib.closing(_writer(directory, manifest, resume is not None)))
         if resume is None:
             writer.keep_files(scenario.files())
@@ -131,7 +132,7 @@ def _manifest(
     machines: Machines,
     seed: int,
     started_at: datetime,
-) -> dict[str, Any]:
+) -> dict[str, JsonValue]:
     """What campaign.json says of a campaign that begins."""
     return {
         "vtax_version": vtax.__version__,
@@ -144,12 +145,12 @@ def _manifest(
         "platforms": platforms.as_json(),
         "hosts": described(machines),
         "testbed": machines.as_json(),
-        "command": sys.argv,
+        "command": [*sys.argv],
         "ceilings": [],
     }
 
 
-def _writer(directory: Path, manifest: dict[str, Any], resume: bool) -> ResultWriter:
+def _writer(directory: Path, manifest: Mapping[str, JsonValue], resume: bool) -> ResultWriter:
     if not resume:
         return ResultWriter.create(directory, manifest)
     writer = ResultWriter.resume(directory)

@@ -1,7 +1,9 @@
 """What kinds of workload between ends have in common as kinds."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from pydantic import JsonValue
 
 from vtax.campaign.ends import EndsPath, EndsTestbed, PairEndsPath, SharedEndsPath
 from vtax.campaign.kind import settings_of
@@ -40,7 +42,7 @@ class EndsKind:
             if (unfit := settings_of(cell, self.cpus).problem()) is not None:
                 raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
 
-    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
         """A transport finds its own rate: nothing has a ceiling that is known beforehand."""
         return []
 

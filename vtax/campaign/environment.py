@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+
+from pydantic import JsonValue
 
 import vtax
 from vtax.machine.bridge_netfilter import BridgeNetfilter
+from vtax.results import Row
 from vtax.testbed.layout import shared_core
 from vtax.testbed.machines import Machine, Machines
 
 
-def described(machines: Machines) -> dict[str, dict[str, Any]]:
+def described(machines: Machines) -> dict[str, JsonValue]:
     """For campaign.json (`hosts`): by the machine's name its facts, what it does, and for the UUT's a label."""
     uut = machines.machine("uut")
     label = {"label": "shared-core" if shared_core(uut.cpus) else None}
@@ -20,9 +22,7 @@ def described(machines: Machines) -> dict[str, dict[str, Any]]:
     }
 
 
-def environment_rows(
-    machines: Machines, bridge_netfilter: Mapping[str, BridgeNetfilter | None]
-) -> list[dict[str, Any]]:
+def environment_rows(machines: Machines, bridge_netfilter: Mapping[str, BridgeNetfilter | None]) -> list[Row]:
     """Return a trial's rows of `environment`; `bridge_netfilter` is by host, as Path.bridge_netfilter returns it."""
     versions = json.dumps({"vtax": vtax.__version__})
     by_machine: dict[str, dict[str, BridgeNetfilter | None]] = {}

@@ -6,18 +6,22 @@ A kind is a package beside this module, of the kind's name, whose module `kind` 
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
+
+from pydantic import JsonValue
 
 from vtax.campaign.path import Path
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.campaign.verdict import Judgement
 from vtax.platforms import PlatformConfig, Preset, Probe
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
+
+P = TypeVar("P", bound=Path)
 
 
 @dataclass(frozen=True)
@@ -29,35 +33,35 @@ class Finished:
     """Its most telling number, for whoever watches."""
     broken: bool
     """Whether the path can serve no other trial."""
-    rows: Callable[[dict[str, Any], str], TrialRecord]
+    rows: Callable[[Row, str], TrialRecord]
     """Its rows, by the columns of `trials` that all kinds share and by the name of the UUT's machine."""
 
 
-class Kind(Protocol):
+class Kind(Protocol[P]):
     """How trials of a kind of workload are made; one for a campaign."""
 
     def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
         """Refuse what this testbed cannot carry, before anything starts; raises InputError."""
 
-    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
         """Find out what trials have to know of the testbed; returns it for campaign.json (`ceilings`).
 
         Raises InputError for a scenario that it refutes.
         """
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> Path:
+    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> P:
         """A path for the cells of a plot, not yet open."""
 
     def measure(
-        self, path: Any, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
+        self, path: P, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
     ) -> Finished:
         """Make a trial on an open path whose guests stand so (Path.guest_states). Never raises for what agents do."""
 
 
-def kind_of(scenario: Scenario, cpus: dict[str, list[int]]) -> Kind:
+def kind_of(scenario: Scenario, cpus: dict[str, list[int]]) -> Kind[Path]:
     """The kind that the scenario's workload is of, on a machine of such CPUs."""
     module = importlib.import_module(f"vtax.campaign.{scenario.file.workload.kind}.kind")
-    kind: Kind = module.Kind(scenario, cpus)
+    kind: Kind[Path] = module.Kind(scenario, cpus)
     return kind
 
 

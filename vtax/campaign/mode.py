@@ -4,11 +4,12 @@ A function of what is committed, so that a resumed campaign goes on as it would 
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from vtax.campaign.precision import Precise
 from vtax.campaign.search import Searching
 from vtax.campaign.standing import Standing
+from vtax.results import Row
 from vtax.scenario import Cell, Scenario
 
 
@@ -21,7 +22,7 @@ class Mode(Protocol):
     def ended(self, block: int, standing: Standing) -> bool:
         """Whether neither this block nor a later one has a trial left."""
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
         """Rows of `searches` that the last trial of `cell` in this block decided."""
 
     def measured(self, cell: Cell, standing: Standing) -> bool:
@@ -39,7 +40,7 @@ class Fixed:
         """The number of blocks is fixed."""
         return False
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
         """Nothing is searched."""
         return []
 

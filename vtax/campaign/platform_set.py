@@ -3,12 +3,14 @@
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.inputs import advised, suggestion
 from vtax.machine.emulation import MOST_GUESTS
 from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
+from vtax.scenario.fields import Scalar
 from vtax.testbed.machines import Machine, Machines
 from vtax.testbed.ports import require_meeting
 
@@ -23,7 +25,7 @@ class PlatformSet:
     variants: dict[tuple[str, PlatformConfig], Probe | PlatformUnusable] = field(default_factory=dict)
     """Of each set of keys that a cell has."""
     skipped: dict[str, PlatformUnusable] = field(default_factory=dict)
-    switches: dict[str, dict[str, Any] | PlatformUnusable] = field(default_factory=dict)
+    switches: dict[str, dict[str, JsonValue] | PlatformUnusable] = field(default_factory=dict)
     """What looking for each switch that guests' NICs meet the host at showed: facts, or why there is none."""
     refused: dict[str, PlatformUnusable] = field(default_factory=dict)
     """Cells by their keys whose frames the platform's kernel cannot forward, or whose keys cannot be had here."""
@@ -38,9 +40,9 @@ class PlatformSet:
         assert isinstance(probe, Probe)  # noqa: S101 - no other cell is measured
         return probe
 
-    def facts(self, name: str) -> dict[str, Any]:
+    def facts(self, name: str) -> dict[str, JsonValue]:
         """What probes state of a platform; a list, in the order of the cells, where cells differ."""
-        stated: dict[str, list[Any]] = {}
+        stated: dict[str, list[JsonValue]] = {}
         for (platform, _), probe in self.variants.items():
             if platform == name and isinstance(probe, Probe):
                 for fact, value in probe.facts.items():
@@ -82,13 +84,13 @@ class PlatformSet:
         except PlatformUnusable as unusable:
             raise scenario.error("platform", cell.platform, str(unusable)) from None
 
-    def _overrides(self, cell: Cell) -> dict[str, Any]:
+    def _overrides(self, cell: Cell) -> dict[str, Scalar]:
         """What the scenario changes; a key that this platform's kind has not is meant for another one."""
         keys = self.known[cell.platform].keys
         return {key: value for key, value in cell.platform_overrides.items() if key in keys}
 
     @property
-    def _switch_facts(self) -> dict[str, Any]:
+    def _switch_facts(self) -> dict[str, JsonValue]:
         return {
             f"{name}_{fact}": value
             for name, found in self.switches.items()
@@ -96,9 +98,9 @@ class PlatformSet:
             for fact, value in found.items()
         }
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, JsonValue]:
         """For campaign.json."""
-        document: dict[str, Any] = {}
+        document: dict[str, JsonValue] = {}
         for name, preset in self.known.items():
             skipped, probe = self.skipped.get(name), self.probes.get(name)
             document[name] = {

@@ -5,9 +5,9 @@ over loads that is asked for, loads that cannot change its interval drop out.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from vtax.campaign.standing import Standing
+from vtax.results import Row
 from vtax.scenario import Cell, Precision
 from vtax.statistics import Interval, anytime_interval, climb, load_cap, relative_width
 
@@ -32,7 +32,7 @@ class Precise:
         cells = [cell for loads in self._loads.values() for cell in loads]
         return self._over_budget(standing) or not any(self._wanted(cell, block, standing) for cell in cells)
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
         """Nothing is searched."""
         return []
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.mode import is_done, mode_of
@@ -132,11 +133,11 @@ class Resumed:
         ]
 
 
-def _file_of(testbed: TestbedFile | None) -> dict[str, Any]:
+def _file_of(testbed: TestbedFile | None) -> dict[str, JsonValue]:
     return {} if testbed is None else {"testbed file": testbed.as_json()}
 
 
-def _differences(typed: Any, stored: Any, at: str = "") -> Iterator[str]:
+def _differences(typed: JsonValue, stored: JsonValue, at: str = "") -> Iterator[str]:
     """Each key that has another value; nothing counts as a mapping without keys."""
     if isinstance(typed, dict | None) and isinstance(stored, dict | None) and (typed or stored):
         typed, stored = typed or {}, stored or {}
@@ -146,7 +147,7 @@ def _differences(typed: Any, stored: Any, at: str = "") -> Iterator[str]:
         yield f"{at}: {_shown(typed)} typed, {_shown(stored)} stored"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: JsonValue) -> str:
     return "nothing" if value is None else json.dumps(value)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as Directory
-from typing import Any
 
 from vtax.campaign.environment import environment_rows
 from vtax.campaign.failures import BUILD_FAILURES
@@ -16,7 +15,7 @@ from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.verdict import Verdict
-from vtax.results import ResultWriter
+from vtax.results import ResultWriter, Row
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.machines import Machines
 
@@ -64,7 +63,7 @@ class Campaign:
     seed: int
     machines: Machines
     mode: Mode
-    kind: Kind
+    kind: Kind[Path]
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -153,7 +152,7 @@ class Campaign:
             self.progress.trial_started(number, wanted.key)
             finished = self.kind.measure(path, wanted, number, guests, probe)
             judgement = finished.judgement
-            place: dict[str, Any] = {
+            place: Row = {
                 "block": block,
                 "position": position,
                 "repetition": block,

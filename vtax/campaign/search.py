@@ -1,7 +1,5 @@
 """Searches loads by their loss: each trial of a search is committed as any other, its bounds with the last one."""
 
-from typing import Any
-
 from vtax.campaign.forwarding.limits import (
     GENERATOR_LIMITED,
     LIMIT_UNKNOWN,
@@ -11,6 +9,7 @@ from vtax.campaign.forwarding.limits import (
 from vtax.campaign.forwarding.uplink import UPLINK_LIMITED
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
+from vtax.results import Row
 from vtax.scenario import Cell, Search
 from vtax.scenario.modes import largest_load
 from vtax.statistics.search import Bounds, Outcome, ReplayError, Step, advance
@@ -43,7 +42,7 @@ class Searching:
         """The number of searches is fixed."""
         return False
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[dict[str, Any]]:
+    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
         """A row for each goal when the search has ended."""
         trials = standing.steps(block, cell.key)
         found = self._advance(cell, trials)

@@ -2,17 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.tracing import Traced
 from vtax.campaign.trails import Way
+from vtax.results import Row
 from vtax.stages import Event, StageTimes
 
-Row = dict[str, Any]
-
 TOTAL, UNATTRIBUTED = "total", "unattributed"
-TIMES = ("count", "min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "histogram")
 QUANTILES = {"p50_ns": 20, "p90_ns": 100, "p99_ns": 1000}
 """With how many packets each is told at least: 10 / (1 - q)."""
 
@@ -22,15 +19,15 @@ def stage_rows(measured: Observed) -> list[Row]:
     traced = measured.traced
     if traced is None:
         return []
-    of_trial = {
+    of_trial: Row = {
         "trial_id": measured.trial,
         "strayed": traced.reading.unattributed,
         "lost_events": traced.reading.lost,
         "hook_ns": _hook_ns(traced),
     }
-    rows = []
+    rows: list[Row] = []
     for way, reading in zip(traced.ways, traced.reading.trails, strict=True):
-        whose = {**of_trial, "host": way.host, "guest": way.guest, "way": way.trail.name}
+        whose: Row = {**of_trial, "host": way.host, "guest": way.guest, "way": way.trail.name}
         rows += [
             {
                 **whose,
@@ -57,7 +54,7 @@ def unattributed_row(measured: Observed, mean_ns: float, leg_of: Callable[[Way],
     for way, reading in zip(traced.ways, traced.reading.trails, strict=True):
         legs[leg_of(way)].append(reading.total)
     in_stages = sum(_mean(totals) for totals in legs.values())
-    row = {
+    row: Row = {
         "trial_id": measured.trial,
         "direction": "through",
         "stage": UNATTRIBUTED,
@@ -106,8 +103,15 @@ def _numbers(events: Iterable[Event]) -> dict[str, int]:
 
 
 def _times(times: StageTimes) -> Row:
-    told = {name: getattr(times, name) for name in TIMES}
-    return told | {name: None for name, least in QUANTILES.items() if times.count < least}
+    quantiles = {"p50_ns": times.p50_ns, "p90_ns": times.p90_ns, "p99_ns": times.p99_ns}
+    return {
+        "count": times.count,
+        "min_ns": times.min_ns,
+        "mean_ns": times.mean_ns,
+        **{name: ns if times.count >= QUANTILES[name] else None for name, ns in quantiles.items()},
+        "max_ns": times.max_ns,
+        "histogram": times.histogram,
+    }
 
 
 def _mean(totals: Sequence[StageTimes]) -> float:

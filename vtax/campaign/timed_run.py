@@ -3,12 +3,12 @@
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.round_trip_rows import time_columns
+from vtax.results import Row
 from vtax.statistics import Distribution
 
 DONE = "done"
@@ -37,14 +37,14 @@ class TimedRun(Observed):
         return [ns for at, ns in enumerate(self.ns) if at not in self.undone and ns is not None]
 
 
-def sample_rows(measured: TimedRun) -> Iterator[dict[str, Any]]:
+def sample_rows(measured: TimedRun) -> Iterator[Row]:
     """A row of `samples` for each iteration."""
     for iteration, ns in enumerate(measured.ns):
         status = measured.undone.get(iteration, DONE)
         yield {"run": measured.cell.run or 0, "iteration": iteration, "ns": ns, "status": status}
 
 
-def run_flow(measured: TimedRun) -> dict[str, Any]:
+def run_flow(measured: TimedRun) -> Row:
     """The run's row of `flows`. Quantiles are over all that began: a failed one is later than every other."""
     done_ns = np.array(measured.done_ns, dtype=np.int64)
     values, counts = np.unique(done_ns, return_counts=True)

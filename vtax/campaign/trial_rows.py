@@ -1,15 +1,16 @@
 """A trial between ends as a row of `trials`, whatever the ends did."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Judgement
+from vtax.results import Row
 from vtax.scenario.workloads import TracedKeys, WorkloadKeys
 
 Role = Literal["victim", "neighbour"]
 
 
-def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -> dict[str, Any]:
+def trial_row(measured: Observed, judgement: Judgement, place: Row) -> Row:
     """The columns that kinds share; `place` holds those that place the trial."""
     cell, (warmup_s, duration_s) = measured.cell, measured.phases_s
     complete = measured.failure is None
@@ -32,7 +33,7 @@ def trial_row(measured: Observed, judgement: Judgement, place: dict[str, Any]) -
     }
 
 
-def traced_columns(work: WorkloadKeys, judgement: Judgement) -> dict[str, Any]:
+def traced_columns(work: WorkloadKeys, judgement: Judgement) -> Row:
     """The columns `trace` and `marks`: a traced trial is marked."""
     traced = isinstance(work, TracedKeys) and work.is_traced
     return {

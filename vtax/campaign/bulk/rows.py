@@ -1,19 +1,17 @@
 """A trial of bulk streams as rows of the result's tables."""
 
-from typing import Any
-
 from vtax.campaign.bulk.trial import Streamed
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.stream_rows import flow_rows, goodput_words, series_rows
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 
 
-def record(measured: Streamed, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
+def record(measured: Streamed, judgement: Judgement, place: Row, machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work, complete = measured.work, measured.failure is None
-    trial = {
+    trial: Row = {
         **trial_row(measured, judgement, place),
         "start_spread_ms": measured.start_spread_ms if complete else None,
         "transport": work.transport,

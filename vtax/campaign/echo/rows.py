@@ -8,16 +8,16 @@ from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_c
 from vtax.campaign.stream_rows import flow_rows, goodput_words, series_rows
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 
 ASKED = 0
 """The guest that echoes go through."""
 
 
-def record(measured: Echoed, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
+def record(measured: Echoed, judgement: Judgement, place: Row, machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work, complete = measured.work, measured.failure is None
-    trial = {
+    trial: Row = {
         **trial_row(measured, judgement, place),
         "payload_bytes": work.payload_bytes,
         "interval_ms": work.interval_ms,

@@ -17,7 +17,7 @@ from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
 from vtax.inputs import InputError
 from vtax.platforms import PlatformConfig, Preset, Probe
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.local import local_testbed
@@ -92,7 +92,7 @@ class Kind:
             "sink_fallback": facts.sink_fallback,
         }
 
-        def rows(place: dict[str, Any], machine: str) -> TrialRecord:
+        def rows(place: Row, machine: str) -> TrialRecord:
             return record(measured, judgement, {**place, **instrument}, facts.sink_cost_ns, machine)
 
         return Finished(judgement, headline(measured), broken, rows)

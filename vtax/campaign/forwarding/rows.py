@@ -12,7 +12,7 @@ from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.trial_rows import Role, traced_columns
 from vtax.campaign.verdict import Judgement
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 from vtax.units import goodput_mbps, mbps
 
 
@@ -138,7 +138,7 @@ def flow_row(
     }
 
 
-def _unattributed(measured: Measured, flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _unattributed(measured: Measured, flows: list[dict[str, Any]]) -> list[Row]:
     """What of the one-way delay is in no stage: each frame's is taken, none is the source's, and clocks are one."""
     if any(flow["clock_error_ns"] for flow in flows):
         return []

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
@@ -51,7 +52,7 @@ class Kind:
                     if (lack := look(name, work.packages)) is not None:
                         raise scenario.error(f"workload.{key}", argv[0], lack)
 
-    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
         """A client finds its own pace."""
         return []
 

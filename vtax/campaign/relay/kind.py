@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
@@ -34,7 +35,7 @@ class Kind:
                 problem = f"{cell.platform} is the host itself and has one kernel; allowed with it: one-guest"
                 raise scenario.error("placement", cell.relay.placement, problem)
 
-    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
         """A message finds its own pace."""
         return []
 

@@ -1,19 +1,17 @@
 """A run of relays as rows of the result's tables."""
 
-from typing import Any
-
 from vtax.campaign.cpu_rows import counted_rows
 from vtax.campaign.relay.trial import Ran
 from vtax.campaign.timed_run import run_flow, run_headline, sample_rows
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 
 
-def record(measured: Ran, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
+def record(measured: Ran, judgement: Judgement, place: Row, machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work = measured.work
-    trial = {
+    trial: Row = {
         **trial_row(measured, judgement, place),
         "transport": work.transport if work.load == "network" else None,
         "placement": work.placement,

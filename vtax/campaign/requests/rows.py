@@ -11,16 +11,16 @@ from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.trails import Way
 from vtax.campaign.trial_rows import trial_row
 from vtax.campaign.verdict import Judgement
-from vtax.results import TrialRecord
+from vtax.results import Row, TrialRecord
 
 HEADERS_BYTES = 80
 """Of IPv4 with TCP and its timestamps, or SCTP, and a little more."""
 
 
-def record(measured: Exchanged, judgement: Judgement, place: dict[str, Any], machine: str) -> TrialRecord:
+def record(measured: Exchanged, judgement: Judgement, place: Row, machine: str) -> TrialRecord:
     """All rows of a trial. `place` holds the columns of `trials` that place it."""
     work, complete = measured.work, measured.failure is None
-    trial = {
+    trial: Row = {
         **trial_row(measured, judgement, place),
         "transport": work.transport,
         "placement": work.placement,
@@ -68,7 +68,7 @@ def _histograms(trial: int, guest: int, tally: dict[str, Any]) -> Iterator[dict[
             yield histogram_row(trial, times, tally["failed"], stream=guest, corrected=corrected)
 
 
-def _unattributed(measured: Exchanged) -> list[dict[str, Any]]:
+def _unattributed(measured: Exchanged) -> list[Row]:
     """What of the response time is in no stage: guests, links, whoever asks. Of requests of one packet each way."""
     work, most = measured.work, measured.cell.testbed.mtu - HEADERS_BYTES
     if measured.mean_ns is None or max(work.message_bytes, work.answer_bytes) > most:
