@@ -87,7 +87,7 @@ def _vtax(path: BulkPath, cell: Cell, trial: int) -> float:
     if measured.failure is not None:
         raise ToolFailed(f"vtax: {measured.failure}")
     (flows,) = measured.flows
-    return float(flows.came["flows"][0]["goodput_mbps"])
+    return flows.came.flows[0].goodput_mbps
 
 
 def _iperf3(path: BulkPath, record: OwnershipRecord, directory: Path) -> float:

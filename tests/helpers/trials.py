@@ -1,11 +1,23 @@
 """Trials as the agents would report them, for tests of what is made of them."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
 
+from tests.helpers.results.builder import encode
+from vtax.agent_api import (
+    Durations,
+    ReceivedFlow,
+    ReceiverCollectAnswer,
+    ReceiverRefused,
+    SenderGoAnswer,
+    SentFlow,
+    TcpState,
+)
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import Flows
@@ -205,37 +217,67 @@ def _frames(name: str, received: int, sent: int) -> dict[str, Any]:
 
 def make_flows(start_ns: int) -> Flows:
     """One connection that carried 100 Mbit/s for a second."""
-    tcp = {"retransmissions": 3, "rtt_us": 1500}
-    sent = {
-        "flow": 0,
-        "messages": 191,
-        "bytes": 12_500_000,
-        "send_errors": {},
-        "problem": None,
-        "tcp": tcp,
-        "sctp": None,
-        "send_buffer_bytes": 87_040,
-    }
-    came = {
-        "flow": 0,
-        "goodput_mbps": 100.0,
-        "messages": 190,
-        "lost": None,
-        "problem": None,
-        "receive_buffer_bytes": 131_072,
-    }
-    return Flows(
-        {"start_ns": start_ns, "end_ns": start_ns + SECOND_NS, "aborted": False},
-        [sent],
-        {
-            "start_ns": start_ns,
-            "first_arrival_ns": start_ns,
-            "ended": "complete",
-            "refused": {"trial": 0, "surplus": 0},
-            "buffer_drops": None,
-            "flows": [came],
-        },
-        [[1_250_000] * 10],
+    tcp = TcpState(
+        congestion="cubic",
+        cwnd_segments=10,
+        min_rtt_us=1000,
+        mss_bytes=1448,
+        retransmissions=3,
+        rtt_us=1500,
+        rttvar_us=100,
+    )
+    sent = SentFlow(
+        flow=0,
+        messages=191,
+        bytes=12_500_000,
+        send_errors={},
+        problem=None,
+        tcp=tcp,
+        sctp=None,
+        send_buffer_bytes=87_040,
+    )
+    received = ReceivedFlow(
+        flow=0,
+        bytes=12_500_000,
+        warmup_bytes=0,
+        goodput_mbps=100.0,
+        messages=190,
+        lost=None,
+        duplicated=None,
+        reordered=None,
+        first_ns=start_ns,
+        last_ns=start_ns + SECOND_NS,
+        problem=None,
+        receive_buffer_bytes=131_072,
+    )
+    came = ReceiverCollectAnswer(
+        first_arrival_ns=start_ns,
+        drain_ms=1.0,
+        ended="complete",
+        refused=ReceiverRefused(flow=0, foreign=0, surplus=0, trial=0),
+        buffer_drops=None,
+        flows=[received],
+    )
+    run = SenderGoAnswer(
+        start_ns=start_ns,
+        end_ns=start_ns + SECOND_NS,
+        aborted=False,
+        broken=0,
+        thread=None,
+    )
+    return Flows(run, [sent], came, [[1_250_000] * 10])
+
+
+def make_durations(times_ns: Sequence[int]) -> Durations:
+    """Times as an agent sums them up; quantiles are left to who reads the histogram."""
+    quantiles: dict[str, int | None] = dict.fromkeys(("p50_ns", "p90_ns", "p99_ns", "p999_ns"))
+    return Durations(
+        count=len(times_ns),
+        min_ns=int(min(times_ns)) if len(times_ns) else None,
+        mean_ns=sum(map(int, times_ns)) / len(times_ns) if len(times_ns) else None,
+        max_ns=int(max(times_ns)) if len(times_ns) else None,
+        histogram=encode(np.array(times_ns, int)),
+        **quantiles,
     )
 
 

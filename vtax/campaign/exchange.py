@@ -3,17 +3,14 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from msgspec import to_builtins
 
 from vtax.agent_api import (
+    RequesterCollectAnswer,
     RequesterGoAnswer,
     RequesterGoParams,
     RequesterOpenParams,
     ResponderOpenParams,
     ResponseBytes,
-    SocketOptions,
 )
 from vtax.campaign.ends import End
 from vtax.machine.agent import AgentError, AgentGone
@@ -51,10 +48,9 @@ class Exchange:
         patience_s = work.warmup_s + work.duration_s + 2 * self.timeout_ms / 1000 + 10
         return lambda: asked(patience_s)
 
-    def collect(self) -> dict[str, Any]:
+    def collect(self) -> RequesterCollectAnswer:
         """What came of them."""
-        tally: dict[str, Any] = to_builtins(self.asker.api.requester_collect())
-        return tally
+        return self.asker.api.requester_collect()
 
     def close(self) -> None:
         """An end that never opened says so, and is passed over; so is an agent that is gone."""
@@ -74,7 +70,7 @@ class Exchange:
             port=PORT,
             response_bytes=self._response_bytes,
             short_message_bytes=work.message_bytes if work.message_bytes < SHORT_BYTES else None,
-            options=SocketOptions(**work.options),
+            options=work.options,
         )
 
     @property
@@ -91,7 +87,7 @@ class Exchange:
             response_bytes=self._response_bytes,
             rps=work.requests_per_s if work.loop == "open" else None,
             timeout_ms=self.timeout_ms,
-            options=SocketOptions(**work.options),
+            options=work.options,
         )
 
     @property

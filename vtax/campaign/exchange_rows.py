@@ -1,19 +1,19 @@
 """The requests of a guest as a row of `flows`."""
 
-from typing import Any
-
+from vtax.agent_api import Durations, RequesterCollectAnswer
 from vtax.campaign.round_trip_rows import distribution_of, time_columns
 from vtax.campaign.trial_rows import Role
+from vtax.results import Row
 
 
 def exchange_row(
-    trial: int, role: Role, guest: int, tally: dict[str, Any], times: dict[str, Any], duration_s: float
-) -> dict[str, Any]:
-    """Of what `requester.collect` told; `times` are the response times among that.
+    trial: int, role: Role, guest: int, tally: RequesterCollectAnswer, times: Durations, duration_s: float
+) -> Row:
+    """Of what the asking end counted; `times` are the response times among that.
 
     Quantiles are over all that were sent: a failed one is later than every other.
     """
-    answered, failed = tally["transactions"], tally["failed"]
+    answered, failed = tally.transactions, tally.failed
     distribution = distribution_of(times, failed)
     return {
         "trial_id": trial,
@@ -23,7 +23,7 @@ def exchange_row(
         "transactions": answered,
         "failed": failed,
         "loss_ratio": failed / (answered + failed) if answered + failed else None,
-        "retransmissions": tally["retransmissions"],
+        "retransmissions": tally.retransmissions,
         "probes_sent": answered + failed,
         **time_columns(times, distribution),
         "latency_deviation_ns": distribution.deviation,

@@ -1,19 +1,20 @@
 """Streams of data between pairs of ends: connected before a trial goes, drained and closed after it."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from msgspec import to_builtins
+from msgspec.structs import replace
 
 from vtax.agent_api import (
     GoParams,
+    ReceiverCollectAnswer,
     ReceiverCollectParams,
     ReceiverOpenParams,
     ReceiverSeriesParams,
     SenderGoAnswer,
     SenderOpenParams,
+    SentFlow,
     SocketOptions,
 )
 from vtax.agent_message import Pending
@@ -38,11 +39,9 @@ HEAD_START_S = 0.05
 class Flows:
     """The flows of one guest, as its sender and its receiver saw them."""
 
-    run: dict[str, Any]
-    """`sender.go`"""
-    sent: list[dict[str, Any]]
-    came: dict[str, Any]
-    """`receiver.collect`"""
+    run: SenderGoAnswer
+    sent: list[SentFlow]
+    came: ReceiverCollectAnswer
     series: list[list[int]]
     """Bytes in each 100 ms, of each flow."""
 
@@ -54,8 +53,8 @@ class Streams:
     pairs: Sequence[tuple[End, End]]
     work: Bulk
     trial: int
-    receiver_options: Mapping[str, Any] = field(default_factory=dict)
-    """Of receivers' sockets, where they differ from what is asked for."""
+    receive_buffer_bytes: int | None = None
+    """Of receivers' sockets, where it differs from what is asked for."""
 
     def connect(self, mtu: int) -> None:
         """Listen everywhere, and connect all at once."""
@@ -91,6 +90,13 @@ class Streams:
             with contextlib.suppress(AgentError, AgentGone):
                 close()
 
+    @property
+    def _receiver_options(self) -> SocketOptions:
+        options = self.work.options
+        if self.receive_buffer_bytes is None:
+            return options
+        return replace(options, receive_buffer_bytes=self.receive_buffer_bytes)
+
     def _listening(self, receiver: End) -> ReceiverOpenParams:
         return ReceiverOpenParams(
             cpu=receiver.cpu,
@@ -102,7 +108,7 @@ class Streams:
             trial=self.trial,
             warmup_s=self.work.warmup_s or None,
             duration_s=self.work.duration_s,
-            options=SocketOptions(**{**self.work.options, **self.receiver_options}),
+            options=self._receiver_options,
         )
 
     def _connecting(self, sender: End, receiver: End, mtu: int) -> SenderOpenParams:
@@ -117,7 +123,7 @@ class Streams:
             message_bytes=self.work.piece_bytes(mtu),
             intended_goodput_mbps=self.work.intended_goodput_mbps,
             timeout_ms=CONNECT_MS,
-            options=SocketOptions(**self.work.options),
+            options=self.work.options,
         )
 
     def _collected(self, sender: End, receiver: End, run: SenderGoAnswer, emulated: bool) -> Flows:
@@ -131,7 +137,7 @@ class Streams:
         )
         came = receiver.api.receiver_collect(drain, timeout_s=limit_ms / 1000 + 10)
         series = [_series(receiver, flow) for flow in range(self.work.flows)]
-        return Flows(to_builtins(run), to_builtins(sent), to_builtins(came), series)
+        return Flows(run, sent, came, series)
 
 
 def phases(trial: int, work: TimedKeys, begin: float | None) -> GoParams:

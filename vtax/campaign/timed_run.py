@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vtax.campaign.observed import Observed
-from vtax.campaign.round_trip_rows import time_columns
+from vtax.campaign.round_trip_rows import columns_of
 from vtax.results import Row
 from vtax.statistics import Distribution
 
@@ -51,12 +51,11 @@ def run_flow(measured: TimedRun) -> Row:
     made, failed = len(measured.ns), len(measured.undone)
     distribution = Distribution(values, counts, lost=failed)
     _, duration_s = measured.phases_s
-    times = {
-        "count": made - failed,
-        "min_ns": done_ns.min() if len(done_ns) else None,
-        "mean_ns": done_ns.mean() if len(done_ns) else None,
-        "max_ns": done_ns.max() if len(done_ns) else None,
-    }
+    least, mean, most = (
+        (int(done_ns.min()), float(done_ns.mean()), int(done_ns.max()))
+        if len(done_ns)
+        else (None, None, None)
+    )
     return {
         "trial_id": measured.trial,
         "role": "victim",
@@ -66,7 +65,7 @@ def run_flow(measured: TimedRun) -> Row:
         "failed": failed,
         "loss_ratio": failed / made if made else None,
         "probes_sent": made,
-        **time_columns(times, distribution),
+        **columns_of(distribution, made - failed, least, mean, most),
         "latency_deviation_ns": distribution.deviation,
         "duration_s": duration_s,
     }

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_flows
+from vtax.agent_api import SocketOptions
 from vtax.campaign.bulk.judge import judge
 from vtax.campaign.bulk.rows import headline, record
 from vtax.campaign.bulk.trial import Streamed
@@ -151,15 +153,12 @@ def test_pieces_are_what_costs_the_sender_little() -> None:
 
 
 def test_options_leave_to_the_kernels_what_was_not_asked_for() -> None:
-    assert Bulk.model_validate({"kind": "bulk"}).options == {"no_delay": False}
-    assert Bulk.model_validate({"kind": "bulk", "transport": "udp"}).options == {}
+    assert Bulk.model_validate({"kind": "bulk"}).options == SocketOptions(no_delay=False)
+    assert Bulk.model_validate({"kind": "bulk", "transport": "udp"}).options == SocketOptions()
     asked = {"kind": "bulk", "congestion": "reno", "buffer_bytes": 65536, "no_delay": True}
-    assert Bulk.model_validate(asked).options == {
-        "congestion": "reno",
-        "no_delay": True,
-        "send_buffer_bytes": 65536,
-        "receive_buffer_bytes": 65536,
-    }
+    assert Bulk.model_validate(asked).options == SocketOptions(
+        congestion="reno", no_delay=True, send_buffer_bytes=65536, receive_buffer_bytes=65536
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +228,7 @@ def test_rows_are_what_the_endpoints_told() -> None:
 def test_the_spread_of_receiving_guests_is_their_peers() -> None:
     measured = streamed(direction="receiving")
     for flows in measured.flows:
-        flows.came["first_arrival_ns"] = 10**12  # by a clock of the guest's own
+        flows.came = replace(flows.came, first_arrival_ns=10**12)  # by a clock of the guest's own
     assert measured.start_spread_ms == 1.0
 
 
@@ -239,7 +238,8 @@ def test_an_undisturbed_trial_is_valid() -> None:
 
 def test_a_flow_that_broke_off_is_named_with_its_guest() -> None:
     measured = streamed()
-    measured.flows[1].sent[0]["problem"] = "Connection reset by peer"
+    (sent,) = measured.flows[1].sent
+    measured.flows[1].sent = [replace(sent, problem="Connection reset by peer")]
     judgement = judge(measured, emulated=False)
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == ("flow 0 of guest 1 broke off where it is sent: Connection reset by peer",)
@@ -247,7 +247,8 @@ def test_a_flow_that_broke_off_is_named_with_its_guest() -> None:
 
 def test_late_starters_are_held_against_the_host_and_not_against_emulation() -> None:
     measured = streamed()
-    measured.flows[1].came["first_arrival_ns"] = 11_000_000
+    late = measured.flows[1]
+    late.came = replace(late.came, first_arrival_ns=11_000_000)
     assert judge(measured, emulated=False).verdict is Verdict.SUSPECT
     assert judge(measured, emulated=True).verdict is Verdict.VALID
 
@@ -255,13 +256,15 @@ def test_late_starters_are_held_against_the_host_and_not_against_emulation() -> 
 def test_a_peer_without_room_is_the_instruments_fault_and_a_guest_without_is_a_result() -> None:
     for direction, verdict in (("sending", Verdict.SUSPECT), ("receiving", Verdict.VALID)):
         measured = streamed(direction=direction, transport="udp")
-        measured.flows[0].came["buffer_drops"] = 5
+        flows = measured.flows[0]
+        flows.came = replace(flows.came, buffer_drops=5)
         assert judge(measured, emulated=False).verdict is verdict
 
 
 def test_a_far_guest_without_room_is_a_result() -> None:
     measured = streamed(1, direction="sending", transport="udp", placement="inter-host")
-    measured.flows[0].came["buffer_drops"] = 5
+    (flows,) = measured.flows
+    flows.came = replace(flows.came, buffer_drops=5)
     assert judge(measured, emulated=False).verdict is Verdict.VALID
 
 
@@ -271,7 +274,8 @@ def test_a_socket_with_less_than_it_asked_for_is_never_silent() -> None:
         "the send buffer of flow 0 of guest 0 has 87040 of the 100000 bytes requested",
     )
     assert judge(measured, emulated=False).verdict is Verdict.INVALID
-    measured.flows[0].sent[0]["send_buffer_bytes"] = 200_000
+    (flows,) = measured.flows
+    flows.sent = [replace(sent, send_buffer_bytes=200_000) for sent in flows.sent]
     assert judge(measured, emulated=False).verdict is Verdict.VALID
 
 
@@ -300,8 +304,8 @@ def test_two_guests_of_one_host_are_counted() -> None:
 
 def test_what_did_not_end_is_said() -> None:
     measured = streamed()
-    measured.flows[0].came["ended"] = "limit"
-    measured.flows[0].came["refused"]["trial"] = 4
+    flows = measured.flows[0]
+    flows.came = replace(flows.came, ended="limit", refused=replace(flows.came.refused, trial=4))
     reasons = judge(measured, emulated=False).reasons
     assert "data of guest 0 still came when the drain was over" in reasons
     assert "the receiver of guest 0 refused 4 as trial" in reasons

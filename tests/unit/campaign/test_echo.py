@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from tests.helpers.results.builder import encode
 from tests.helpers.scenarios import refusal_of, write_scenario
-from tests.helpers.trials import make_flows
+from tests.helpers.trials import make_durations, make_flows
+from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer
 from vtax.campaign.echo.judge import judge
 from vtax.campaign.echo.rows import headline, record
 from vtax.campaign.echo.trial import Echoed
@@ -114,26 +115,18 @@ def echoed(guests: int = 3, lost: int = 0, **work: Any) -> Echoed:
     )
     measured = Echoed(1, cell, datetime.now(UTC))
     times_ns = 1000 * np.arange(1, 101 - lost)
-    measured.run = {
-        "start_ns": 0,
-        "end_ns": SECOND_NS,
-        "aborted": False,
-    }
-    measured.tally = {
-        "sent": 100,
-        "received": 100 - lost,
-        "lost": lost,
-        "duplicated": 0,
-        "strays": 0,
-        "last_problem": None,
-        "latency": {
-            "count": 100 - lost,
-            "min_ns": int(times_ns.min()),
-            "mean_ns": float(times_ns.mean()),
-            "max_ns": int(times_ns.max()),
-            "histogram": encode(times_ns),
-        },
-    }
+    measured.run = EchoGoAnswer(
+        start_ns=0, end_ns=SECOND_NS, aborted=False, cpu_latency_held=True, thread=None
+    )
+    measured.tally = EchoCollectAnswer(
+        sent=100,
+        received=100 - lost,
+        lost=lost,
+        duplicated=0,
+        strays=0,
+        last_problem=None,
+        latency=make_durations(times_ns),
+    )
     if workload.others == "tcp":
         measured.others = {guest: make_flows(guest * 1_000_000) for guest in range(1, guests)}
     measured.wall_s = 2.5
@@ -187,14 +180,7 @@ def test_a_lost_echo_is_later_than_every_other() -> None:
 
 def test_nothing_answered_is_a_result() -> None:
     measured = echoed(others="idle")
-    nothing = {
-        "count": 0,
-        "min_ns": None,
-        "mean_ns": None,
-        "max_ns": None,
-        "histogram": encode(np.array([], int)),
-    }
-    measured.tally |= {"received": 0, "lost": 100, "latency": nothing}
+    measured.tally = replace(measured.tally, received=0, lost=100, latency=make_durations([]))
     judgement = judge(measured)
     (asked,) = record(measured, judgement, PLACE, {}).flows
     assert judgement.verdict is Verdict.VALID
@@ -204,15 +190,16 @@ def test_nothing_answered_is_a_result() -> None:
 
 def test_late_and_double_answers_are_results() -> None:
     measured = echoed()
-    measured.tally |= {"strays": 3, "duplicated": 4}
+    measured.tally = replace(measured.tally, strays=3, duplicated=4)
     assert (judge(measured).verdict, judge(measured).reasons) == (Verdict.VALID, ())
 
 
 def test_what_is_wrong_with_the_ends_is_named() -> None:
     measured = echoed()
-    measured.tally["last_problem"] = "No buffer space available"
-    measured.others[2].sent[0]["problem"] = "Connection reset by peer"
-    measured.others[1].run["start_ns"] = 11_000_000
+    measured.tally = replace(measured.tally, last_problem="No buffer space available")
+    late, broken = measured.others[1], measured.others[2]
+    broken.sent = [replace(sent, problem="Connection reset by peer") for sent in broken.sent]
+    late.run = replace(late.run, start_ns=11_000_000)
     judgement = judge(measured)
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == (

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from tests.helpers.results.builder import encode
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
+from tests.helpers.trials import make_durations
+from vtax.agent_api import RequesterCollectAnswer, RequesterGoAnswer
 from vtax.campaign.kind import kind_of
 from vtax.campaign.requests.judge import judge
 from vtax.campaign.requests.rows import headline, record
@@ -140,17 +142,6 @@ def test_the_papers_experiments_are_theirs() -> None:
     assert "raw" in between.platforms
 
 
-def durations(times_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
-    """As the agent tells them."""
-    return {
-        "count": len(times_ns),
-        "min_ns": int(times_ns.min()),
-        "mean_ns": float(times_ns.mean()),
-        "max_ns": int(times_ns.max()),
-        "histogram": encode(times_ns),
-    }
-
-
 def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> Exchanged:
     """A whole trial of a second: each guest's requests answered in 10 to 1000 µs, of which the slowest failed."""
     workload = Requests.model_validate({"kind": "requests", "duration_s": 1.0, **work})
@@ -170,17 +161,17 @@ def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> Exchanged:
     )
     measured = Exchanged(1, cell, datetime.now(UTC))
     times_ns = 10_000 * np.arange(1, 101 - failed)
-    measured.runs = [{"start_ns": 0, "end_ns": SECOND_NS, "aborted": False} for _ in range(guests)]
-    tally = {
-        "transactions": 100 - failed,
-        "failed": failed,
-        "strays": 0,
-        "last_problem": "Connection timed out" if failed else None,
-        "retransmissions": 3 if workload.transport == "tcp" else None,
-        "latency": durations(times_ns),
-        "corrected": durations(2 * times_ns) if workload.loop == "open" else None,
-    }
-    measured.tallies = [dict(tally) for _ in range(guests)]
+    run = RequesterGoAnswer(start_ns=0, end_ns=SECOND_NS, aborted=False, cpu_latency_held=True, thread=None)
+    tally = RequesterCollectAnswer(
+        transactions=100 - failed,
+        failed=failed,
+        strays=0,
+        last_problem="Connection timed out" if failed else None,
+        retransmissions=3 if workload.transport == "tcp" else None,
+        latency=make_durations(times_ns),
+        corrected=make_durations(2 * times_ns) if workload.loop == "open" else None,
+    )
+    measured.runs, measured.tallies = [run] * guests, [tally] * guests
     measured.wall_s = 2.5
     return measured
 
@@ -211,7 +202,7 @@ def test_guests_that_are_asked_at_once_have_a_flow_each() -> None:
     assert [(flow["guest"], flow["transactions"]) for flow in rows.flows] == [(0, 100), (1, 100), (2, 100)]
     assert [row["stream"] for row in rows.latency] == [0, 1, 2]
     assert headline(measured) == "mean response time 0.505 ms (n = 300), 0 failed"
-    measured.runs[2]["aborted"] = True
+    measured.runs[2] = replace(measured.runs[2], aborted=True)
     assert judge(measured).verdict is Verdict.INVALID
 
 
@@ -237,8 +228,7 @@ def test_a_failed_request_is_later_than_every_other() -> None:
 
 def test_nothing_answered_is_a_result() -> None:
     measured = exchanged(failed=1)
-    nothing = {"count": 0, "min_ns": None, "mean_ns": None, "max_ns": None}
-    measured.tallies[0] |= {"transactions": 0, "latency": {**nothing, "histogram": encode(np.array([], int))}}
+    measured.tallies = [replace(measured.tallies[0], transactions=0, latency=make_durations([]))]
     (flow,) = record(measured, judge(measured), PLACE, {}).flows
     assert (flow["loss_ratio"], flow["latency_mean_ns"], flow["latency_deviation_ns"]) == (1.0, None, None)
     assert headline(measured) == "no request was answered, 1 failed (Connection timed out)"
@@ -260,7 +250,7 @@ def test_cpu_time_taken_from_who_asks_counts_against_the_trial() -> None:
 
 def test_what_was_aborted_is_invalid() -> None:
     measured = exchanged()
-    measured.runs[0]["aborted"] = True
+    measured.runs[0] = replace(measured.runs[0], aborted=True)
     assert judge(measured).reasons == ("the requests were aborted",)
     assert judge(measured).verdict is Verdict.INVALID
 

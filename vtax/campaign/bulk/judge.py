@@ -49,7 +49,7 @@ def _findings(measured: Streamed, emulated: bool) -> Iterator[Finding]:
 
 
 def _far_end(guest: int, flows: Flows) -> Iterator[Finding]:
-    messages = sum(flow["messages"] for flow in flows.came["flows"])
-    dropped = flows.came["buffer_drops"] or 0
+    messages = sum(flow.messages for flow in flows.came.flows)
+    dropped = flows.came.buffer_drops or 0
     if dropped > BUFFER_DROPS_SUSPECT * max(messages, 1):
         yield Verdict.SUSPECT, f"the far end of guest {guest} had no room for {dropped} datagrams"

@@ -42,12 +42,11 @@ class Streamed(Observed):
         Of senders that are guests, what their peers received first tells.
         """
         if self.work.direction == "sending":
-            starts = [flows.came["first_arrival_ns"] for flows in self.flows]
+            starts = [flows.came.first_arrival_ns for flows in self.flows]
         else:
-            starts = [flows.run["start_ns"] for flows in self.flows]
-        if not starts or any(start is None for start in starts):
-            return None
-        return float(max(starts) - min(starts)) / 1e6
+            starts = [flows.run.start_ns for flows in self.flows]
+        known = [start for start in starts if start is not None]
+        return (max(known) - min(known)) / 1e6 if known and len(known) == len(starts) else None
 
 
 def measure(
@@ -65,8 +64,7 @@ def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
     pairs = [(other, peer) if sending else (peer, other) for peer, other in path.ends]
     measured.far_cpus = path.far_cpus
     spares = measured.instrument_receives and work.transport == "udp"
-    options = {"receive_buffer_bytes": PEER_BUFFER_BYTES} if spares else {}
-    streams = Streams(pairs, work, measured.trial, options)
+    streams = Streams(pairs, work, measured.trial, PEER_BUFFER_BYTES if spares else None)
     try:
         streams.connect(path.testbed.settings.mtu)
         together = all(sender.shares_clock for sender, _ in pairs)

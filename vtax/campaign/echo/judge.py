@@ -27,11 +27,11 @@ def _findings(measured: Echoed) -> Iterator[Finding]:
 
 
 def _asker(measured: Echoed) -> Iterator[Finding]:
-    run, tally = measured.run, measured.tally
-    if run["aborted"]:
+    run, tally = measured.echoes
+    if run.aborted:
         yield Verdict.INVALID, "the echoes were aborted"
-    if tally["last_problem"]:
+    if tally.last_problem:
         yield (
             Verdict.SUSPECT,
-            f"the sender's kernel refused echoes, which count as lost: {tally['last_problem']}",
+            f"the sender's kernel refused echoes, which count as lost: {tally.last_problem}",
         )

@@ -1,7 +1,5 @@
 """A trial of echoes as rows of the result's tables."""
 
-from typing import Any
-
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.echo.trial import Echoed
 from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
@@ -26,6 +24,7 @@ def record(measured: Echoed, judgement: Judgement, place: Row, machine: str) -> 
     }
     if not complete:
         return TrialRecord(trial=trial)
+    _, tally = measured.echoes
     others, number, window_s = measured.others.items(), measured.trial, work.duration_s
     return TrialRecord(
         trial=trial,
@@ -35,7 +34,7 @@ def record(measured: Echoed, judgement: Judgement, place: Row, machine: str) -> 
         ],
         series=[row for guest, of in others for row in series_rows(number, "neighbour", guest, of)],
         cpu=[*counted_rows(measured), *ledger_rows(measured, machine)],
-        latency=[histogram_row(number, measured.tally["latency"], measured.tally["lost"])],
+        latency=[histogram_row(number, tally.latency, tally.lost)],
     )
 
 
@@ -43,23 +42,23 @@ def headline(measured: Echoed) -> str:
     """A trial's last number for whoever watches."""
     if measured.failure is not None:
         return measured.failure.splitlines()[0]
-    tally = measured.tally
-    mean_ns = tally["latency"]["mean_ns"]
+    _, tally = measured.echoes
+    mean_ns = tally.latency.mean_ns
     mean = "no echo was answered" if mean_ns is None else f"mean round trip {mean_ns / 1e6:.3f} ms"
     beside = f"; beside it {goodput_words(list(measured.others.values()))}" if measured.others else ""
-    return f"{mean}, lost {tally['lost']} of {tally['sent']}{beside}"
+    return f"{mean}, lost {tally.lost} of {tally.sent}{beside}"
 
 
-def _asked(measured: Echoed) -> dict[str, Any]:
+def _asked(measured: Echoed) -> Row:
     """The row of the echoes. Quantiles are over all that were sent: a lost one is later than every other."""
-    tally = measured.tally
-    latency, lost, sent = tally["latency"], tally["lost"], tally["sent"]
+    _, tally = measured.echoes
+    latency, lost, sent = tally.latency, tally.lost, tally.sent
     return {
         "trial_id": measured.trial,
         "role": "victim",
         "guest": ASKED,
         "stream": 0,
-        "transactions": tally["received"],
+        "transactions": tally.received,
         "failed": lost,
         "loss_ratio": lost / sent if sent else None,
         "probes_sent": sent,

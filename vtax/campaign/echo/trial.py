@@ -3,11 +3,8 @@
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
-from msgspec import to_builtins
-
-from vtax.agent_api import EchoOpenParams
+from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams
 from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.ends import End
 from vtax.campaign.observe import begin_window, observe, watch_cpus
@@ -26,10 +23,8 @@ TIMEOUT_EMULATED_MS = 10_000
 class Echoed(Observed):
     """Everything one trial brought home."""
 
-    run: dict[str, Any] = field(default_factory=dict)
-    """`echo.go`"""
-    tally: dict[str, Any] = field(default_factory=dict)
-    """`echo.collect`"""
+    run: EchoGoAnswer | None = None
+    tally: EchoCollectAnswer | None = None
     others: dict[int, Flows] = field(default_factory=dict)
     """What the other guests forwarded, by their numbers; empty where they were idle, or there are none."""
 
@@ -39,10 +34,17 @@ class Echoed(Observed):
         return self.cell.echo
 
     @property
+    def echoes(self) -> tuple[EchoGoAnswer, EchoCollectAnswer]:
+        """How echoes went, and what came of them: of a trial that did not fail."""
+        assert self.run is not None and self.tally is not None  # noqa: S101 - it has both
+        return self.run, self.tally
+
+    @property
     def start_spread_ms(self) -> float:
         """Between the first and the last start of all that was measured."""
-        starts = [self.run["start_ns"], *(flows.run["start_ns"] for flows in self.others.values())]
-        return float(max(starts) - min(starts)) / 1e6
+        run, _ = self.echoes
+        starts = [run.start_ns, *(flows.run.start_ns for flows in self.others.values())]
+        return (max(starts) - min(starts)) / 1e6
 
 
 def measure(
@@ -68,8 +70,8 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
         asked = asker.api.begin_echo_go(phases(measured.trial, work, begin))
         measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
         patience_s = work.warmup_s + work.duration_s + timeout_ms / 1000 + 10
-        measured.run = to_builtins(asked(patience_s))
-        measured.tally = to_builtins(asker.api.echo_collect())
+        measured.run = asked(patience_s)
+        measured.tally = asker.api.echo_collect()
         told = [finish(patience_s) for finish in runs]
         measured.others = dict(enumerate(streams.collect(told, emulated=emulated), start=1))
         measured.sampled = path.cpu_meter.read()

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vtax.campaign.verdict import Finding
 from vtax.machine.agent import AgentError, AgentGone
+from vtax.results import Row
 from vtax.scenario import Cell
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.host import Host
@@ -19,7 +19,7 @@ OPENED_S = 30.0
 class Beside:
     """What neighbours did in a trial."""
 
-    flows: Sequence[dict[str, Any]] = ()
+    flows: Sequence[Row] = ()
     """Rows of `flows`."""
     findings: Sequence[Finding] = ()
     maximum_mbps: float | None = None

@@ -1,7 +1,6 @@
 """Neighbours that talk to far ends of their own: streams of TCP in bulk, or requests (oljira2016, III.D)."""
 
 from collections.abc import Callable
-from typing import Any
 
 from vtax.agent_api import RequesterGoAnswer, SenderGoAnswer
 from vtax.agent_message import Pending
@@ -14,6 +13,7 @@ from vtax.campaign.stream_rows import flow_rows
 from vtax.campaign.streams import Streams
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentGone
+from vtax.results import Row
 from vtax.scenario import Bulk, Requests
 from vtax.testbed.guest import NEIGHBOUR
 from vtax.testbed.neighbours import FAR_AGENT, NeighbourSite
@@ -76,7 +76,8 @@ class InBulk(Talk):
             found = self._streams.collect(told, emulated=self._turn.emulated)
         except AgentGone as gone:
             return Beside(findings=[(Verdict.INVALID, f"the neighbours' streams ended: {gone}")])
-        rows, findings = [], []
+        rows: list[Row] = []
+        findings: list[Finding] = []
         for number, flows in enumerate(found):
             rows += flow_rows(self._turn.trial, "neighbour", number, flows, work.duration_s)
             findings += [
@@ -119,15 +120,13 @@ class InRequests(Talk):
 
     def collect(self) -> Beside:
         """The response times of each."""
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         findings: list[Finding] = []
         for number, (run, exchange) in enumerate(zip(self._runs, self._exchanges, strict=True)):
             if run().aborted:
                 findings.append((Verdict.INVALID, f"the requests of {NEIGHBOUR}{number} were aborted"))
             tally, duration_s = exchange.collect(), exchange.work.duration_s
-            rows.append(
-                exchange_row(self._turn.trial, "neighbour", number, tally, tally["latency"], duration_s)
-            )
+            rows.append(exchange_row(self._turn.trial, "neighbour", number, tally, tally.latency, duration_s))
         return Beside(rows, findings)
 
     def close(self) -> None:

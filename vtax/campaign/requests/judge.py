@@ -15,7 +15,7 @@ def judge(measured: Exchanged) -> Judgement:
 
 
 def _findings(measured: Exchanged) -> Iterator[Finding]:
-    if any(run["aborted"] for run in measured.runs):
+    if any(run.aborted for run in measured.runs):
         yield Verdict.INVALID, "the requests were aborted"
     yield from surroundings_findings(measured)
     yield from taken_findings(measured, measured.far_cpus, "the client")

@@ -1,11 +1,11 @@
 """A trial of requests as rows of the result's tables."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from vtax.agent_api import RequesterCollectAnswer
 from vtax.campaign.cpu_rows import counted_rows, ledger_rows
 from vtax.campaign.exchange_rows import exchange_row
-from vtax.campaign.requests.trial import Exchanged
+from vtax.campaign.requests.trial import Exchanged, times_of
 from vtax.campaign.round_trip_rows import histogram_row
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.trails import Way
@@ -47,25 +47,27 @@ def headline(measured: Exchanged) -> str:
     if measured.failure is not None:
         return measured.failure.splitlines()[0]
     tallies = measured.tallies
-    problems = "; ".join(dict.fromkeys(tally["last_problem"] for tally in tallies if tally["failed"]))
-    failed = f"{sum(tally['failed'] for tally in tallies)} failed" + (f" ({problems})" if problems else "")
+    problems = "; ".join(
+        dict.fromkeys(tally.last_problem for tally in tallies if tally.failed and tally.last_problem)
+    )
+    failed = f"{sum(tally.failed for tally in tallies)} failed" + (f" ({problems})" if problems else "")
     if measured.mean_ns is None:
         return f"no request was answered, {failed}"
-    answered = sum(tally["transactions"] for tally in tallies)
+    answered = sum(tally.transactions for tally in tallies)
     return f"mean response time {measured.mean_ns / 1e6:.3f} ms (n = {answered}), {failed}"
 
 
-def _flow(measured: Exchanged, guest: int, tally: dict[str, Any]) -> dict[str, Any]:
+def _flow(measured: Exchanged, guest: int, tally: RequesterCollectAnswer) -> Row:
     """The row of a guest's requests."""
-    times = measured.times(tally)
-    return exchange_row(measured.trial, "victim", guest, tally, times, measured.work.duration_s)
+    duration_s = measured.work.duration_s
+    return exchange_row(measured.trial, "victim", guest, tally, times_of(tally), duration_s)
 
 
-def _histograms(trial: int, guest: int, tally: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _histograms(trial: int, guest: int, tally: RequesterCollectAnswer) -> Iterator[Row]:
     """A guest's times; its number stands for a stream's, of which each guest has one."""
-    for corrected, times in {False: tally["latency"], True: tally["corrected"]}.items():
+    for corrected, times in {False: tally.latency, True: tally.corrected}.items():
         if times is not None:
-            yield histogram_row(trial, times, tally["failed"], stream=guest, corrected=corrected)
+            yield histogram_row(trial, times, tally.failed, stream=guest, corrected=corrected)
 
 
 def _unattributed(measured: Exchanged) -> list[Row]:

@@ -4,10 +4,8 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
-from msgspec import to_builtins
-
+from vtax.agent_api import Durations, RequesterCollectAnswer, RequesterGoAnswer
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.observe import begin_window, observe, watch_cpus
@@ -22,10 +20,10 @@ from vtax.testbed.guest_state import GuestState
 class Exchanged(Observed):
     """Everything one trial brought home."""
 
-    runs: list[dict[str, Any]] = field(default_factory=list)
-    """`requester.go`, by the guest's number."""
-    tallies: list[dict[str, Any]] = field(default_factory=list)
-    """`requester.collect`, likewise."""
+    runs: list[RequesterGoAnswer] = field(default_factory=list)
+    """By the guest's number."""
+    tallies: list[RequesterCollectAnswer] = field(default_factory=list)
+    """Likewise."""
     far_cpus: Collection[int] = ()
     """Where who asks runs, if on CPUs of its own."""
 
@@ -34,19 +32,18 @@ class Exchanged(Observed):
         """What was asked of it."""
         return self.cell.requests
 
-    def times(self, tally: dict[str, Any]) -> dict[str, Any]:
-        """Response times: from when each request was due in an open loop, else from when it was sent."""
-        told: dict[str, Any] = tally["corrected" if self.work.loop == "open" else "latency"]
-        return told
-
     @property
     def mean_ns(self) -> float | None:
         """Of all requests that were answered."""
-        times = [self.times(tally) for tally in self.tallies]
-        count = sum(each["count"] for each in times)
-        return (
-            sum(each["count"] * each["mean_ns"] for each in times if each["count"]) / count if count else None
-        )
+        times = [times_of(tally) for tally in self.tallies]
+        count = sum(each.count for each in times)
+        total_ns = sum(each.count * each.mean_ns for each in times if each.mean_ns is not None)
+        return total_ns / count if count else None
+
+
+def times_of(tally: RequesterCollectAnswer) -> Durations:
+    """Response times: from when each request was due in an open loop, else from when it was sent."""
+    return tally.latency if tally.corrected is None else tally.corrected
 
 
 def measure(
@@ -74,7 +71,7 @@ def _run(path: EndsPath, measured: Exchanged, emulated: bool) -> None:
             begin_window(path, work, begin)
             asked = [exchange.go() for exchange in exchanges]
             measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-            measured.runs = [to_builtins(finish()) for finish in asked]
+            measured.runs = [finish() for finish in asked]
             measured.tallies = [exchange.collect() for exchange in exchanges]
             measured.traced = tracer.read()
             measured.sampled = path.cpu_meter.read()

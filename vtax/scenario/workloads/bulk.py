@@ -11,11 +11,12 @@ from vtax.agent_api import (
     LEAST_SOCKET_BUFFER_BYTES,
     LONGEST_CONGESTION_NAME,
     MOST_FLOWS,
+    SocketOptions,
 )
 from vtax.scenario.fields import Named, key, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, shared_uplink
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, SocketOptions, Transport
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 
 PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
 """What is handed over at once where the scenario does not say: what costs the sender little."""
@@ -104,12 +105,10 @@ class Bulk(EndsKeys):
 
     @property
     def options(self) -> SocketOptions:
-        """The sockets' options."""
-        chosen: SocketOptions = {}
-        if self.congestion != DEFAULT:
-            chosen["congestion"] = self.congestion
-        if self.transport != "udp":
-            chosen["no_delay"] = self.no_delay
-        if self.buffer_bytes is not None:
-            chosen |= {"send_buffer_bytes": self.buffer_bytes, "receive_buffer_bytes": self.buffer_bytes}
-        return chosen
+        """The sockets' options; what is left to the kernels is left out."""
+        return SocketOptions(
+            congestion=None if self.congestion == DEFAULT else self.congestion,
+            no_delay=self.transport == "udp" or self.no_delay,
+            send_buffer_bytes=self.buffer_bytes,
+            receive_buffer_bytes=self.buffer_bytes,
+        )

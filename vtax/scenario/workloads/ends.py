@@ -1,7 +1,7 @@
 """What kinds of workload have in common whose ends talk to each other over a transport."""
 
 from collections.abc import Iterator
-from typing import Literal, TypedDict
+from typing import Literal
 
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
@@ -11,15 +11,6 @@ Transport = Literal["tcp", "udp", "sctp"]
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
 GUEST_TO_PEER: Placement = "guest-to-peer"
 INTRA_HOST: Placement = "intra-host"
-
-
-class SocketOptions(TypedDict, total=False):
-    """The sockets' options, as the agent's endpoints take them; what is left to the kernels is left out."""
-
-    congestion: str
-    no_delay: bool
-    send_buffer_bytes: int
-    receive_buffer_bytes: int
 
 
 class EndsKeys(TimedKeys):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS
+from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS, SocketOptions
 from vtax.scenario.fields import Named, key, written
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, SocketOptions, Transport
+from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
 from vtax.scenario.workloads.traced import TracedKeys
 
 EQUAL = "equal"
@@ -68,7 +68,7 @@ class Requests(EndsKeys, TracedKeys):
     @property
     def options(self) -> SocketOptions:
         """The sockets' options."""
-        return {} if self.transport == "udp" else {"no_delay": self.no_delay}
+        return SocketOptions() if self.transport == "udp" else SocketOptions(no_delay=self.no_delay)
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Links of another testbed, messages that their transport cannot take, more ways than can be followed."""
