@@ -33,6 +33,11 @@ class Resumed:
     """The campaign of a result, as the result stores it. What it names is run, so it is in the hands of its caller."""
 
     result: Result
+    name: str
+    seed: int
+    """That of the random order of trials."""
+    blocks: list[int] | None
+    """Those that are measured here; None for all."""
     scenario: Scenario
     testbed: TestbedFile | None
     """The machines that it was begun on; None for this one."""
@@ -49,31 +54,21 @@ class Resumed:
             _check_hands(directory, callers() if owners is None else owners)
         result = Result.open(directory)
         path = directory / MANIFEST
-        lost = [key for key in ("name", "scenario", "seed") if result.campaign.get(key) is None]
-        if lost:
+        stored: dict[str, JsonValue] = result.campaign
+        name, keys, seed = (stored.get(key) for key in ("name", "scenario", "seed"))
+        if not (isinstance(name, str) and isinstance(keys, dict) and isinstance(seed, int)):
+            lost = [key for key in ("name", "scenario", "seed") if stored.get(key) is None]
             raise InputError(
                 f"{path}: {', '.join(lost)} cannot be read, without which no campaign goes on; its trials are shown by "
                 f"vtax show {directory}"
             )
-        scenario = Scenario.from_resolved(result.campaign["scenario"], path, directory / FILES)
-        file = (result.campaign.get("testbed") or {}).get("file")
-        return cls(result, scenario, None if file is None else testbed_of(Document(path, file)))
+        scenario = Scenario.from_resolved(keys, path, directory / FILES)
+        return cls(result, name, seed, _blocks_of(stored), scenario, _testbed_of(stored, path))
 
     @property
     def directory(self) -> Path:
         """Where the result is."""
         return self.result.directory
-
-    @property
-    def seed(self) -> int:
-        """That of the random order of trials."""
-        return int(self.result.campaign["seed"])
-
-    @property
-    def blocks(self) -> list[int] | None:
-        """Those that are measured here; None for all."""
-        chosen: list[int] | None = self.result.campaign.get("blocks")
-        return chosen
 
     @property
     def of_testbeds(self) -> bool:
@@ -113,10 +108,9 @@ class Resumed:
 
     def check_same(self, given: Scenario, *, of_testbeds: bool) -> None:
         """Raise InputError unless the campaign is of the scenario that was named, and of as many testbeds."""
-        name = self.result.campaign["name"]
-        if name != given.name:
+        if self.name != given.name:
             raise InputError(
-                f'{self.directory} holds a campaign of "{name}", not of "{given.name}"; name that one'
+                f'{self.directory} holds a campaign of "{self.name}", not of "{given.name}"; name that one'
             )
         if self.of_testbeds and not of_testbeds:
             raise InputError(
@@ -131,6 +125,21 @@ class Resumed:
             *(f"{FILES}.{name}: other content" for name in _changed(given.files(), self.scenario.files())),
             *_differences(_file_of(testbed), _file_of(self.testbed)),
         ]
+
+
+def _blocks_of(stored: dict[str, JsonValue]) -> list[int] | None:
+    blocks = stored.get("blocks")
+    return [block for block in blocks if isinstance(block, int)] if isinstance(blocks, list) else None
+
+
+def _testbed_of(stored: dict[str, JsonValue], path: Path) -> TestbedFile | None:
+    machines = stored.get("testbed")
+    file = machines.get("file") if isinstance(machines, dict) else None
+    if file is None:
+        return None
+    if not isinstance(file, dict):
+        raise InputError(f"{path}: testbed.file is not a mapping")
+    return testbed_of(Document(path, file))
 
 
 def _file_of(testbed: TestbedFile | None) -> dict[str, JsonValue]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import asdict
-
 from vtax.agent_api import ReceivedFlow, SentFlow
 from vtax.campaign.streams import Flows
 from vtax.campaign.verdict import Finding, Verdict
@@ -23,7 +21,14 @@ def stream_findings(guest: int, flows: Flows) -> Iterator[Finding]:
                     Verdict.INVALID,
                     f"flow {flow.flow} of guest {guest} broke off where it is {side}: {flow.problem}",
                 )
-    for what, count in asdict(flows.came.refused).items():
+    refused = flows.came.refused
+    counts = {
+        "flow": refused.flow,
+        "foreign": refused.foreign,
+        "surplus": refused.surplus,
+        "trial": refused.trial,
+    }
+    for what, count in counts.items():
         if count:
             yield Verdict.SUSPECT, f"the receiver of guest {guest} refused {count} as {what}"
     if flows.came.ended == "limit":

@@ -364,12 +364,11 @@ class TestConsent:
         assert begun[0].testbed == read_testbed(file)
 
     @pytest.mark.usefixtures("untouched")
+    @pytest.mark.parametrize("file", [{"machines": {"uut": {"ssh": "-oProxyCommand=evil"}}}, "lab.yaml"])
     def test_a_stored_testbed_is_checked_as_a_file_is(
-        self, out: Path, scenario: Path, capsys: pytest.CaptureFixture[str]
+        self, file: object, out: Path, scenario: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        store(
-            out, status="interrupted", testbed={"file": {"machines": {"uut": {"ssh": "-oProxyCommand=evil"}}}}
-        )
+        store(out, status="interrupted", testbed={"file": file})
         assert main(["run", str(scenario), "--resume", str(out), "--as-stored"]) == 2
         assert f"{out}/campaign.json: " in capsys.readouterr().err
 
