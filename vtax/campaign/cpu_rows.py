@@ -1,11 +1,11 @@
 """CPU time of a trial's host as rows of `cpu`: what the kernel counted, and what was sampled."""
 
-from typing import Any
-
 from vtax.campaign.crosscheck import ledger_of
 from vtax.campaign.ledger import account_named
 from vtax.campaign.observed import Observed, shares_apart
 from vtax.machine.cpu import CpuSample, cpu_use
+from vtax.results import Row
+from vtax.testbed.cpu_time import ThreadTimes
 from vtax.testbed.guest import GUEST, NEIGHBOUR, PEER, SERVER
 
 
@@ -17,7 +17,7 @@ def cpu_row(
     percent: float,
     rounding: float = 0.0,
     wait: float | None = None,
-) -> dict[str, Any]:
+) -> Row:
     """What was counted for a component, known to `rounding`."""
     return {
         "trial_id": trial,
@@ -31,7 +31,7 @@ def cpu_row(
     }
 
 
-def counted_rows(measured: Observed) -> list[dict[str, Any]]:
+def counted_rows(measured: Observed) -> list[Row]:
     """The UUT's CPUs as a whole, and each thread that has a name.
 
     What a hypervisor below gave the guests is the whole's, and was not stolen from it.
@@ -49,17 +49,18 @@ def counted_rows(measured: Observed) -> list[dict[str, Any]]:
         cpu_row(measured.trial, "uut", "host", "total", busy_percent, use.rounding_percent),
         cpu_row(measured.trial, "uut", "steal", "total", steal_percent, use.rounding_percent),
     ]
-    nothing = {"run_ns": 0, "wait_ns": 0}
+    nothing: ThreadTimes = {"run_ns": 0, "wait_ns": 0, "runs": 0}
     for name, times in after["threads"].items():
         earlier = before["threads"].get(name, nothing)
-        percent, wait = ((times[key] - earlier[key]) / elapsed_s / 1e7 for key in ("run_ns", "wait_ns"))
+        percent = (times["run_ns"] - earlier["run_ns"]) / elapsed_s / 1e7
+        wait = (times["wait_ns"] - earlier["wait_ns"]) / elapsed_s / 1e7
         rows.append(cpu_row(measured.trial, "uut", *account_named(name), percent, wait=wait))
     for name, share in apart.items():
         rows.append(cpu_row(measured.trial, "uut", *account_named(name), 100 * share))
     return rows
 
 
-def ledger_rows(measured: Observed, machine: str) -> list[dict[str, Any]]:
+def ledger_rows(measured: Observed, machine: str) -> list[Row]:
     """Every account of the sampled ledger of the UUT's machine; none where nothing was sampled."""
     found = ledger_of(measured)
     if found is None or measured.cpu is None:
@@ -70,14 +71,18 @@ def ledger_rows(measured: Observed, machine: str) -> list[dict[str, Any]]:
             "trial_id": measured.trial,
             "host": machine,
             "wait_percent": None,
-            **row,
-            **_whose(row["domain"]),
+            **_whose(share["domain"]),
+            "component": share["component"],
+            "percent": share["percent"],
+            "low": share["low"],
+            "high": share["high"],
+            "samples": share["samples"],
         }
-        for row in found.rows()
+        for share in found.rows()
     ]
 
 
-def _whose(domain: str) -> dict[str, Any]:
+def _whose(domain: str) -> Row:
     """Domain and guest of a name: guests, neighbours and far ends are numbered from 0, the only one has no number."""
     for numbered in (GUEST, NEIGHBOUR, PEER, SERVER):
         number = domain.removeprefix(numbered)

@@ -4,13 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from vtax.agent_api import CpuReadAnswer
 from vtax.campaign.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine import cpu as machine
+from vtax.testbed.cpu_time import CpuCounters, Owners, ThreadTimes
 
 LEDGER_CONFIDENCE = 0.9999
 """Of the intervals that counts of the kernel's are held against the ledger's samples with: a trial has many of them."""
@@ -70,11 +71,11 @@ class Claim:
 
 def claims(
     sampled: CpuReadAnswer,
-    owners: dict[str, Any],
+    owners: Owners,
     found: Ledger,
     late: Mapping[str, float],
-    before: dict[str, Any],
-    after: dict[str, Any],
+    before: CpuCounters,
+    after: CpuCounters,
 ) -> Iterator[Claim]:
     """All that samples and kernel both tell: each CPU's idle time, and named threads' with the interrupts on top."""
     elapsed_s = after["at_s"] - before["at_s"]
@@ -97,7 +98,7 @@ def claims(
         yield Claim(name, samples[name], counted, least=slack, most=slack)
 
 
-def lateness(sampled: CpuReadAnswer, before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
+def lateness(sampled: CpuReadAnswer, before: CpuCounters, after: CpuCounters) -> dict[str, float]:
     """CPUs that each named thread may have too many or too few, since a sample that is late finds what comes next.
 
     At most the samples' mean lateness, each time that the thread gets a CPU.
@@ -110,18 +111,18 @@ def lateness(sampled: CpuReadAnswer, before: dict[str, Any], after: dict[str, An
     }
 
 
-def _since(before: dict[str, Any], times: dict[str, int], name: str, key: str) -> int:
+def _since(before: CpuCounters, times: ThreadTimes, name: str, key: Literal["run_ns", "runs"]) -> int:
     earlier = before["threads"].get(name)
     return times[key] - (earlier[key] if earlier else 0)
 
 
-def _times(before: dict[str, Any], after: dict[str, Any]) -> dict[int, CpuTime]:
+def _times(before: CpuCounters, after: CpuCounters) -> dict[int, CpuTime]:
     elapsed_s = after["at_s"] - before["at_s"]
-    idle, stolen = (
-        {
-            cpu: (total - before["machine"][key][cpu]) / elapsed_s
-            for cpu, total in after["machine"][key].items()
-        }
-        for key in ("idle_s", "steal_s")
-    )
-    return {cpu: CpuTime(idle[cpu], stolen[cpu]) for cpu in idle}
+    earlier, later = before["machine"], after["machine"]
+    return {
+        cpu: CpuTime(
+            (later["idle_s"][cpu] - earlier["idle_s"][cpu]) / elapsed_s,
+            (later["steal_s"][cpu] - earlier["steal_s"][cpu]) / elapsed_s,
+        )
+        for cpu in later["idle_s"]
+    }

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TypedDict
 
 from vtax.agent_api import CpuReadAnswer, ThreadSamples
 from vtax.statistics.interval import CONFIDENCE, proportion_interval
+from vtax.testbed.cpu_time import Owners
 
 Account = tuple[str, str]
 """A domain and a component of it; docs/cpu-ledger.md lists them."""
@@ -33,6 +34,17 @@ class CpuTime:
 
     idle: float
     stolen: float
+
+
+class Share(TypedDict):
+    """What an account has in percent, 100 being one CPU, with the bounds of its interval, and its samples."""
+
+    domain: str
+    component: str
+    percent: float
+    low: float
+    high: float
+    samples: int
 
 
 @dataclass(frozen=True)
@@ -64,9 +76,9 @@ class Ledger:
                     left -= moved
         return Ledger(accounts, self.slots)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Share]:
         """Every account that has anything; their percents add up to 100 for each CPU."""
-        rows = []
+        rows: list[Share] = []
         for account, samples in sorted(self.accounts.items()):
             low, high = interval(samples, self.slots)
             domain, component = account
@@ -97,7 +109,7 @@ def interval(
 
 
 def ledger(
-    sampled: CpuReadAnswer, owners: dict[str, Any], times: Mapping[int, CpuTime], host_cpus: Collection[int]
+    sampled: CpuReadAnswer, owners: Owners, times: Mapping[int, CpuTime], host_cpus: Collection[int]
 ) -> Ledger:
     """File what the agent's `cpu.read` answered; `owners` as Host.owners names threads and processes.
 
@@ -125,7 +137,7 @@ def ledger(
     return Ledger(accounts, slots)
 
 
-def account_of(sample: ThreadSamples, owners: dict[str, Any], host_cpus: Collection[int]) -> Account:
+def account_of(sample: ThreadSamples, owners: Owners, host_cpus: Collection[int]) -> Account:
     """The account of a sample: interrupts are the host's, on other CPUs the instrument's, whomever they interrupt."""
     threads, processes = owners["threads"], owners["processes"]
     if sample.context != "task":
@@ -138,8 +150,10 @@ def account_of(sample: ThreadSamples, owners: dict[str, Any], host_cpus: Collect
         return account_named(name)
     if not sample.kernel:
         return FOREIGN
-    served = processes.get(_served(sample.comm))
-    return KERNEL if served is None else (account_named(served)[0], "vhost")
+    served = _served(sample.comm)
+    if served is None or served not in processes:
+        return KERNEL
+    return account_named(processes[served])[0], "vhost"
 
 
 def account_named(name: str) -> Account:

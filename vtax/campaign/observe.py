@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
@@ -14,6 +13,7 @@ from vtax.campaign.path import Path
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario.workloads import TimedKeys
+from vtax.testbed.cpu_time import CpuCounters
 from vtax.testbed.guest_state import GuestState
 
 
@@ -40,7 +40,11 @@ def observe(
             path.neighbours.close()
         measured.surroundings = (surroundings, path.surroundings())
         measured.bridge_netfilter = path.bridge_netfilter()
-        measured.owners = {kind: owners[kind] | named for kind, named in path.owners().items()}
+        later = path.owners()
+        measured.owners = {
+            "threads": owners["threads"] | later["threads"],
+            "processes": owners["processes"] | later["processes"],
+        }
         after = path.guest_states()
         measured.guests = {name: (before, after[name]) for name, before in guests.items()}
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
@@ -62,11 +66,13 @@ def begin_window(path: Path, work: TimedKeys, begin: float) -> None:
     path.cpu_meter.arm(ahead_s + work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
 
 
-def watch_cpus(path: EndsPath, work: TimedKeys, begin: float) -> tuple[Twice, Twice]:
+def watch_cpus(
+    path: EndsPath, work: TimedKeys, begin: float
+) -> tuple[Twice[CpuCounters], Twice[CpuCounters]]:
     """Count CPU time of host and guests, and of the far ends' CPU, in that window; returns at its end."""
     testbed = path.testbed
 
-    def count() -> tuple[dict[str, Any], dict[str, Any]]:
+    def count() -> Twice[CpuCounters]:
         return testbed.uut.counters(path.uut_cpus), testbed.source.counters([path.far_end_cpu])
 
     sleep_until(begin + work.warmup_s + SAMPLE_INSET_S)

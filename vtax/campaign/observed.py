@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 from vtax.agent_api import CpuReadAnswer
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.tracing import Traced
 from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.scenario import Cell
+from vtax.testbed.cpu_time import Activity, CpuCounters, Owners
 from vtax.testbed.guest_state import GuestState
 
-Twice = tuple[dict[str, Any], dict[str, Any]]
+Reading = TypeVar("Reading")
+Twice: TypeAlias = tuple[Reading, Reading]
 """A reading before a trial, or its window, and one after it."""
 
 
@@ -23,17 +25,17 @@ class Observed:
     cell: Cell
     started_at: datetime
     failure: str | None = None
-    cpu: Twice | None = None
+    cpu: Twice[CpuCounters] | None = None
     """Host.counters of the UUT's host."""
-    far_end_cpu: Twice | None = None
+    far_end_cpu: Twice[CpuCounters] | None = None
     """Host.counters of the CPU that bare far ends share."""
     sampled: CpuReadAnswer | None = None
     """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
-    owners: dict[str, dict[int, str]] = field(default_factory=dict)
+    owners: Owners = field(default_factory=lambda: Owners(threads={}, processes={}))
     """Whose the threads and processes were (Host.owners, Host.heirs)."""
     traced: Traced | None = None
     """Where packets spent their time; None where none was followed."""
-    surroundings: Twice | None = None
+    surroundings: Twice[Activity] | None = None
     """What else the UUT's host did (Host.surroundings)."""
     bridge_netfilter: dict[str, BridgeNetfilter | None] = field(default_factory=dict)
     """Whether bridges passed frames to netfilter at the trial's end, by host (Path.bridge_netfilter)."""
@@ -50,7 +52,7 @@ class Observed:
         return work.warmup_s, work.duration_s
 
 
-def shares_apart(before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
+def shares_apart(before: CpuCounters, after: CpuCounters) -> dict[str, float]:
     """CPUs that guests had in between of which a hypervisor below tells; see Host.counters."""
     elapsed_s = after["at_s"] - before["at_s"]
     return {

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from vtax.agent_api import GuestSetEgressQdiscParams
 from vtax.campaign.neighbours.base import Neighbours
@@ -12,6 +12,8 @@ from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.platforms import PlatformConfig, Preset
 from vtax.stages.hooks import NicKind
+from vtax.testbed.counters import InterfaceCounters
+from vtax.testbed.cpu_time import Activity, Owners
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
@@ -148,7 +150,7 @@ class Path:
         """How the guests stand, by name."""
         return {guest.name: guest.state() for guest in self.guests}
 
-    def surroundings(self) -> dict[str, Any]:
+    def surroundings(self) -> Activity:
         """What else goes on on the UUT's host; see Host.surroundings."""
         return self.testbed.uut.surroundings()
 
@@ -160,12 +162,13 @@ class Path:
                 found[host.name] = host.bridge_netfilter()
         return found
 
-    def owners(self) -> dict[str, dict[int, str]]:
+    def owners(self) -> Owners:
         """Whose the threads and processes of the UUT's machine are; see Host.owners, Host.heirs."""
-        owners: dict[str, dict[int, str]] = {"threads": {}, "processes": {}}
+        owners: Owners = {"threads": {}, "processes": {}}
         for host in self.beside_uut:
-            for kind, named in host.owners().items():
-                owners[kind] |= named
+            own = host.owners()
+            owners["threads"] |= own["threads"]
+            owners["processes"] |= own["processes"]
         owners["processes"] = self.testbed.uut.heirs(owners["processes"])
         return owners
 
@@ -197,7 +200,7 @@ class Path:
         words = (guest.host.last_words(guest.name) for guest in self.guests)
         return "\n".join(said for said in words if said)
 
-    def interface_counters(self) -> dict[str, dict[str, Any]]:
+    def interface_counters(self) -> dict[str, InterfaceCounters]:
         """Totals of all interfaces, by host/name; see Host.interface_counters."""
         return {
             f"{host.name}/{interface}": counters

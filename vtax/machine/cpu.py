@@ -13,9 +13,22 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class CpuSeconds(TypedDict):
+    """Idle and stolen time of CPUs, in seconds, by CPU number."""
+
+    idle_s: dict[int, float]
+    steal_s: dict[int, float]
+
+
+class CpuInstant(CpuSeconds):
+    """The same, and CLOCK_MONOTONIC when it was read."""
+
+    at_s: float
 
 
 @dataclass(frozen=True)
@@ -27,7 +40,7 @@ class CpuSample:
     steal_s: dict[int, float]
 
     @classmethod
-    def of(cls, counters: Mapping[str, Any]) -> CpuSample:
+    def of(cls, counters: CpuInstant) -> CpuSample:
         """What Host.counters tells of CPUs."""
         return cls(counters["at_s"], counters["idle_s"], counters["steal_s"])
 

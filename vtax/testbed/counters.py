@@ -1,6 +1,6 @@
 """What the interfaces of a namespace have counted."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from pyroute2 import IPRoute
 
@@ -9,12 +9,34 @@ from vtax.machine.namespace import Namespace
 TC_H_ROOT = 0xFFFFFFFF
 
 
-def interface_counters(namespace: Namespace) -> dict[str, dict[str, Any]]:
-    """Totals of every interface: frames received, sent, and dropped on their way in, out, and in its queue.
+class _Frames(TypedDict):
+    received: int
+    sent: int
+    dropped_in: int
+    """Dropped on their way in."""
+    dropped_out: int
+    """Dropped by the driver on their way out."""
 
-    `dropped_port` is 0: what a port dropped of what came by it, the port knows. `held_back` counts how often its queue
-    found that the far ring had no room (requeues of the root qdisc), and `kind` is what `ip -d link` calls it.
-    """
+
+class _Queue(TypedDict):
+    dropped_queue: int
+    """Frames that its queueing discipline dropped."""
+    held_back: int
+    """How often its queue found that the far ring had no room (requeues of the root qdisc)."""
+
+
+class InterfaceCounters(_Frames, _Queue):
+    """Totals of one interface, in frames."""
+
+    name: str
+    kind: str | None
+    """As `ip -d link` names it."""
+    dropped_port: int
+    """Frames that a port dropped of what came by the interface: the port knows, and it is 0 before that is asked."""
+
+
+def interface_counters(namespace: Namespace) -> dict[str, InterfaceCounters]:
+    """Return the totals of every interface, by name."""
 
     def read(ip: IPRoute) -> tuple[list[Any], list[Any]]:
         return list(ip.get_links()), list(ip.get_qdiscs())
@@ -34,7 +56,7 @@ def interface_counters(namespace: Namespace) -> dict[str, dict[str, Any]]:
     }
 
 
-def _queue(qdisc: Any) -> dict[str, int]:
+def _queue(qdisc: Any) -> _Queue:
     statistics = qdisc.get_attr("TCA_STATS2") if qdisc is not None else None
     queue = statistics.get_attr("TCA_STATS_QUEUE") if statistics else None
     return {
@@ -43,7 +65,7 @@ def _queue(qdisc: Any) -> dict[str, int]:
     }
 
 
-def _frames(link: Any) -> dict[str, int]:
+def _frames(link: Any) -> _Frames:
     stats, kind = link.get_attr("IFLA_STATS64"), link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
     if kind == "macvtap":
         # Seen from the guest, unlike a tap; what the queue to its reader had no room for is among the received.

@@ -28,8 +28,16 @@ from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import interfaces_of
 from vtax.testbed.addressing import Station
-from vtax.testbed.counters import interface_counters
-from vtax.testbed.cpu_time import count_time, foreign_processes, heirs_of, threads_of
+from vtax.testbed.counters import InterfaceCounters, interface_counters
+from vtax.testbed.cpu_time import (
+    Activity,
+    CpuCounters,
+    Owners,
+    count_time,
+    foreign_processes,
+    heirs_of,
+    threads_of,
+)
 from vtax.testbed.guest_state import Condition, GuestState
 from vtax.testbed.link import ACTS, LinkEnd
 from vtax.testbed.ports import PORTS, Cap, Port, Site, Surroundings
@@ -230,7 +238,7 @@ class Host:
             return GuestState(condition=condition, reason=reason, last_words=guest.last_words())
         return GuestState.told(to_builtins(answer), guest.last_words())
 
-    def surroundings(self) -> dict[str, Any]:
+    def surroundings(self) -> Activity:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
         others = foreign_processes(self._guests)
         return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": others}
@@ -247,15 +255,15 @@ class Host:
             guest.stop()
         self._scheduling.release(name)
 
-    def counters(self, cpus: list[int]) -> dict[str, Any]:
+    def counters(self, cpus: list[int]) -> CpuCounters:
         """Counters of this instant: CPUs (seconds), those named and all, and threads (nanoseconds, runs).
 
         `apart` are guests that a hypervisor below runs: seconds that it says they ran. It then tells of the CPUs, too.
         """
         return count_time(cpus, self._threads(), self._guests)
 
-    def owners(self) -> dict[str, dict[int, str]]:
-        """Whose CPU time is whose here, "domain component" by id: of `threads`, and of the other `processes`."""
+    def owners(self) -> Owners:
+        """Whose CPU time is whose here."""
         threads = self._threads()
         named = {agent.process.pid: f"{name} agent" for name, agent in self._agents.items()}
         for name, guest in self._guests.items():
@@ -272,7 +280,7 @@ class Host:
         threads = {pid: (pid, name) for name, pids in self._ingress_threads.items() for pid in pids}
         return {**threads, **self._surroundings.threads(), **threads_of(self._guests)}
 
-    def interface_counters(self) -> dict[str, dict[str, Any]]:
+    def interface_counters(self) -> dict[str, InterfaceCounters]:
         """Totals of every interface; see vtax.testbed.counters."""
         counters = interface_counters(self.namespace)
         for port in self._ports.values():

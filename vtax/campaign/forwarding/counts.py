@@ -1,6 +1,6 @@
 """What the interfaces of a stream's way counted in a trial, and what a hop is charged by that."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -139,7 +139,7 @@ def counted(interface: Counters, counter: str, meaning: str) -> Seen:
     return interface[counter], f"{meaning} ({counter} of {interface['name']})"
 
 
-def _growth(before: Counters, after: Counters) -> Counters:
+def _growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> Counters:
     return {
         key: value - before[key] if isinstance(value, int) and not isinstance(value, bool) else value
         for key, value in after.items()

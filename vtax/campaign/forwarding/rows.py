@@ -163,9 +163,7 @@ def _order_columns(sent: int, sink: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cpu(
-    measured: Measured, flows: list[dict[str, Any]], sink_cost_ns: dict[str, float]
-) -> list[dict[str, Any]]:
+def _cpu(measured: Measured, flows: list[dict[str, Any]], sink_cost_ns: dict[str, float]) -> list[Row]:
     rows = counted_rows(measured)
     if not rows:
         return rows

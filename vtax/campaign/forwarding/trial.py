@@ -17,6 +17,7 @@ from vtax.campaign.tracing import tracing
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Forwarding
+from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.guest import GUEST, NEIGHBOUR
 from vtax.testbed.guest_state import GuestState
 
@@ -44,8 +45,8 @@ class Measured(Observed):
     """What all sinks tell."""
     captured: list[CapturedFrame] = field(default_factory=list)
     """The first frames that came, of all streams."""
-    interfaces: Twice | None = None
-    drops: Twice | None = None
+    interfaces: Twice[dict[str, InterfaceCounters]] | None = None
+    drops: Twice[dict[str, Any]] | None = None
     """Frames that the kernel says it dropped (Path.dropped); None where it was not asked."""
     no_drop_reasons: str | None = None
     """Why it does not say why (Path.no_drop_reasons)."""
