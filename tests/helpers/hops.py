@@ -3,14 +3,24 @@
 from typing import Any
 
 from vtax.campaign.forwarding.counts import Hop
+from vtax.testbed.counters import InterfaceCounters
 
 SENT = 10_000
 
 
-def interface(name: str, received: int = 0, sent: int = 0, **counted: Any) -> dict[str, Any]:
+def interface(name: str, received: int = 0, sent: int = 0, **counted: Any) -> InterfaceCounters:
     """An interface's counters; those that are not named are 0."""
-    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "dropped_port": 0, "held_back": 0}
-    return {"name": name, "kind": "tun", "received": received, "sent": sent, **dropped, **counted}
+    return {
+        "name": name,
+        "kind": "tun",
+        "received": received,
+        "sent": sent,
+        "dropped_in": counted.get("dropped_in", 0),
+        "dropped_out": counted.get("dropped_out", 0),
+        "dropped_queue": counted.get("dropped_queue", 0),
+        "dropped_port": counted.get("dropped_port", 0),
+        "held_back": counted.get("held_back", 0),
+    }
 
 
 def drops(found: list[Hop]) -> dict[str, int]:

@@ -50,10 +50,11 @@ def _newest(name: str) -> int:
 
 
 HOST = "vtax.testbed.host:Host"
+CALLS = "vtax.machine.agent:_TypedCalls"
 COLLECT = "vtax.campaign.forwarding.passage:Passage.collect"
 SOON = [
     Instant("prepare", f"{HOST}.start_guest", "after", 1),
-    Instant("measure", f"{HOST}.begin", "after", 2, "source.run"),
+    Instant("measure", f"{CALLS}.begin", "after", 2, "source.run"),
     Instant("collect", COLLECT, "after", 3),
     Instant("commit", "vtax.results.writer:write_part", "before", 8),
     Instant("commit", "vtax.results.journal:Journal.append", "before", 2),
@@ -63,21 +64,21 @@ FURTHER = [
     Instant("prepare", f"{HOST}.create", "after", 1),
     Instant("prepare", f"{HOST}.create", "after", 5),
     Instant("prepare", f"{HOST}.start_agent", "after", 1),
-    Instant("prepare", f"{HOST}.call", "after", 1, "ingress.drop"),
+    Instant("prepare", f"{CALLS}.call", "after", 1, "ingress.drop"),
     Instant("prepare", f"{HOST}.open_port", "after", 3),
     Instant("prepare", f"{HOST}.start_guest", "before", 1),
-    Instant("prepare", f"{HOST}.call", "before", 1, "guest.configure"),
-    Instant("prepare", f"{HOST}.begin", "after", 1, "sink.open"),
-    Instant("arm", f"{HOST}.begin", "before", 1, "sink.arm"),
-    Instant("arm", f"{HOST}.begin", "after", 2, "sink.arm"),
+    Instant("prepare", f"{CALLS}.call", "before", 1, "guest.configure"),
+    Instant("prepare", f"{CALLS}.begin", "after", 1, "sink.open"),
+    Instant("arm", f"{CALLS}.begin", "before", 1, "sink.arm"),
+    Instant("arm", f"{CALLS}.begin", "after", 2, "sink.arm"),
     Instant("arm", f"{HOST}.interface_counters", "after", 3),
-    Instant("measure", f"{HOST}.begin", "before", 1, "source.run"),
-    Instant("measure", f"{HOST}.begin", "after", 1, "source.run"),
+    Instant("measure", f"{CALLS}.begin", "before", 1, "source.run"),
+    Instant("measure", f"{CALLS}.begin", "after", 1, "source.run"),
     Instant("measure", f"{HOST}.counters", "after", 5),
     Instant("measure", f"{HOST}.counters", "before", 6),
-    Instant("measure", f"{HOST}.finish", "before", 2),
+    Instant("prepare", "vtax.campaign.forwarding.passage:Asked.answers", "before", 2),
     Instant("drain", COLLECT, "before", 2),
-    Instant("drain", f"{HOST}.begin", "before", 2, "sink.collect"),
+    Instant("drain", f"{CALLS}.begin", "before", 2, "sink.collect"),
     Instant("collect", COLLECT, "after", 2),
     Instant("collect", f"{HOST}.guest_state", "before", 2),
     Instant("commit", "vtax.results.writer:ResultWriter.commit", "before", 1),
@@ -86,19 +87,19 @@ FURTHER = [
     Instant("commit", f"{HOST}.close", "before", 4),
 ]
 OTHERS_SOON = [
-    Instant("arm", f"{HOST}.begin", "after", 1, "sink.arm", victim="sink"),
+    Instant("arm", f"{CALLS}.begin", "after", 1, "sink.arm", victim="sink"),
     Instant("measure", f"{HOST}.counters", "after", 6, victim="source"),
     Instant("drain", COLLECT, "before", 2, victim="guest"),
 ]
 OTHERS_FURTHER = [
-    Instant(phase, f"{HOST}.{function}", when, nth, method, victim)
+    Instant(phase, function, when, nth, method, victim)
     for victim in ("source", "sink", "guest")
     for phase, function, when, nth, method in (
-        ("prepare", "call", "before", 1, "guest.configure"),
-        ("arm", "begin", "before", 2, "sink.arm"),
-        ("measure", "begin", "after", 2, "source.run"),
-        ("collect", "begin", "before", 2, "sink.collect"),
-        ("commit", "guest_state", "after", 2, None),
+        ("prepare", f"{CALLS}.call", "before", 1, "guest.configure"),
+        ("arm", f"{CALLS}.begin", "before", 2, "sink.arm"),
+        ("measure", f"{CALLS}.begin", "after", 2, "source.run"),
+        ("collect", f"{CALLS}.begin", "before", 2, "sink.collect"),
+        ("commit", f"{HOST}.guest_state", "after", 2, None),
     )
 ]
 INSTANTS = {str(instant): instant for instant in [*SOON, *FURTHER, *OTHERS_SOON, *OTHERS_FURTHER]}

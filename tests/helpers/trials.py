@@ -1,29 +1,47 @@
 """Trials as the agents would report them, for tests of what is made of them."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
+from msgspec import structs
 
 from tests.helpers.results.builder import encode
 from vtax.agent_api import (
+    CollectedStream,
+    DropPlace,
+    DropsReadAnswer,
     Durations,
+    PhaseFrames,
+    Quantiles,
     ReceivedFlow,
     ReceiverCollectAnswer,
     ReceiverRefused,
+    Reordering,
     SenderGoAnswer,
     SentFlow,
+    SentPhase,
+    SentStream,
+    SinkCollectAnswer,
+    SinkHistogramsAnswer,
+    SinkLoss,
+    SinkProbes,
+    SinkRefused,
+    SourceRunAnswer,
     TcpState,
+    ThreadTime,
 )
+from vtax.campaign.forwarding.answers import Received, Sent
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import Flows
 from vtax.scenario import Cell, Forwarding, TestbedSettings
 from vtax.scenario.lengths import Lengths
 from vtax.stages import StageTimes
+from vtax.testbed.counters import InterfaceCounters
+from vtax.testbed.cpu_time import Activity, CpuCounters
 from vtax.testbed.guest import GUEST
 from vtax.testbed.guest_state import GuestNic, GuestState
 from vtax.testbed.machines import host_names, turn_of
@@ -68,44 +86,58 @@ def make_measured(
     rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.lengths.mean)
     sent = round(rate)
     measured = Measured(1, cell, datetime.now(UTC), mechanism="raw")
-    source = {
-        "start_ns": 0,
-        "end_ns": SECOND_NS,
-        "cpu_latency_held": True,
-        "aborted": False,
-        "lag_ns": {"p50": 50, "p99": 4000, "max": 90_000},
-        "thread": {"run_ns": SECOND_NS, "run_delay_ns": 1_000_000},
-    }
-    measured.source = {
-        "hosts": [{**deepcopy(source), "host": host} for host in senders],
-        "streams": [
-            {"stream": stream, "host": turn_of(stream, senders), "phases": [_phase(sent)]}
-            for stream in range(cell.streams)
-        ],
-    }
-    measured.sink = {
-        "hosts": [{"host": host, "drain_ms": 3.0, "ended": "complete"} for host in receivers],
-        "streams": [
-            {"host": turn_of(stream, receivers), **_sunk(stream, work.lengths, round(sent * received_share))}
-            for stream in range(cell.streams)
-        ],
-    }
-    before = {
+    received = round(sent * received_share)
+    measured.source = Sent(
+        {
+            host: SourceRunAnswer(
+                start_ns=0,
+                end_ns=SECOND_NS,
+                cpu_latency_held=True,
+                aborted=False,
+                mechanism="raw",
+                lag_ns=Quantiles(p50=50, p99=4000, max=90_000),
+                thread=ThreadTime(run_ns=SECOND_NS, run_delay_ns=1_000_000),
+                streams=[
+                    SentStream(stream=stream, phases=[_phase(sent)])
+                    for stream in range(cell.streams)
+                    if turn_of(stream, senders) == host
+                ],
+            )
+            for host in senders
+        }
+    )
+    measured.sink = Received(
+        {
+            host: SinkCollectAnswer(
+                drain_ms=3.0,
+                ended="complete",
+                streams=[
+                    _collected(stream, work.lengths, received)
+                    for stream in range(cell.streams)
+                    if turn_of(stream, receivers) == host
+                ],
+            )
+            for host in receivers
+        }
+    )
+    measured.times = {stream: _times() for stream in range(cell.streams)}
+    before: CpuCounters = {
         "at_s": 0.0,
         "idle_s": {1: 0.0},
         "steal_s": {1: 0.0},
+        "machine": {"idle_s": {1: 0.0}, "steal_s": {1: 0.0}},
         "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0, "runs": 0}},
         "apart": {},
     }
-    after = {
+    after: CpuCounters = {
         "at_s": 1.0,
         "idle_s": {1: 0.6},
         "steal_s": {1: 0.0},
+        "machine": {"idle_s": {1: 0.6}, "steal_s": {1: 0.0}},
         "threads": {"ingress in0": {"run_ns": 700 * sent * cell.streams, "wait_ns": 0, "runs": 0}},
         "apart": {},
     }
     measured.cpu = (before, after)
-    received = round(sent * received_share)
     ways = [
         way
         for stream in range(cell.streams)
@@ -120,14 +152,14 @@ def make_measured(
         {name: _frames(name, 0, 0) for name, _ in ways},
         {name: _frames(name, *taken) for name, taken in ways},
     )
-    measured.drops = ({"places": [], "lost_events": 0}, {"places": [], "lost_events": 0})
+    measured.drops = (DropsReadAnswer(places=[], lost_events=0), DropsReadAnswer(places=[], lost_events=0))
     measured.surroundings = (_surroundings(0.0), _surroundings(1.5))
     measured.guests = {GUEST: (_guest(), _guest())}
     measured.wall_s = 1.5
     return measured
 
 
-def _surroundings(at_s: float) -> dict[str, Any]:
+def _surroundings(at_s: float) -> Activity:
     return {"at_s": at_s, "clock_offset_ns": 10**18, "others": {}}
 
 
@@ -148,58 +180,131 @@ def change_guest(measured: Observed, name: str = GUEST, **after: Any) -> None:
     measured.guests[name] = (before, stood.model_copy(update=after))
 
 
-def _phase(sent: int) -> dict[str, Any]:
-    return {
-        "phase": "measure",
-        "frames_sent": sent,
-        "probes_sent": 0,
-        "probes_refused": 0,
-        "send_errors": 0,
-        "blocked": 0,
-        "waited_ns": 0,
-        "sends": sent,
-        "longest_burst": 1,
-        "start_ns": 0,
-        "end_ns": SECOND_NS,
-        "first_ns": 10,
-        "last_ns": SECOND_NS - 10,
-    }
+def change_source(measured: Measured, host: str = "source", **changes: Any) -> None:
+    """Have a source answer otherwise."""
+    hosts = measured.source.hosts
+    measured.source = Sent({**hosts, host: structs.replace(hosts[host], **changes)})
 
 
-def _sunk(stream: int, lengths: Lengths, received: int) -> dict[str, Any]:
-    return {
-        "stream": stream,
-        "attached": True,
-        "phases": {"probe": 0, "warmup": 0, "measure": received},
-        "received": received,
-        "received_bytes": lengths.bytes_of(received),
-        "duplicated": 0,
-        "reordered": 0,
-        "reordering": {"extent_mean": None, "extent_max": None, "extents_cut": 0, "displaced": 0},
-        "next_expected": received,
-        "loss": {"periods": 0, "longest": 0},
-        "longest_run": received,
-        "first_ns": 20,
-        "last_ns": SECOND_NS,
-        "refused": {"length": 0, "trial": 0, "stream": 0, "foreign": 0},
-        "probes": {"received": 0, "duplicated": 0},
-        "latency": {
-            "count": 1000,
-            "min_ns": 3000,
-            "mean_ns": 5000.0,
-            "p50_ns": 4900,
-            "p90_ns": 6000,
-            "p99_ns": 9000,
-            "p999_ns": None,
-            "max_ns": 20_000,
-            "histogram": _histogram(1000),
-        },
-        "times": {
-            "ipdv_positive": {"histogram": _histogram(600)},
-            "ipdv_negative": {"histogram": _histogram(500)},
-            "gap": {"p50_ns": 122_000, "p99_ns": 130_000, "max_ns": 2_000_000, "histogram": _histogram(1)},
-        },
-    }
+def change_thread(measured: Measured, host: str = "source", **times_ns: int) -> None:
+    """Have a source's thread run, or wait for its CPU, for another time."""
+    thread = measured.source.hosts[host].thread
+    assert thread is not None
+    change_source(measured, host, thread=structs.replace(thread, **times_ns))
+
+
+def change_lateness(measured: Measured, p99_ns: int) -> None:
+    """Have departures of the first source be that late."""
+    lag_ns = measured.source.hosts["source"].lag_ns
+    assert lag_ns is not None
+    change_source(measured, lag_ns=structs.replace(lag_ns, p99=p99_ns))
+
+
+def change_phase(measured: Measured, stream: int = 0, **changes: Any) -> None:
+    """Have the source of a stream report another measured phase."""
+    (host,) = (each.host for each in measured.source.streams if each.stream == stream)
+    streams = [
+        structs.replace(each, phases=[structs.replace(phase, **changes) for phase in each.phases])
+        if each.stream == stream
+        else each
+        for each in measured.source.hosts[host].streams
+    ]
+    change_source(measured, host, streams=streams)
+
+
+def change_sink(measured: Measured, host: str = "sink", **changes: Any) -> None:
+    """Have a sink answer otherwise."""
+    hosts = measured.sink.hosts
+    measured.sink = Received({**hosts, host: structs.replace(hosts[host], **changes)})
+
+
+def change_received(measured: Measured, stream: int = 0, **changes: Any) -> None:
+    """Have the sink of a stream report other counts of it."""
+    host = measured.sink.host_of(stream)
+    streams = [
+        structs.replace(each, **changes) if each.stream == stream else each
+        for each in measured.sink.hosts[host].streams
+    ]
+    change_sink(measured, host, streams=streams)
+
+
+def add_drop(measured: Measured, place: tuple[str, bool], reason: str, frames: int) -> None:
+    """Have the kernel report that it dropped frames in the trial, at an interface (host/name) or on the way there."""
+    assert measured.drops is not None
+    before, after = measured.drops
+    interface, arrived = place
+    drop = DropPlace(interface=interface, arrived=arrived, reason=reason, frames=frames, netns=1)
+    measured.drops = (before, structs.replace(after, places=[*after.places, drop]))
+
+
+def _phase(sent: int) -> SentPhase:
+    return SentPhase(
+        phase="measure",
+        frames_sent=sent,
+        probes_sent=0,
+        probes_refused=0,
+        send_errors=0,
+        blocked=0,
+        waited_ns=0,
+        sends=sent,
+        longest_burst=1,
+        start_ns=0,
+        end_ns=SECOND_NS,
+        first_ns=10,
+        last_ns=SECOND_NS - 10,
+    )
+
+
+def _collected(stream: int, lengths: Lengths, received: int) -> CollectedStream:
+    return CollectedStream(
+        stream=stream,
+        attached=True,
+        phases=PhaseFrames(probe=0, warmup=0, measure=received),
+        received=received,
+        received_bytes=lengths.bytes_of(received),
+        duplicated=0,
+        reordered=0,
+        reordering=Reordering(extent_mean=None, extent_max=None, extents_cut=0, displaced=0),
+        next_expected=received,
+        loss=SinkLoss(periods=0, longest=0),
+        longest_run=received,
+        first_ns=20,
+        last_ns=SECOND_NS,
+        refused=SinkRefused(length=0, trial=0, stream=0, foreign=0),
+        probes=SinkProbes(received=0, duplicated=0),
+        latency=Durations(
+            count=1000,
+            min_ns=3000,
+            mean_ns=5000.0,
+            p50_ns=4900,
+            p90_ns=6000,
+            p99_ns=9000,
+            p999_ns=None,
+            max_ns=20_000,
+            histogram=_histogram(1000),
+        ),
+    )
+
+
+def _times() -> SinkHistogramsAnswer:
+    untold = Durations(
+        count=0,
+        min_ns=None,
+        mean_ns=None,
+        p50_ns=None,
+        p90_ns=None,
+        p99_ns=None,
+        p999_ns=None,
+        max_ns=None,
+        histogram="",
+    )
+    return SinkHistogramsAnswer(
+        ipdv_positive=structs.replace(untold, count=600, histogram=_histogram(600)),
+        ipdv_negative=structs.replace(untold, count=500, histogram=_histogram(500)),
+        gap=structs.replace(
+            untold, count=1, p50_ns=122_000, p99_ns=130_000, max_ns=2_000_000, histogram=_histogram(1)
+        ),
+    )
 
 
 def _histogram(samples: int) -> str:
@@ -210,9 +315,18 @@ def _histogram(samples: int) -> str:
     return str(histogram.encode().decode())
 
 
-def _frames(name: str, received: int, sent: int) -> dict[str, Any]:
-    dropped = {"dropped_in": 0, "dropped_out": 0, "dropped_queue": 0, "held_back": 0}
-    return {"name": name.partition("/")[2], "kind": "veth", "received": received, "sent": sent, **dropped}
+def _frames(name: str, received: int, sent: int) -> InterfaceCounters:
+    return {
+        "name": name.partition("/")[2],
+        "kind": "veth",
+        "received": received,
+        "sent": sent,
+        "dropped_in": 0,
+        "dropped_out": 0,
+        "dropped_queue": 0,
+        "dropped_port": 0,
+        "held_back": 0,
+    }
 
 
 def make_flows(start_ns: int) -> Flows:

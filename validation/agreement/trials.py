@@ -13,7 +13,7 @@ from validation.agreement.ground import STREAM, End, Ground
 from vtax.campaign.forwarding.instrument import WAIT_INVALID
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath as TestPath
-from vtax.campaign.forwarding.rows import record
+from vtax.campaign.forwarding.rows import Instrument, record
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
@@ -45,7 +45,7 @@ class Trials:
             measured = measure(path, cell, trial, path.guest_states(), mechanism="raw", emulated=emulated)
             judgement = judge(measured, cell.testbed.link_mbps)
             if judgement.verdict is not Verdict.INVALID:
-                (row,) = record(measured, judgement, {}, {}, "local").flows
+                (row,) = record(measured, judgement, {}, Instrument(), "local").flows
                 delay_p50_ns = row["latency_p50_ns"]
                 return trial, Flow(
                     **{name: whole(row[f"frames_{name}"]) for name in COUNTS},

@@ -4,6 +4,9 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import structs
+
+from vtax.agent_api import StreamInterface
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.passage import Passage
 from vtax.doctor.check import Check, unusable
@@ -11,7 +14,8 @@ from vtax.inputs import InputError
 from vtax.machine.bridge_netfilter import BridgeNetfilter, in_words
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.remedy import leave_netfilter_out
-from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.scenario.frames import FrameSpec
+from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.clocks import Clock
 from vtax.testbed.layout import shared_core
 from vtax.testbed.remote import SeveralMachines, TestbedFile
@@ -19,6 +23,7 @@ from vtax.testbed.remote.file import LinkKeys
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
 
 MTU, LONGEST_FRAME_BYTES = 1500, 1514
+FRAMES = FrameSpec(LONGEST_FRAME_BYTES)
 MERGING = {"rx-lro": "lro", "rx-gro-hw": "rx-gro-hw"}
 """What a NIC does to frames before any kernel sees them, and what ethtool calls it."""
 STREAM = StreamAddresses(0)
@@ -80,7 +85,7 @@ def _link(link: LinkKeys, reached: Reached) -> Check:
         with _joined(sides, (near, far)) as were:
             here, there = sides
             for passage in (_passage(here, there, MACS), _passage(there, here, MACS[::-1])):
-                passage.await_ready(LONGEST_FRAME_BYTES, lambda: "")
+                passage.await_ready(FRAMES, lambda: "")
     except BUILD_FAILURES as error:
         needs = (
             f"needs a cable between both, and nothing else that uses them; ip -br link on {one} and {other}"
@@ -121,6 +126,7 @@ def _joined(sides: list[RemoteHost], interfaces: tuple[str, str]) -> Iterator[li
 def _passage(here: RemoteHost, there: RemoteHost, macs: tuple[str, str]) -> Passage:
     """One way over the link, between ends of these MACs."""
     passage, (own, towards) = Passage([(here, "source")], [(there, "sink")]), macs
-    passage.open_sinks([{"stream": 0, "interface": "link0"}])
-    passage.open_sources([{**as_source_takes_it(STREAM, "link0", towards, None), "source_mac": own}])
+    passage.open_sinks([StreamInterface(stream=STREAM.stream, interface="link0")])
+    stream = source_stream(STREAM, "link0", towards, FRAMES)
+    passage.open_sources([structs.replace(stream, source_mac=own)])
     return passage

@@ -8,7 +8,9 @@ These are 198.18.0.0/15 (RFC 2544, RFC 6890) and 2001:2::/48 (RFC 5180). Stream 
 
 from dataclasses import dataclass
 from ipaddress import ip_interface
-from typing import Any
+
+from vtax.agent_api import SourceStream
+from vtax.scenario.frames import FrameSpec
 
 UDP_PORT = 9
 """Ports of test frames: discard, as pktgen sends them. Further flows have the source ports above."""
@@ -132,18 +134,18 @@ def neighbour_streams(count: int) -> list[StreamAddresses]:
     return [StreamAddresses(FIRST_NEIGHBOUR + number) for number in range(count)]
 
 
-def as_source_takes_it(
-    stream: StreamAddresses, interface: str, destination_mac: str, vlan: int | None
-) -> dict[str, Any]:
-    """A stream of test frames as `source.open` takes it."""
-    return {
-        "stream": stream.stream,
-        "interface": interface,
-        "source_mac": stream.source_mac,
-        "destination_mac": destination_mac,
-        "vlan": vlan,
-        "source_ip": stream.source_ip,
-        "destination_ip": stream.sink_ip,
-        "source_port": UDP_PORT,
-        "destination_port": UDP_PORT,
-    }
+def source_stream(
+    stream: StreamAddresses, interface: str, destination_mac: str, frames: FrameSpec
+) -> SourceStream:
+    """Return a stream of such frames as `source.open` takes it."""
+    return SourceStream(
+        stream=stream.stream,
+        interface=interface,
+        source_mac=stream.source_mac,
+        destination_mac=destination_mac,
+        vlan=frames.encapsulation.vlan,
+        source_ip=stream.source_ip,
+        destination_ip=stream.sink_ip,
+        source_port=UDP_PORT,
+        destination_port=UDP_PORT,
+    )

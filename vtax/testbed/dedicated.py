@@ -1,8 +1,9 @@
 """The testbed of one guest: each stream has its own links, from a source through the UUT to a sink."""
 
 import contextlib
-from typing import Any
 
+from vtax.agent_api import SourceStream, StreamInterface
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.guest import GUEST, GuestSpec
@@ -73,11 +74,11 @@ class DedicatedTestbed:
         )
         return {stream.stream: ahead for stream, ahead in zip(self.streams, compared, strict=True)}
 
-    def source_streams(self, count: int) -> list[dict[str, Any]]:
-        """The first `count` streams, as `source.open` takes them."""
-        return [links.at_source for links in self._links[:count]]
+    def source_streams(self, count: int, frames: FrameSpec) -> list[SourceStream]:
+        """The first `count` streams, of such frames, as `source.open` takes them."""
+        return [links.at_source(frames) for links in self._links[:count]]
 
-    def sink_streams(self) -> list[dict[str, Any]]:
+    def sink_streams(self) -> list[StreamInterface]:
         """All streams, as `sink.open` takes them."""
         return [links.at_sink for links in self._links]
 

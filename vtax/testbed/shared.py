@@ -10,10 +10,10 @@ uplink takes, the switch's queue overflows, as in anhalt2009 (section IV).
 
 import contextlib
 from dataclasses import asdict
-from typing import Any
 
-from vtax.agent_api import GuestConfigureParams
-from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.agent_api import GuestConfigureParams, SourceStream, StreamInterface
+from vtax.scenario.frames import FrameSpec
+from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.guest import (
     GuestSpec,
@@ -173,22 +173,18 @@ class SharedTestbed:
         routes = [{"network": stream.source_network, "gateway": stream.uut_out_ip}]
         return configuration([{**end, "routes": routes}], forward=False)
 
-    def source_streams(self, count: int) -> list[dict[str, Any]]:
-        """The first `count` streams, as `source.open` takes them."""
-        vlan = self.settings.encapsulation.vlan
+    def source_streams(self, count: int, frames: FrameSpec) -> list[SourceStream]:
+        """The first `count` streams, of such frames, as `source.open` takes them."""
         return [
-            as_source_takes_it(
-                stream,
-                f"src{stream.stream}",
-                self._towards(stream).uut_in_mac,
-                vlan,
-            )
+            source_stream(stream, f"src{stream.stream}", self._towards(stream).uut_in_mac, frames)
             for stream in self.streams[:count]
         ]
 
-    def sink_streams(self) -> list[dict[str, Any]]:
+    def sink_streams(self) -> list[StreamInterface]:
         """All streams, as `sink.open` takes them."""
-        return [{"stream": stream.stream, "interface": f"snk{stream.stream}"} for stream in self.streams]
+        return [
+            StreamInterface(stream=stream.stream, interface=f"snk{stream.stream}") for stream in self.streams
+        ]
 
     def ingress_interfaces(self) -> list[str]:
         """The switch's ends of the links from the source: what it sends goes no further where it is dropped there."""

@@ -3,7 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.agent_api import SourceStream, StreamInterface
+from vtax.scenario.frames import FrameSpec
+from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.guest import interface_towards_sink, interface_towards_source, nic
 from vtax.testbed.host import Host
 from vtax.testbed.machines import End, Machines
@@ -41,16 +43,15 @@ class StreamLinks:
             interface_towards_sink(self.settings, self.stream, self.stream.uut_out_mac),
         ]
 
-    @property
-    def at_source(self) -> dict[str, Any]:
+    def at_source(self, frames: FrameSpec) -> SourceStream:
         """The stream as `source.open` takes it."""
-        stream, vlan = self.stream, self.settings.encapsulation.vlan
-        return as_source_takes_it(stream, f"src{stream.stream}", stream.uut_in_mac, vlan)
+        stream = self.stream
+        return source_stream(stream, f"src{stream.stream}", stream.uut_in_mac, frames)
 
     @property
-    def at_sink(self) -> dict[str, Any]:
+    def at_sink(self) -> StreamInterface:
         """The stream as `sink.open` takes it."""
-        return {"stream": self.stream.stream, "interface": f"snk{self.stream.stream}"}
+        return StreamInterface(stream=self.stream.stream, interface=f"snk{self.stream.stream}")
 
     @property
     def entry(self) -> str:

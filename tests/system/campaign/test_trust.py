@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.helpers.disturb import Act, bpf_program, hold_source, within
 from tests.helpers.quiet import BUSY
+from vtax.agent_api import AgentApi, SinkOpenAnswer, SinkOpenParams
+from vtax.agent_message import Pending
 from vtax.campaign.forwarding.limits import BUSY_SHARE, WAITED_SHARE
 from vtax.cli import main
 from vtax.machine.namespace import Namespace
@@ -143,13 +146,13 @@ def test_frames_that_gro_merged_are_noticed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    begin = Host.begin
+    begin = AgentApi.begin_sink_open
 
-    def by_tc(self: Host, agent: str, method: str, params: dict[str, Any]) -> str:
+    def by_tc(self: AgentApi, params: SinkOpenParams) -> Pending[SinkOpenAnswer]:
         # A link that ends in XDP takes merged frames apart again.
-        return begin(self, agent, method, {**params, "attach": "tc"} if method == "sink.open" else params)
+        return begin(self, structs.replace(params, attach="tc"))
 
-    monkeypatch.setattr(Host, "begin", by_tc)
+    monkeypatch.setattr(AgentApi, "begin_sink_open", by_tc)
     program = bpf_program(tmp_path / "checksum.o", "tc", CHECKSUMS_UDP, CHECKSUM)
     attach = (
         f"tc qdisc add dev src0 clsact; tc filter add dev src0 egress bpf direct-action object-file {program}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from vtax.agent_api import SinkOpenParams
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.guest import GUEST
@@ -36,8 +37,8 @@ def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
         guest = testbed.uut.start_guest(GUEST, "qemu", {}, testbed.guests[0].nics, ["pktgen"])
         configuration = testbed.guests[0].configuration(guest["modules"])
         testbed.uut.api(GUEST).guest_configure(configuration, timeout_s=30.0)
-        sink = {"streams": testbed.sink_streams(), "attach": "auto", "capture_frames": 64}
-        testbed.sinks[0].call("sink", "sink.open", sink)
+        sink = SinkOpenParams(streams=testbed.sink_streams(), attach="auto", capture_frames=64)
+        testbed.sinks[0].api("sink").sink_open(sink)
         yield testbed
     finally:
         testbed.close()

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.trials import make_cell
+from vtax.agent_api import Ceiling, Mechanism, MechanismRefusal, SourceCalibrateAnswer
 from vtax.campaign.forwarding.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic, together
 from vtax.scenario import Cell
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.settings import LocalSettings
 from vtax.units import fps
 
@@ -18,15 +20,15 @@ def ceilings(**fps_by_mechanism: float) -> Ceilings:
     ranked = sorted(fps_by_mechanism.items(), key=lambda found: -found[1])
     found = Ceilings()
     for load in ("paced", "flood"):
-        reply = {
-            "ceilings": [{"mechanism": name, "ceiling_fps": rate} for name, rate in ranked],
-            "refused": [
-                {"mechanism": name, "reason": REASON}
+        answer = SourceCalibrateAnswer(
+            ceilings=[Ceiling(mechanism=name, ceiling_fps=rate) for name, rate in ranked],
+            refused=[
+                MechanismRefusal(mechanism=name, reason=REASON)
                 for name in ("gso", "af_xdp")
                 if name not in fps_by_mechanism
             ],
-        }
-        found.add(load, Traffic(1, 64), reply)
+        )
+        found.add(load, Traffic(1, FrameSpec(64)), answer)
     return found
 
 
@@ -86,29 +88,29 @@ def test_links_refuse_what_their_queue_would_not_see(
     assert [name for name in names if settings.refusal(name) is not None] == refused
 
 
-def reply(refused: str | None = None, **fps_by_mechanism: float) -> dict[str, list[dict[str, object]]]:
-    """What one source replies to `source.calibrate`."""
-    return {
-        "ceilings": [{"mechanism": name, "ceiling_fps": rate} for name, rate in fps_by_mechanism.items()],
-        "refused": [] if refused is None else [{"mechanism": refused, "reason": REASON}],
-    }
+def answer(refused: Mechanism | None = None, **fps_by_mechanism: float) -> SourceCalibrateAnswer:
+    """What one source answers to `source.calibrate`."""
+    return SourceCalibrateAnswer(
+        ceilings=[Ceiling(mechanism=name, ceiling_fps=rate) for name, rate in fps_by_mechanism.items()],
+        refused=[] if refused is None else [MechanismRefusal(mechanism=refused, reason=REASON)],
+    )
 
 
 def test_several_sources_offer_what_the_slowest_gives_each_stream() -> None:
     """Three streams at two sources: the first has two of them."""
-    found = together([reply(raw=1e6, gso=4e6), reply(raw=2e6, gso=1e6)], [2, 1])
-    assert found["ceilings"] == [
-        {"mechanism": "gso", "ceiling_fps": 3e6},
-        {"mechanism": "raw", "ceiling_fps": 1.5e6},
+    found = together([answer(raw=1e6, gso=4e6), answer(raw=2e6, gso=1e6)], [2, 1])
+    assert found.ceilings == [
+        Ceiling(mechanism="gso", ceiling_fps=3e6),
+        Ceiling(mechanism="raw", ceiling_fps=1.5e6),
     ]
 
 
 def test_what_one_source_refuses_none_uses() -> None:
-    found = together([reply(raw=1e6, gso=4e6), reply(refused="gso", raw=2e6)], [1, 1])
-    assert [ceiling["mechanism"] for ceiling in found["ceilings"]] == ["raw"]
-    assert found["refused"] == [{"mechanism": "gso", "reason": REASON}]
+    found = together([answer(raw=1e6, gso=4e6), answer(refused="gso", raw=2e6)], [1, 1])
+    assert [ceiling.mechanism for ceiling in found.ceilings] == ["raw"]
+    assert found.refused == [MechanismRefusal(mechanism="gso", reason=REASON)]
 
 
 @given(st.floats(1e4, 1e7), st.integers(1, 8))
 def test_one_source_offers_what_it_says(rate: float, streams: int) -> None:
-    assert together([reply(raw=rate)], [streams]) == reply(raw=rate)
+    assert together([answer(raw=rate)], [streams]) == answer(raw=rate)

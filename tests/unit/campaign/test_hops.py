@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.hops import SENT, drops, interface
-from tests.helpers.trials import change_guest, make_cell, make_measured, make_nic
+from tests.helpers.trials import add_drop, change_guest, change_phase, make_cell, make_measured, make_nic
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
@@ -106,14 +106,6 @@ def test_duplicates_of_the_guests_queue_hide_no_loss_behind_it() -> None:
     assert drops(hops(measured)) == {"guest egress": 7, "sink": 5}
 
 
-def told(measured: Measured, place: tuple[str, bool], reason: str, frames: int) -> None:
-    """Have the kernel say that it dropped frames in the trial."""
-    assert measured.drops is not None
-    interface, arrived = place
-    told = {"interface": interface, "arrived": arrived, "reason": reason, "frames": frames}
-    measured.drops[1]["places"].append(told)
-
-
 @pytest.mark.parametrize(
     ("hop", "place", "reason"),
     [
@@ -129,8 +121,8 @@ def test_the_kernels_reason_stands_where_no_counter_saw_it(
     measured = lossy({hop: 70})
     if hop == "link":
         measured.interfaces[1]["source/src0"]["dropped_queue"] = 3  # type: ignore[index]
-    told(measured, place, reason.partition(" ")[0], 70)
-    told(measured, place, "NOT_SPECIFIED", 5)
+    add_drop(measured, place, reason.partition(" ")[0], 70)
+    add_drop(measured, place, "NOT_SPECIFIED", 5)
     (found,) = (each for each in hops(measured) if each.dropped)
     assert (found.name, found.reason) == (hop, reason)
 
@@ -139,7 +131,7 @@ def test_a_queue_that_was_being_replaced_is_not_the_far_rings_fault() -> None:
     measured = lossy({})
     for name in ("source/src0", "uut/out0"):
         measured.interfaces[1][name] |= {"dropped_out": 150, "sent": SENT - 150}  # type: ignore[index]
-        told(measured, (name, False), "QDISC_DROP", 150)
+        add_drop(measured, (name, False), "QDISC_DROP", 150)
     measured.interfaces[1]["uut/in0"]["received"] = SENT - 150  # type: ignore[index]
     measured.interfaces[1]["sink/snk0"]["received"] = SENT - 150  # type: ignore[index]
     found = {hop.name: hop for hop in hops(measured)}
@@ -157,7 +149,7 @@ def test_a_frame_that_is_offered_again_is_lost_once() -> None:
 def test_probes_that_a_stopped_queue_refuses_found_the_ring_full() -> None:
     measured = lossy({"UUT ingress": 100})
     measured.interfaces[1]["source/src0"]["dropped_out"] = 0  # type: ignore[index]
-    measured.source["streams"][0]["phases"][0]["probes_refused"] = 100
+    change_phase(measured, probes_refused=100)
     (found,) = (hop for hop in hops(measured) if hop.dropped)
     assert (found.name, found.reason) == ("UUT ingress", "ring full (refused probes of src0)")
 

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.hops import SENT, drops, interface
-from tests.helpers.trials import SECOND_NS, change_guest, make_cell, make_measured, make_nic
+from tests.helpers.trials import (
+    SECOND_NS,
+    add_drop,
+    change_guest,
+    change_phase,
+    change_thread,
+    make_cell,
+    make_measured,
+    make_nic,
+)
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge
@@ -151,9 +160,7 @@ def test_the_counter_that_saw_it_is_the_reason(hop: str, reason: str) -> None:
 
 def test_the_kernels_reason_names_the_guest() -> None:
     measured = lossy({"guest forwarding": (0, 70, 0)})
-    assert measured.drops is not None
-    told = {"interface": "guest1/eth0", "arrived": True, "reason": "IP_INNOROUTES", "frames": 70}
-    measured.drops[1]["places"].append(told)
+    add_drop(measured, ("guest1/eth0", True), "IP_INNOROUTES", 70)
     (found,) = (each for each in hops(measured) if each.dropped)
     assert found.reason == "IP_INNOROUTES (kfree_skb at guest1's eth0)"
 
@@ -217,9 +224,9 @@ def test_a_switch_that_loses_frames_for_no_cause_on_the_way_is_the_instruments()
 def test_a_source_behind_a_switch_is_held_back_by_nobody(waited: float, ran: float, mark: str) -> None:
     measured = lossy({})
     measured.cell = replace(measured.cell, workload=make_cell(intended_mbps=None).workload)
-    for stream in measured.source["streams"]:
-        stream["phases"][0]["waited_ns"] = waited * SECOND_NS
-    measured.source["hosts"][0]["thread"]["run_ns"] = ran * SECOND_NS
+    for stream in range(GUESTS):
+        change_phase(measured, stream, waited_ns=round(waited * SECOND_NS))
+    change_thread(measured, run_ns=round(ran * SECOND_NS))
     assert judge(measured, 1000.0).marks == (mark,)
 
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from tests.helpers.trials import make_cell, make_measured
 from vtax.agent_api import CpuReadAnswer, SampledCpu, ThreadSamples
 from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.rows import record
+from vtax.campaign.forwarding.rows import Instrument, record
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.ledger import CpuTime, account_of, interval, ledger
 from vtax.campaign.verdict import Verdict
@@ -141,7 +141,7 @@ def _taken(entries: list[ThreadSamples], cpu: int) -> int:
     ],
 )
 def test_a_sample_belongs_to_its_thread_or_process_or_what_interrupts_them(
-    entry: dict[str, Any], account: tuple[str, str]
+    entry: ThreadSamples, account: tuple[str, str]
 ) -> None:
     assert account_of(entry, OWNERS, HOST_CPUS) == account
 
@@ -234,7 +234,9 @@ def test_the_ledger_is_rows_of_the_machine() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, judge(measured, 1000), place, {"sink": 51.0}, "local").cpu
+    rows = record(
+        measured, judge(measured, 1000), place, Instrument(sink_cost_ns={"sink": 51.0}), "local"
+    ).cpu
     of_machine = {(row["domain"], row["component"]): row for row in rows if row.get("samples") is not None}
     assert sum(row["percent"] for row in of_machine.values()) == pytest.approx(200)
     assert {row["host"] for row in of_machine.values()} == {"local"}
@@ -253,7 +255,9 @@ def test_a_trial_without_samples_is_counted_as_before() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, judge(measured, 1000), place, {"sink": 51.0}, "local").cpu
+    rows = record(
+        measured, judge(measured, 1000), place, Instrument(sink_cost_ns={"sink": 51.0}), "local"
+    ).cpu
     assert rows
     assert all(row.get("samples") is None for row in rows)
 

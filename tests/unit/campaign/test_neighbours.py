@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.paths import ROOT
 from tests.helpers.scenarios import refusal_of, write_scenario
-from tests.helpers.trials import SECOND_NS, make_cell, make_measured
+from tests.helpers.trials import SECOND_NS, change_thread, make_cell, make_measured
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.neighbours.findings import missed
@@ -80,7 +80,7 @@ def test_a_heavy_neighbour_has_the_memory_it_fills() -> None:
 
 @pytest.mark.parametrize(("offered", "suspect"), [(98.1, False), (97.9, True), (101.9, False), (102.1, True)])
 def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, suspect: bool) -> None:
-    found = missed({"guest": 1, "intended_mbps": 100.0, "offered_mbps": offered})
+    found = missed(1, offered, 100.0)
     assert [verdict for verdict, _ in found] == [Verdict.SUSPECT] * suspect
     measured = make_measured(make_cell())
     measured.beside = Beside(findings=found)
@@ -108,16 +108,16 @@ def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], 
 
 def test_the_time_that_neighbours_frames_take_is_not_held_against_the_source() -> None:
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=450_000)
-    measured.source["hosts"][0]["thread"]["run_delay_ns"] = SECOND_NS * 3 // 10
+    change_thread(measured, run_delay_ns=SECOND_NS * 3 // 10)
     assert judge(measured, 1000).verdict is Verdict.INVALID
     measured.beside = Beside(source_share=0.3)
     judgement = judge(measured, None)
     assert judgement.verdict is Verdict.VALID
     # It used what was left of its CPU; where nobody else had the rest, it could have done more.
-    measured.source["hosts"][0]["thread"]["run_ns"] = SECOND_NS * 7 // 10
+    change_thread(measured, run_ns=SECOND_NS * 7 // 10)
     assert judge(measured, None).marks == ("generator-limited",)
     measured.beside = Beside()
-    measured.source["hosts"][0]["thread"]["run_delay_ns"] = 0
+    change_thread(measured, run_delay_ns=0)
     assert judge(measured, None).marks == ("limit-unknown",)
 
 

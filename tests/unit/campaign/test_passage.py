@@ -1,20 +1,31 @@
 """How sources and sinks are asked: each for its own streams, all at once, and told together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec import structs
 
-from vtax.agent_api import AgentApi, SourcePhase, SourceRunParams
-from vtax.agent_message import Answer, Message, Pending
+from tests.helpers.trials import make_cell, make_measured
+from vtax.agent_api import (
+    AgentApi,
+    DropPlace,
+    DropsReadAnswer,
+    ExpectedStream,
+    SinkOpenAnswer,
+    SourceStream,
+    StreamInterface,
+)
+from vtax.agent_message import Answer, Message, Nothing, Pending
+from vtax.campaign.forwarding.answers import Sent
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.machine.agent import AgentGone
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import load_kind, presets
-from vtax.testbed.addressing import StreamAddresses, as_source_takes_it
+from vtax.scenario.frames import FrameSpec
+from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
@@ -23,37 +34,34 @@ from vtax.testbed.settings import LocalSettings
 
 
 class Recorded(Host):
-    """A host that keeps what its agents are asked, in the order of `log`, and tells what it is given."""
+    """A host that keeps what its agents are asked, in the order of `log`, and answers what it is given."""
 
     def __init__(self, name: str, log: list[tuple[str, str, str]]) -> None:
         self.name, self.cpus, self.log = name, {"agents": [3]}, log
-        self.asked: dict[str, dict[str, Any]] = {}
-        self.answers: dict[str, Any] = {}
+        self.asked: dict[str, Any] = {}
+        self.answers: dict[str, Message | Exception] = {}
 
     @property
     def api(self) -> Callable[[str], AgentApi]:
         return lambda agent: AgentApi(Calls(self))
 
-    def finish(self, method: str, timeout_s: float) -> Any:
-        self.log.append((self.name, "finish", method))
-        answer = self.answers.get(method, {})
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
 
 class Calls:
-    """What its agents are asked; what they answer is made up, and of no type."""
+    """The way to the agents of such a host. What has no answer of its own has nothing to answer."""
 
     def __init__(self, host: Recorded) -> None:
         self.host = host
 
     def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
-        self.host.asked[method] = msgspec.to_builtins(params)
+        self.host.asked[method] = params
         self.host.log.append((self.host.name, "begin", method))
 
         def finish(timeout_s: float = 10.0) -> Answer:
-            made_up: Answer = self.host.finish(method, timeout_s)
+            self.host.log.append((self.host.name, "finish", method))
+            given = self.host.answers.get(method, Nothing())
+            if isinstance(given, Exception):
+                raise given
+            made_up: Any = given
             return made_up
 
         return finish
@@ -81,36 +89,31 @@ def ground() -> Ground:
     return Ground()
 
 
-def at_sources(count: int) -> list[dict[str, Any]]:
+FRAMES = FrameSpec(64)
+RUN = FRAMES.run(1, "raw", {"measure": 1.0}, intended_fps=None, probe_fps=10.0)
+
+
+def at_sources(count: int) -> list[SourceStream]:
     links = [StreamAddresses(number) for number in range(count)]
-    return [as_source_takes_it(link, "src0", link.uut_in_mac, None) for link in links]
+    return [source_stream(link, "src0", link.uut_in_mac, FRAMES) for link in links]
 
 
-def at_sinks(count: int) -> list[dict[str, Any]]:
-    return [{"stream": number, "interface": "snk0"} for number in range(count)]
+def at_sinks(count: int) -> list[StreamInterface]:
+    return [StreamInterface(stream=number, interface="snk0") for number in range(count)]
 
 
-RUN = SourceRunParams(
-    trial=1,
-    frame_bytes=64,
-    mechanism="raw",
-    probe_fps=10.0,
-    phases=[SourcePhase(phase="measure", duration_s=1.0)],
-)
-
-
-def numbers(streams: list[dict[str, Any]]) -> list[int]:
-    return [stream["stream"] for stream in streams]
+def numbers(streams: Sequence[SourceStream | StreamInterface]) -> list[int]:
+    return [stream.stream for stream in streams]
 
 
 def test_streams_take_turns_at_sources_and_sinks(ground: Ground) -> None:
     for host in ground.sinks:
-        host.answers["sink.open"] = {"streams": [], "cost_ns_per_frame": 50.0}
+        host.answers["sink.open"] = SinkOpenAnswer(streams=[], cost_ns_per_frame=50.0)
     ground.passage.open_sources(at_sources(4))
     ground.passage.open_sinks(at_sinks(4))
-    assert [numbers(host.asked["source.open"]["streams"]) for host in ground.sources] == [[0, 2], [1, 3]]
-    assert [numbers(host.asked["sink.open"]["streams"]) for host in ground.sinks] == [[0, 3], [1], [2]]
-    assert ground.sources[1].asked["source.open"]["cpu"] == 3
+    assert [numbers(host.asked["source.open"].streams) for host in ground.sources] == [[0, 2], [1, 3]]
+    assert [numbers(host.asked["sink.open"].streams) for host in ground.sinks] == [[0, 3], [1], [2]]
+    assert ground.sources[1].asked["source.open"].cpu == 3
     assert ground.passage.shares == [2, 2]
 
 
@@ -130,31 +133,32 @@ def test_all_are_asked_before_any_is_waited_for(ground: Ground) -> None:
     assert [act for _, act, _ in ground.log] == ["begin", "begin", "finish", "finish"]
 
 
-def test_answers_are_told_together(ground: Ground) -> None:
+def test_sinks_wait_for_the_frames_of_their_own_streams(ground: Ground) -> None:
+    measured = make_measured(make_cell(streams=3), sources=2)
     ground.passage.open_sources(at_sources(3))
-    for host, streams in zip(ground.sources, ([2, 0], [1]), strict=True):
-        phases = [{"phase": "warmup", "frames_sent": 9}, {"phase": "measure", "frames_sent": 5}]
-        told = [{"stream": number, "phases": phases} for number in streams]
-        host.answers["source.run"] = {"aborted": False, "streams": told}
+    for host in ground.sources:
+        host.answers["source.run"] = measured.source.hosts[host.name]
+    (sink,) = make_measured(make_cell()).sink.hosts.values()
     for number, host in enumerate(ground.sinks):
-        host.answers["sink.collect"] = {"drain_ms": 2.0, "streams": [{"stream": number}]}
-    sent = ground.passage.run(RUN).together()
-    assert [(stream["stream"], stream["host"]) for stream in sent["streams"]] == [
+        streams = [structs.replace(stream, stream=number) for stream in sink.streams]
+        host.answers["sink.collect"] = structs.replace(sink, streams=streams)
+    sent = Sent(ground.passage.run(RUN).answers())
+    assert [(stream.stream, stream.host) for stream in sent.streams] == [
         (0, "source"),
         (1, "source1"),
         (2, "source"),
     ]
-    assert sent["hosts"] == [{"aborted": False, "host": "source"}, {"aborted": False, "host": "source1"}]
-    got = ground.passage.collect(sent, "measure", 50, 500)
-    assert ground.sinks[2].asked["sink.collect"]["expected"] == [{"stream": 2, "frames": 5}]
-    assert [sink["host"] for sink in got["hosts"]] == ["sink", "sink1", "sink2"]
+    received = ground.passage.collect(sent, "measure", 50, 500)
+    frames = sent.streams[2].phase().frames_sent
+    assert ground.sinks[2].asked["sink.collect"].expected == [ExpectedStream(stream=2, frames=frames)]
+    assert [received.host_of(stream.stream) for stream in received.streams] == ["sink", "sink1", "sink2"]
 
 
 def test_a_source_that_is_gone_is_an_error(ground: Ground) -> None:
     ground.passage.open_sources(at_sources(2))
     ground.sources[1].answers["source.run"] = AgentGone("gen1: its stream ended during host.finish")
     with pytest.raises(AgentGone, match="gen1"):
-        ground.passage.run(RUN).together()
+        ground.passage.run(RUN).answers()
 
 
 class Apart(Recorded):
@@ -174,11 +178,11 @@ def test_drops_are_asked_of_the_machine_that_is_watched_alone() -> None:
     testbed = DedicatedTestbed(settings, 1, OneMachine(OwnershipRecord("none", Path("none"))))
     testbed.sources, testbed.uut, testbed.sinks = [source], uut, [sink]
     testbed.watcher = (uut, "watch")
-    place = {"netns": 4026532000, "interface": "in0", "arrived": True, "reason": "NO_SOCKET", "frames": 1}
-    uut.answers["drops.read"] = {"places": [place], "lost_events": 0}
+    place = DropPlace(netns=4026532000, interface="in0", arrived=True, reason="NO_SOCKET", frames=1)
+    uut.answers["drops.read"] = DropsReadAnswer(places=[place], lost_events=0)
     path = ForwardingPath(presets()["raw"], load_kind("raw").Config(), testbed)
     path._try_drop_meter()
     dropped = path.dropped()
     assert dropped is not None
-    assert dropped["places"][0]["interface"] == "uut/in0"
-    assert uut.asked["drops.open"]["namespaces"] == [4026532000]
+    assert dropped.places[0].interface == "uut/in0"
+    assert uut.asked["drops.open"].namespaces == [4026532000]

@@ -1,22 +1,32 @@
 """A trial as rows."""
 
 import pytest
+from msgspec import structs
 
-from tests.helpers.trials import SECOND_NS, make_cell, make_measured
+from tests.helpers.trials import (
+    SECOND_NS,
+    change_phase,
+    change_received,
+    change_source,
+    change_thread,
+    make_cell,
+    make_measured,
+)
+from vtax.agent_api import SinkLoss
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.rows import headline, record
+from vtax.campaign.forwarding.rows import Instrument, headline, record
 from vtax.campaign.forwarding.trial import probe_interval
 from vtax.units import fps
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
-SINK_COST_NS = {"sink": 51.0}
+INSTRUMENT = Instrument(sink_cost_ns={"sink": 51.0})
 
 
 def test_rates_and_loss_follow_from_counts() -> None:
     cell = make_cell(streams=2)
     measured = make_measured(cell, received_share=0.75)
-    rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
     assert [flow["stream"] for flow in rows.flows] == [0, 1]
     flow = rows.flows[0]
     assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)
@@ -28,20 +38,27 @@ def test_rates_and_loss_follow_from_counts() -> None:
 
 def test_an_offered_rate_above_the_ceiling_is_recorded() -> None:
     measured = make_measured(make_cell(streams=2, frame_bytes=64, intended_mbps=None), offered_fps=510_960)
-    place = {**PLACE, "ceiling_fps": 547_880.0}
-    trial = record(measured, judge(measured, 1000), place, SINK_COST_NS, "local").trial
+    instrument = Instrument(ceiling_fps=547_880.0)
+    trial = record(measured, judge(measured, 1000), PLACE, instrument, "local").trial
+    assert trial["ceiling_fps"] == 547_880
     assert trial["ceiling_share"] == pytest.approx(2 * 510_960 / 547_880)
     measured.failure = "source: gone"
-    trial = record(measured, judge(measured, 1000), place, SINK_COST_NS, "local").trial
+    trial = record(measured, judge(measured, 1000), PLACE, instrument, "local").trial
     assert trial["ceiling_share"] is None
 
 
 def test_what_each_source_did_stands_with_its_streams() -> None:
     measured = make_measured(make_cell(streams=3), sources=2)
-    measured.source["hosts"][1]["thread"] = {"run_ns": SECOND_NS // 4, "run_delay_ns": SECOND_NS // 20}
-    measured.source["streams"][1]["phases"][0]["waited_ns"] = 7 * SECOND_NS // 10
-    measured.source["streams"][2]["phases"][0]["waited_ns"] = None
-    rows = record(measured, judge(measured, 1000), PLACE, {"sink": 50.0, "sink1": 100.0}, "local")
+    change_thread(measured, "source1", run_ns=SECOND_NS // 4, run_delay_ns=SECOND_NS // 20)
+    change_phase(measured, 1, waited_ns=7 * SECOND_NS // 10)
+    change_phase(measured, 2, waited_ns=None)
+    rows = record(
+        measured,
+        judge(measured, 1000),
+        PLACE,
+        Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}),
+        "local",
+    )
     assert [flow["waited_share"] for flow in rows.flows] == [0, 0.7, None]
     assert [flow["source_cpu_share"] for flow in rows.flows] == [1, 0.25, 1]
     threads = {
@@ -52,14 +69,14 @@ def test_what_each_source_did_stands_with_its_streams() -> None:
 
 def test_a_kernel_that_does_not_account_for_threads_leaves_their_share_unknown() -> None:
     measured = make_measured(make_cell())
-    measured.source["hosts"][0]["thread"] = None
-    (flow,) = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local").flows
+    change_source(measured, thread=None)
+    (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
     assert (flow["waited_share"], flow["source_cpu_share"]) == (0, None)
 
 
 def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
     measured = make_measured(make_cell())
-    rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
     percent = {(row["host"], row["domain"], row["component"]): row["percent"] for row in rows.cpu}
     assert percent["uut", "host", "total"] == pytest.approx(40)
     assert percent["sink", "sink", "calibrated"] == pytest.approx(8202 * 51 / 1e7)
@@ -69,13 +86,13 @@ def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
 def test_a_lost_probe_is_later_than_every_other() -> None:
     """Half of the probes arrive: their median is the largest delay seen, and the 90th percentile is unknown."""
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=10_000)
-    measured.source["streams"][0]["phases"][0]["probes_sent"] = 2100
-    (flow,) = record(measured, judge(measured, None), PLACE, SINK_COST_NS, "local").flows
+    change_phase(measured, probes_sent=2100)
+    (flow,) = record(measured, judge(measured, None), PLACE, INSTRUMENT, "local").flows
     assert (flow["probes_sent"], flow["latency_count"]) == (2100, 1000)
     assert flow["latency_p50_ns"] is None
     assert flow["latency_max_ns"] is None
-    measured.source["streams"][0]["phases"][0]["probes_sent"] = 1250
-    (flow,) = record(measured, judge(measured, None), PLACE, SINK_COST_NS, "local").flows
+    change_phase(measured, probes_sent=1250)
+    (flow,) = record(measured, judge(measured, None), PLACE, INSTRUMENT, "local").flows
     assert flow["latency_p50_ns"] == pytest.approx(3000 + 2 * 625, rel=0.01)
     assert flow["latency_p90_ns"] is None
 
@@ -83,7 +100,7 @@ def test_a_lost_probe_is_later_than_every_other() -> None:
 def test_delay_variation_is_told_with_enough_probes() -> None:
     """PDV of 1000 delays of 3 to 5 µs, one of each 8 frames; IPDV of 1100 pairs that differ by as much."""
     measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
-    rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
     (flow,) = rows.flows
     assert flow["pdv_p99_ns"] == flow["latency_p99_ns"] - 3000 == pytest.approx(2 * 989, abs=40)
     assert flow["pdv_p999_ns"] is None
@@ -97,13 +114,13 @@ def test_delay_variation_is_told_with_enough_probes() -> None:
 
 def test_loss_behind_the_last_frame_is_a_period_too() -> None:
     measured = make_measured(make_cell(), received_share=0.75)
-    (flow,) = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local").flows
+    (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (1, flow["frames_lost"])
-    measured.sink["streams"][0]["loss"] = {"periods": 7, "longest": None}
-    (flow,) = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local").flows
+    change_received(measured, loss=SinkLoss(periods=7, longest=None))
+    (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (8, None)
     complete = make_measured(make_cell())
-    (flow,) = record(complete, judge(complete, 1000), PLACE, SINK_COST_NS, "local").flows
+    (flow,) = record(complete, judge(complete, 1000), PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (0, 0)
 
 
@@ -119,7 +136,7 @@ def test_probes_are_counted_as_the_source_sends_them() -> None:
 
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:
     measured = make_measured(make_cell(intended_mbps=1000.0))
-    rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
     flow = rows.flows[0]
     assert [flow[name] for name in ("latency_p50_ns", "pdv_p99_ns", "ipdv_p99_ns")] == [None] * 3
     assert [row["kind"] for row in rows.latency] == ["gap"]
@@ -128,7 +145,7 @@ def test_delay_in_the_sources_own_queue_is_not_given() -> None:
 def test_a_broken_trial_is_still_a_row() -> None:
     measured = make_measured(make_cell())
     measured.failure = "source: its stream ended during source.run\nlast words"
-    rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
     assert rows.trial["verdict"] == "invalid"
     assert rows.flows == []
     assert headline(measured) == "source: its stream ended during source.run"
@@ -144,17 +161,19 @@ def test_delay_at_a_source_that_fell_behind_is_not_given() -> None:
     for share, given in ((1.0, True), (0.99, False)):
         rate = share * fps(100.0, 1500)
         measured = make_measured(cell, offered_fps=rate)
-        (flow,) = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local").flows
+        (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
         assert (flow["latency_p50_ns"] is not None) is given
 
 
 def test_each_source_has_its_own_clock_and_window() -> None:
     """The second source's clock is an hour ahead, and its window a quarter shorter."""
     measured = make_measured(make_cell(streams=3), sources=2)
-    (phase,) = measured.source["streams"][1]["phases"]
     hour_ns = 3600 * SECOND_NS
-    phase |= {"start_ns": hour_ns, "end_ns": hour_ns + 3 * SECOND_NS // 4, "first_ns": hour_ns + 10}
-    rows = record(measured, judge(measured, 1000), PLACE, {"sink": 50.0, "sink1": 100.0}, "uut")
+    end_ns = hour_ns + 3 * SECOND_NS // 4
+    change_phase(measured, 1, start_ns=hour_ns, end_ns=end_ns, first_ns=hour_ns + 10)
+    rows = record(
+        measured, judge(measured, 1000), PLACE, Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}), "uut"
+    )
     assert [flow["duration_s"] for flow in rows.flows] == [0.75] * 3
     assert rows.trial["start_spread_ms"] is None
     percent = {row["host"]: row["percent"] for row in rows.cpu if row["domain"] == "sink"}
@@ -176,7 +195,7 @@ def test_what_a_hypervisor_gave_the_guests_is_the_hosts_and_not_stolen() -> None
     assert measured.cpu is not None
     after = measured.cpu[1]
     after["steal_s"], after["apart"] = {1: 0.25}, {"guest vcpu 0": 0.2}
-    rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "uut")
+    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "uut")
     percent = {(row["domain"], row["component"]): row["percent"] for row in rows.cpu if row["host"] == "uut"}
     assert percent["host", "total"] == pytest.approx(15 + 20)
     assert percent["steal", "total"] == pytest.approx(5)
@@ -187,7 +206,7 @@ class TestClocksOfTheirOwn:
     def test_the_bound_stands_beside_the_delay(self) -> None:
         measured = make_measured(make_cell())
         measured.clock_error_ns = {0: 700}
-        rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+        rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
         (flow,) = rows.flows
         assert flow["clock_error_ns"] == 700
         assert flow["latency_min_ns"] == 3000
@@ -197,7 +216,7 @@ class TestClocksOfTheirOwn:
         for error_ns in (0, 700):
             measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
             measured.clock_error_ns = {0: error_ns}
-            (flow,) = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local").flows
+            (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
             told.append(flow)
         assert [flow["pdv_p99_ns"] is None for flow in told] == [False, True]
         assert told[0]["ipdv_p99_ns"] == told[1]["ipdv_p99_ns"]
@@ -205,8 +224,8 @@ class TestClocksOfTheirOwn:
     def test_nothing_is_told_where_a_probe_came_before_it_left(self) -> None:
         measured = make_measured(make_cell())
         measured.clock_error_ns = {0: 700}
-        measured.sink["streams"][0]["latency"]["min_ns"] = 0
-        rows = record(measured, judge(measured, 1000), PLACE, SINK_COST_NS, "local")
+        change_received(measured, latency=structs.replace(measured.sink.stream(0).latency, min_ns=0))
+        rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
         (flow,) = rows.flows
         assert (flow["clock_error_ns"], flow["latency_p50_ns"]) == (700, None)
         assert {row["kind"] for row in rows.latency} == {"gap"}

@@ -5,9 +5,22 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.helpers.paths import ROOT
-from tests.helpers.trials import SECOND_NS, change_guest, make_cell, make_measured
+from tests.helpers.trials import (
+    SECOND_NS,
+    change_guest,
+    change_lateness,
+    change_phase,
+    change_received,
+    change_sink,
+    change_source,
+    change_thread,
+    make_cell,
+    make_measured,
+)
+from vtax.agent_api import ThreadTime
 from vtax.campaign import crosscheck, stream_findings, surroundings
 from vtax.campaign.bulk import judge as bulk
 from vtax.campaign.forwarding import foreign, instrument, limits, uplink
@@ -30,7 +43,7 @@ def test_an_undisturbed_trial_is_valid_without_marks() -> None:
 
 def test_loss_duplicates_and_reordering_are_results() -> None:
     measured = make_measured(make_cell(), received_share=0.4)
-    measured.sink["streams"][0] |= {"duplicated": 500, "reordered": 700}
+    change_received(measured, duplicated=500, reordered=700)
     assert judge(measured, 1000).verdict is Verdict.VALID
 
 
@@ -102,7 +115,7 @@ def test_what_a_hypervisor_took_for_the_guests_is_not_stolen() -> None:
 
 
 def _wait(measured: Measured, share: float) -> None:
-    measured.source["hosts"][0]["thread"]["run_delay_ns"] = share * SECOND_NS
+    change_thread(measured, run_delay_ns=round(share * SECOND_NS))
 
 
 def _steal(measured: Measured, share: float) -> None:
@@ -110,7 +123,11 @@ def _steal(measured: Measured, share: float) -> None:
 
 
 def _refuse(kind: str, count: int) -> Callable[[Measured], None]:
-    return lambda measured: measured.sink["streams"][0]["refused"].update({kind: count})
+    def refuse(measured: Measured) -> None:
+        refused = measured.sink.stream(0).refused
+        change_received(measured, refused=structs.replace(refused, **{kind: count}))
+
+    return refuse
 
 
 def test_one_tick_of_the_steal_counter_is_no_theft_of_a_short_trial() -> None:
@@ -130,14 +147,14 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "steal": (lambda m: _steal(m, 0.05), Verdict.SUSPECT, "stolen"),
     "much steal": (lambda m: _steal(m, 0.3), Verdict.INVALID, "stolen"),
     "late": (
-        lambda m: m.source["hosts"][0]["lag_ns"].update(p99=2_000_000),
+        lambda m: change_lateness(m, 2_000_000),
         Verdict.SUSPECT,
         "departures were late: 99th percentile 2.0 ms",
     ),
-    "aborted": (lambda m: m.source["hosts"][0].update(aborted=True), Verdict.INVALID, "aborted"),
-    "detached": (lambda m: m.sink["streams"][0].update(attached=False), Verdict.INVALID, "detached"),
+    "aborted": (lambda m: change_source(m, aborted=True), Verdict.INVALID, "aborted"),
+    "detached": (lambda m: change_received(m, attached=False), Verdict.INVALID, "detached"),
     "more than sent": (
-        lambda m: m.sink["streams"][0].update(received=10**9),
+        lambda m: change_received(m, received=10**9),
         Verdict.INVALID,
         "more frames received than sent",
     ),
@@ -163,11 +180,11 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         "the host's clock was stepped by -5.000 s",
     ),
     "lost events": (
-        lambda m: m.drops[1].update(lost_events=7),
+        lambda m: setattr(m, "drops", (m.drops[0], structs.replace(m.drops[1], lost_events=7))),
         Verdict.SUSPECT,
         "drop events were lost: 7 dropped frames have no reason",
     ),
-    "drain": (lambda m: m.sink["hosts"][0].update(ended="limit"), Verdict.SUSPECT, "drain"),
+    "drain": (lambda m: change_sink(m, ended="limit"), Verdict.SUSPECT, "drain"),
     "broken": (
         lambda m: setattr(m, "failure", "source: gone"),
         Verdict.INVALID,
@@ -188,15 +205,15 @@ def test_each_cause_is_named(cause: str) -> None:
 
 def test_a_source_that_waits_for_room_is_not_blamed_for_being_late() -> None:
     measured = make_measured(make_cell(intended_mbps=1000.0))
-    measured.source["hosts"][0]["lag_ns"]["p99"] = 5_000_000
-    measured.source["streams"][0]["phases"][0]["blocked"] = 10
+    change_lateness(measured, 5_000_000)
+    change_phase(measured, blocked=10)
     assert judge(measured, 1000).verdict is Verdict.VALID
 
 
 def test_the_worst_cause_decides() -> None:
     measured = make_measured(make_cell())
     _wait(measured, 0.07)
-    measured.sink["streams"][0]["attached"] = False
+    change_received(measured, attached=False)
     judgement = judge(measured, 1000)
     assert judgement.verdict is Verdict.INVALID
     assert len(judgement.reasons) == 2
@@ -206,10 +223,11 @@ def _spend(
     measured: Measured, *, waited: float | None = 0.0, ran: float | None = 1.0, kept_off: float = 0.0
 ) -> None:
     """Have the first source do so with shares of the window, and its first stream wait for room."""
-    phase = measured.source["streams"][0]["phases"][0]
-    phase["waited_ns"] = None if waited is None else waited * SECOND_NS
-    thread = None if ran is None else {"run_ns": ran * SECOND_NS, "run_delay_ns": kept_off * SECOND_NS}
-    measured.source["hosts"][0]["thread"] = thread
+    change_phase(measured, waited_ns=None if waited is None else round(waited * SECOND_NS))
+    thread = None
+    if ran is not None:
+        thread = ThreadTime(run_ns=round(ran * SECOND_NS), run_delay_ns=round(kept_off * SECOND_NS))
+    change_source(measured, thread=thread)
 
 
 @pytest.mark.parametrize(
@@ -302,8 +320,7 @@ def test_the_document_states_the_thresholds() -> None:
 def test_a_starved_stream_is_not_hidden_by_its_siblings() -> None:
     """Three streams of large frames, one of which the UUT does not take: its ring never fills, its socket does."""
     measured = make_measured(make_cell(streams=3, intended_mbps=400.0))
-    phase = measured.source["streams"][1]["phases"][0]
-    phase |= {"frames_sent": 64, "blocked": 1_000_000, "waited_ns": 0.99 * SECOND_NS}
+    change_phase(measured, 1, frames_sent=64, blocked=1_000_000, waited_ns=SECOND_NS * 99 // 100)
     judgement = judge(measured, 1000)
     assert judgement.marks == ("backpressured",)
 
@@ -318,13 +335,13 @@ def test_drops_at_a_full_ring_tell_that_flow_control_is_missing() -> None:
 
 def test_a_kernel_without_schedstat_is_judged_by_the_rest() -> None:
     measured = make_measured(make_cell())
-    measured.source["hosts"][0]["thread"] = None
+    change_source(measured, thread=None)
     assert judge(measured, 1000).verdict is Verdict.VALID
 
 
 def test_the_worst_cause_comes_first() -> None:
     measured = make_measured(make_cell())
-    measured.source["hosts"][0]["lag_ns"]["p99"] = 2_000_000
+    change_lateness(measured, 2_000_000)
     _others(0.5)(measured)
     first, second = judge(measured, 1000).reasons
     assert first.startswith("CPU time taken")

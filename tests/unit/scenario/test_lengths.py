@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.trials import make_cell, make_measured
+from tests.helpers.trials import change_received, make_cell, make_measured
 from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.rows import record
+from vtax.campaign.forwarding.rows import Instrument, record
 from vtax.inputs import InputError
 from vtax.scenario import Forwarding, load_scenario
 from vtax.scenario.lengths import IMIX, Lengths, interleaved, lengths_of, shares
@@ -90,12 +90,11 @@ def test_the_intended_load_is_met_by_the_mean_frame() -> None:
 
 def test_throughput_counts_the_bytes_that_arrived() -> None:
     measured = make_measured(make_cell(frame_bytes="3:64 1:1514", intended_mbps=100.0))
-    sent = measured.phase(measured.source["streams"][0])["frames_sent"]
+    sent = measured.source.streams[0].phase().frames_sent
     # The UUT loses every long frame.
-    stream = measured.sink["streams"][0]
-    stream["received"], stream["received_bytes"] = sent // 4 * 3, sent // 4 * 3 * 64
-    place = {"ceiling_fps": 1e6}
-    rows = record(measured, judge(measured, None), place, {"sink": 50.0}, "local")
+    change_received(measured, received=sent // 4 * 3, received_bytes=sent // 4 * 3 * 64)
+    instrument = Instrument(ceiling_fps=1e6, sink_cost_ns={"sink": 50.0})
+    rows = record(measured, judge(measured, None), {}, instrument, "local")
     assert (rows.trial["frame_bytes"], rows.trial["frame_mix"]) == (None, "3:64 1:1514")
     (flow,) = rows.flows
     assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)

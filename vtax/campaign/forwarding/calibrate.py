@@ -8,12 +8,21 @@ happened in it.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from vtax.agent_api import AgentApi, CalibratedLoad, IngressDropParams, Mechanism, SourceCalibrateParams
+from pydantic import JsonValue
+
+from vtax import agent_api
+from vtax.agent_api import (
+    CalibratedLoad,
+    IngressDropParams,
+    Mechanism,
+    MechanismRefusal,
+    SourceCalibrateAnswer,
+)
 from vtax.campaign.forwarding.passage import Passage
 from vtax.scenario import Cell
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
@@ -30,28 +39,26 @@ class Traffic(NamedTuple):
     """What a ceiling depends on besides the links."""
 
     streams: int
-    frame_bytes: int | str
-    flows: int = 1
+    frames: FrameSpec
 
     @classmethod
     def of(cls, cell: Cell) -> Self:
         """That of a cell."""
-        work = cell.forwarding
-        return cls(cell.streams, work.frame_bytes, work.flows)
+        return cls(cell.streams, cell.forwarding.frames)
 
 
 @dataclass(frozen=True)
 class Ceiling:
     """Frames a second of all streams together, the median of a few rounds."""
 
-    load: str
+    load: CalibratedLoad
     mechanism: Mechanism
     streams: int
     frame_bytes: int | str
     flows: int
     ceiling_fps: float
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonValue:
         """For campaign.json."""
         return asdict(self)
 
@@ -64,16 +71,25 @@ class Ceilings:
     """What calibration found on one testbed."""
 
     def __init__(self) -> None:
-        self._ceilings: dict[tuple[str, Traffic], list[Ceiling]] = {}
+        self._ceilings: dict[tuple[CalibratedLoad, Traffic], list[Ceiling]] = {}
         self.refused: dict[str, str] = {}
         """Why a mechanism is not used, by its name."""
 
-    def add(self, load: str, traffic: Traffic, found: dict[str, Any]) -> None:
+    def add(self, load: CalibratedLoad, traffic: Traffic, found: SourceCalibrateAnswer) -> None:
         """Enter what was found: ceilings, the highest first, and refusals."""
+        frames = traffic.frames
         self._ceilings[load, traffic] = [
-            Ceiling(load, entry["mechanism"], *traffic, entry["ceiling_fps"]) for entry in found["ceilings"]
+            Ceiling(
+                load,
+                entry.mechanism,
+                traffic.streams,
+                frames.frame_bytes,
+                frames.flows,
+                entry.ceiling_fps,
+            )
+            for entry in found.ceilings
         ]
-        self.refused.update({entry["mechanism"]: entry["reason"] for entry in found["refused"]})
+        self.refused.update({entry.mechanism: entry.reason for entry in found.refused})
 
     def choose(self, cell: Cell) -> Ceiling:
         """The ceiling of the mechanism that is to send for `cell`; MechanismRefused where it was named and refused.
@@ -81,7 +97,7 @@ class Ceilings:
         A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
         """
         work = cell.forwarding
-        load = "flood" if work.intended_mbps is None else "paced"
+        load: CalibratedLoad = "flood" if work.intended_mbps is None else "paced"
         ranked = self._ceilings[load, Traffic.of(cell)]
         by_name: dict[str, Ceiling] = {ceiling.mechanism: ceiling for ceiling in ranked}
         if work.mechanism != "auto":
@@ -94,32 +110,32 @@ class Ceilings:
                 return by_name[PLAIN]
         return ranked[0]
 
-    def as_json(self) -> list[dict[str, Any]]:
+    def as_json(self) -> list[JsonValue]:
         """For campaign.json."""
         return [ceiling.as_json() for ranked in self._ceilings.values() for ceiling in ranked]
 
 
-def together(found: Sequence[dict[str, Any]], shares: Sequence[int]) -> dict[str, Any]:
-    """What sources, each with its share of the streams, replied to `source.calibrate`, as if it were of one.
+def together(found: Sequence[SourceCalibrateAnswer], shares: Sequence[int]) -> SourceCalibrateAnswer:
+    """What sources, each with its share of the streams, answered to `source.calibrate`, as if it were of one.
 
     No stream is offered more than the slowest source gives each of its own. What one source refuses, all do.
     """
-    refused = {entry["mechanism"]: entry for told in found for entry in told["refused"]}
-    offered: dict[str, list[float]] = {}
-    for told, share in zip(found, shares, strict=True):
-        for entry in told["ceilings"]:
-            offered.setdefault(entry["mechanism"], []).append(entry["ceiling_fps"] * (sum(shares) / share))
+    refused: dict[Mechanism, MechanismRefusal] = {
+        entry.mechanism: entry for answer in found for entry in answer.refused
+    }
+    offered: dict[Mechanism, list[float]] = {}
+    for answer, share in zip(found, shares, strict=True):
+        for entry in answer.ceilings:
+            offered.setdefault(entry.mechanism, []).append(entry.ceiling_fps * (sum(shares) / share))
     least = {mechanism: min(fps) for mechanism, fps in offered.items() if mechanism not in refused}
     ranked = sorted(least, key=least.__getitem__, reverse=True)
-    return {
-        "ceilings": [{"mechanism": mechanism, "ceiling_fps": least[mechanism]} for mechanism in ranked],
-        "refused": list(refused.values()),
-    }
+    ceilings = [agent_api.Ceiling(mechanism=mechanism, ceiling_fps=least[mechanism]) for mechanism in ranked]
+    return SourceCalibrateAnswer(ceilings=ceilings, refused=list(refused.values()))
 
 
 def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines) -> Ceilings:
     """The ceilings of every mechanism for all `cells`."""
-    wanted = {Traffic.of(cell): cell.forwarding for cell in sorted(cells, key=lambda cell: cell.streams)}
+    wanted = dict.fromkeys(Traffic.of(cell) for cell in sorted(cells, key=lambda cell: cell.streams))
     testbed = local_testbed(settings, max(traffic.streams for traffic in wanted), machines)
     passage = Passage.of(testbed)
     ceilings = Ceilings()
@@ -128,14 +144,12 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines
         testbed.entry.start_agent("ingress", "host")
         ingress = testbed.entry.api("ingress")
         ingress.ingress_drop(IngressDropParams(interfaces=testbed.ingress_interfaces()))
-        for traffic, work in wanted.items():
+        for traffic in wanted:
             if traffic.streams != passage.sending:
-                passage.open_sources(testbed.source_streams(traffic.streams))
+                passage.open_sources(testbed.source_streams(traffic.streams, traffic.frames))
             for load in LOADS:
-                asked = SourceCalibrateParams(frame_bytes=work.lengths.as_json(), flows=work.flows, load=load)
-                calibrated = passage.ask_sources(partial(AgentApi.begin_source_calibrate, params=asked))
-                found = calibrated.answers(CALIBRATION_LIMIT_S)
-                ceilings.add(load, traffic, together(found, passage.shares))
+                found = passage.calibrate(traffic.frames.calibrate(load)).answers(CALIBRATION_LIMIT_S)
+                ceilings.add(load, traffic, together(list(found.values()), passage.shares))
         ingress.ingress_release()
     finally:
         testbed.close()

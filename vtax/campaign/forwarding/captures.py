@@ -7,17 +7,14 @@ from vtax.agent_api import SinkCaptureParams
 from vtax.campaign.forwarding.passage import Passage
 from vtax.results import CapturedFrame
 
-SNAP_BYTES = 256
-"""Of each frame, as many bytes are kept: all that a test frame is made of, and some of its padding."""
-
 
 def captured_frames(passage: Passage, stream: int, at_most: int) -> list[CapturedFrame]:
     """The frames that the sink's agent kept of one stream, in the order they came."""
     frames: list[CapturedFrame] = []
     while len(frames) < at_most:
-        kept = passage.sink_of(stream).sink_capture(SinkCaptureParams(stream=stream, first=len(frames)))
-        frames += [_frame(frame, kept.clock_offset_ns) for frame in kept.frames]
-        if len(frames) >= kept.captured or not kept.frames:
+        answer = passage.sink(stream).sink_capture(SinkCaptureParams(stream=stream, first=len(frames)))
+        frames += [_frame(frame, answer.clock_offset_ns) for frame in answer.frames]
+        if len(frames) >= answer.captured or not answer.frames:
             break
     return frames[:at_most]
 

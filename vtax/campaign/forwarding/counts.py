@@ -1,19 +1,27 @@
 """What the interfaces of a stream's way counted in a trial, and what a hop is charged by that."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Literal, Self
 
 from vtax.campaign.forwarding.drops import Drops, Place
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.guest import called
+from vtax.testbed.counters import InterfaceCounters
+from vtax.testbed.guest_state import GuestNic
 
 READ_BY_AN_EMULATOR = ("tun", "macvtap")
 """Kinds of interfaces whose queue is emptied by whoever has their descriptor."""
-Counters = dict[str, Any]
-"""How much each counter of an interface grew in the trial; `kind` as `ip -d link` names it."""
+Drop = Literal["dropped_in", "dropped_out", "dropped_queue", "dropped_port"]
+"""A counter of dropped frames."""
 Seen = tuple[int, str]
 """Frames that a counter saw dropped, and what that means."""
+
+
+class Counters(InterfaceCounters):
+    """How much each counter of an interface grew in the trial; `name` is what it is called in words."""
+
+    interface: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,9 @@ class Counts:
     def of(cls, measured: Measured) -> Self:
         """Those of a trial whose counters were read."""
         before, after = measured.interfaces or ({}, {})
-        host = {name: _growth(before[name], after[name]) for name in after if name in before}
+        host = {
+            name: _growth(before[name], after[name], after[name]["name"]) for name in after if name in before
+        }
         gone = frozenset(before.keys() - after.keys())
         return cls(host, _guest_growth(measured), Drops.of(measured), measured.egress_words, gone)
 
@@ -88,7 +98,7 @@ class Counts:
         interface = self.host[name]
         elsewhere = self.drops.by_no_queue(name, interface["dropped_queue"])
         full = max(interface["dropped_out"] - elsewhere, refused)
-        return int(min(full, max(0, given - interface["sent"])))
+        return min(full, max(0, given - interface["sent"]))
 
     def through_guest(
         self, stream: int, guest: str, into: str, out_of: str, macs: tuple[str, str]
@@ -97,7 +107,7 @@ class Counts:
         there, back = self.host[into], self.host[out_of]
         if there["kind"] in READ_BY_AN_EMULATOR:
             yield self.egress(stream, "tap queue", there, offered(there), there["sent"], (into, False))
-            given, ring_full = there["sent"], []
+            given, ring_full = there["sent"], list[Seen]()
         else:
             given, ring_full = offered(there), [counted(there, "dropped_out", "ring full")]
         inside, out = (self.guest.get(mac) for mac in macs)
@@ -131,18 +141,40 @@ class Counts:
 
 def offered(interface: Counters) -> int:
     """Frames that an interface was given to send."""
-    return int(interface["sent"] + interface["dropped_out"] + interface["dropped_queue"])
+    return interface["sent"] + interface["dropped_out"] + interface["dropped_queue"]
 
 
-def counted(interface: Counters, counter: str, meaning: str) -> Seen:
+def counted(interface: Counters, counter: Drop, meaning: str) -> Seen:
     """What one counter of an interface saw."""
     return interface[counter], f"{meaning} ({counter} of {interface['name']})"
 
 
-def _growth(before: Mapping[str, Any], after: Mapping[str, Any]) -> Counters:
+def _growth(before: InterfaceCounters, after: InterfaceCounters, interface: str) -> Counters:
     return {
-        key: value - before[key] if isinstance(value, int) and not isinstance(value, bool) else value
-        for key, value in after.items()
+        "name": after["name"],
+        "interface": interface,
+        "kind": after["kind"],
+        "received": after["received"] - before["received"],
+        "sent": after["sent"] - before["sent"],
+        "dropped_in": after["dropped_in"] - before["dropped_in"],
+        "dropped_out": after["dropped_out"] - before["dropped_out"],
+        "dropped_queue": after["dropped_queue"] - before["dropped_queue"],
+        "dropped_port": after["dropped_port"] - before["dropped_port"],
+        "held_back": after["held_back"] - before["held_back"],
+    }
+
+
+def _of_guest(guest: str, nic: GuestNic) -> InterfaceCounters:
+    return {
+        "name": f"{called(guest)}'s {nic.interface}",
+        "kind": None,
+        "received": nic.received,
+        "sent": nic.sent,
+        "dropped_in": nic.dropped_in,
+        "dropped_out": nic.dropped_out,
+        "dropped_queue": nic.dropped_queue,
+        "dropped_port": 0,
+        "held_back": 0,
     }
 
 
@@ -152,9 +184,10 @@ def _guest_growth(measured: Measured) -> dict[str, Counters]:
     for name, states in measured.guests.items():
         if not all(state.answers for state in states):
             continue
-        before, after = (
-            {nic.mac: {**dict(nic), "name": f"{called(name)}'s {nic.interface}"} for nic in state.interfaces}
-            for state in states
-        )
-        grown |= {mac: _growth(before[mac], after[mac]) for mac in after if mac in before}
+        before, after = ({nic.mac: nic for nic in state.interfaces} for state in states)
+        grown |= {
+            mac: _growth(_of_guest(name, before[mac]), _of_guest(name, nic), nic.interface)
+            for mac, nic in after.items()
+            if mac in before
+        }
     return grown

@@ -22,15 +22,14 @@ class DedicatedWay:
     @property
     def uut_entries(self) -> list[str]:
         """Where frames enter the UUT."""
-        return [self.entry(stream["stream"]) for stream in self.measured.source["streams"]]
+        return [self.entry(stream.stream) for stream in self.measured.source.streams]
 
     def hops(self, counts: Counts) -> Iterator[Hop]:
         """Those of every stream, in the order of its way."""
-        sinks = {stream["stream"]: stream["host"] for stream in self.measured.sink["streams"]}
-        for stream in self.measured.source["streams"]:
+        for stream in self.measured.source.streams:
             departed, refused = self.measured.departed(stream), self.measured.refused(stream)
-            ends = (stream["host"], sinks[stream["stream"]])
-            yield from self._stream(counts, stream["stream"], ends, departed, refused)
+            ends = (stream.host, self.measured.sink.host_of(stream.stream))
+            yield from self._stream(counts, stream.stream, ends, departed, refused)
 
     def _stream(
         self, counts: Counts, stream: int, ends: tuple[str, str], departed: int, refused: int

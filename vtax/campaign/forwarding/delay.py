@@ -12,11 +12,13 @@ to have come before it left, nothing is told: the clocks are not known well enou
 
 import math
 from dataclasses import replace
-from typing import Any
 
+from vtax.agent_api import Durations
+from vtax.campaign.forwarding.answers import StreamSent
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.campaign.forwarding.uplink import waits_for_uplink
+from vtax.results import Row
 from vtax.statistics import decode, merge
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -29,87 +31,95 @@ OF_DELAY = (
 """The columns that are null where delay cannot be told."""
 
 
-def probes_sent(measured: Measured, stream: dict[str, Any]) -> int:
+def probes_sent(measured: Measured, stream: StreamSent) -> int:
     """Frames of the measured phase whose delay was to be taken."""
-    phase, work = measured.phase(stream), measured.work
+    phase, work = stream.phase(), measured.work
     if work.intended_fps is None:
-        return int(phase["probes_sent"])
-    return math.ceil(int(phase["frames_sent"]) / probe_interval(work))
+        return phase.probes_sent
+    return math.ceil(phase.frames_sent / probe_interval(work))
 
 
-def probes_lost(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]) -> int:
+def probes_lost(measured: Measured, stream: StreamSent) -> int:
     """Probes that never arrived."""
-    return max(0, probes_sent(measured, stream) - int(sink["latency"]["count"]))
+    return max(0, probes_sent(measured, stream) - measured.sink.stream(stream.stream).latency.count)
 
 
-def queued_before_uut(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
+def mean_delay_ns(measured: Measured, stream: StreamSent) -> float | None:
+    """Return the mean delay of a stream's probes; None where it cannot be told, or where any was lost."""
+    if _is_untold(measured, stream) or probes_lost(measured, stream):
+        return None
+    return measured.sink.stream(stream.stream).latency.mean_ns
+
+
+def queued_before_uut(measured: Measured, stream: StreamSent, link_mbps: float | None) -> bool:
     """Whether the stream's probes waited in the switch, in the source's queue, or for a source that fell behind."""
     if waits_for_uplink(measured, link_mbps):
         return True
     work = measured.work
     if work.intended_fps is None:
         return False
-    offered = measured.phase(stream)["frames_sent"] / measured.window_s
+    offered = stream.phase().frames_sent / measured.window_s
     if offered < (1 - OFFERED_TOLERANCE) * work.intended_fps:
         return True
     return at_link_rate(measured, stream, link_mbps) or held_back(measured, stream)
 
 
-def delay_columns(measured: Measured, stream: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
+def delay_columns(measured: Measured, stream: StreamSent) -> Row:
     """The columns of `flows` about delay; quantiles are over sent probes, null where too few arrived to tell."""
-    latency, sent = sink["latency"], probes_sent(measured, stream)
-    columns = {
-        "probes_sent": sent,
-        "latency_count": latency["count"],
-        "clock_error_ns": measured.clock_error_ns.get(stream["stream"], 0),
+    latency, times = measured.sink.stream(stream.stream).latency, measured.times[stream.stream]
+    clock_error_ns = measured.clock_error_ns.get(stream.stream, 0)
+    columns: Row = {
+        "probes_sent": probes_sent(measured, stream),
+        "latency_count": latency.count,
+        "clock_error_ns": clock_error_ns,
     }
-    if _is_untold(measured, stream, latency) or not latency["count"]:
+    if _is_untold(measured, stream) or not latency.count:
         return {**columns, **dict.fromkeys(OF_DELAY)}
-    lost = probes_lost(measured, stream, sink)
-    distribution = replace(decode(latency["histogram"]), lost=lost)
+    lost = probes_lost(measured, stream)
+    distribution = replace(decode(latency.histogram), lost=lost)
     values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
-    ipdv = merge([decode(sink["times"][f"ipdv_{sign}"]["histogram"]) for sign in ("positive", "negative")])
+    ipdv = merge([decode(sign.histogram) for sign in (times.ipdv_positive, times.ipdv_negative)])
     # Clocks drift apart from one probe to another that is far from it.
-    least_ns = None if columns["clock_error_ns"] else latency["min_ns"]
+    least_ns = None if clock_error_ns else latency.min_ns
     return {
         **columns,
-        "latency_min_ns": latency["min_ns"],
-        "latency_mean_ns": latency["mean_ns"] if not lost else None,
+        "latency_min_ns": latency.min_ns,
+        "latency_mean_ns": mean_delay_ns(measured, stream),
         **{f"latency_{name}_ns": value for name, value in values.items()},
-        "latency_max_ns": latency["max_ns"] if not lost else None,
+        "latency_max_ns": latency.max_ns if not lost else None,
         **{f"pdv_{name}_ns": _beyond(least_ns, values[name]) for name in OF_VARIATION},
         "ipdv_count": ipdv.samples,
         **{f"ipdv_{name}_ns": ipdv.quantile(QUANTILES[name]) for name in OF_VARIATION},
     }
 
 
-def delay_histograms(
-    measured: Measured, stream: dict[str, Any], sink: dict[str, Any]
-) -> list[dict[str, Any]]:
+def delay_histograms(measured: Measured, stream: StreamSent) -> list[Row]:
     """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
-    rows: list[tuple[str, int | None, dict[str, Any]]] = [("gap", None, sink["times"]["gap"])]
-    if not _is_untold(measured, stream, sink["latency"]):
+    times = measured.times[stream.stream]
+    rows: list[tuple[str, int | None, Durations]] = [("gap", None, times.gap)]
+    if not _is_untold(measured, stream):
         rows += [
-            ("one-way", probes_lost(measured, stream, sink), sink["latency"]),
-            ("ipdv-positive", None, sink["times"]["ipdv_positive"]),
-            ("ipdv-negative", None, sink["times"]["ipdv_negative"]),
+            ("one-way", probes_lost(measured, stream), measured.sink.stream(stream.stream).latency),
+            ("ipdv-positive", None, times.ipdv_positive),
+            ("ipdv-negative", None, times.ipdv_negative),
         ]
     return [
         {
             "trial_id": measured.trial,
-            "stream": stream["stream"],
+            "stream": stream.stream,
             "kind": kind,
             "corrected": False,
             "lost": lost,
-            "histogram": durations["histogram"],
+            "histogram": durations.histogram,
         }
         for kind, lost, durations in rows
     ]
 
 
-def _is_untold(measured: Measured, stream: dict[str, Any], latency: dict[str, Any]) -> bool:
+def _is_untold(measured: Measured, stream: StreamSent) -> bool:
     """Whether a stream's probes say nothing of the UUT's delay."""
-    if measured.clock_error_ns.get(stream["stream"]) and latency["min_ns"] == 0:
+    latency = measured.sink.stream(stream.stream).latency
+    if measured.clock_error_ns.get(stream.stream) and latency.min_ns == 0:
         return True
     return queued_before_uut(measured, stream, measured.cell.testbed.link_mbps)
 

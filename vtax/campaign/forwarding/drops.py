@@ -30,9 +30,9 @@ class Drops:
             return cls(Counter(), measured.no_drop_reasons)
         before, after = (
             Counter(
-                {((at["interface"], at["arrived"]), at["reason"]): at["frames"] for at in sample["places"]}
+                {((place.interface, place.arrived), place.reason): place.frames for place in reading.places}
             )
-            for sample in measured.drops
+            for reading in measured.drops
         )
         return cls(after - before)
 
@@ -61,4 +61,4 @@ def lost_events(measured: Measured) -> int:
     if measured.drops is None:
         return 0
     before, after = measured.drops
-    return int(after["lost_events"] - before["lost_events"])
+    return after.lost_events - before.lost_events

@@ -13,16 +13,16 @@ FOREIGN_LEAST = 20
 
 def foreign_findings(measured: Measured) -> Iterator[Finding]:
     """Findings on what the source did not send, at the sink and where the links end and enter the UUT."""
-    received = sum(stream["received"] for stream in measured.sink["streams"])
-    at_sink = sum(stream["refused"]["foreign"] for stream in measured.sink["streams"])
+    received = sum(stream.received for stream in measured.sink.streams)
+    at_sink = sum(stream.refused.foreign for stream in measured.sink.streams)
     if at_sink > FOREIGN_LEAST:
         what = f"foreign traffic: {at_sink} frames that are no test frames reached the sink"
         yield from graded(at_sink / max(received, at_sink), FOREIGN_SUSPECT, FOREIGN_INVALID, what)
     way = way_of(measured)
     arrived = 0
-    for stream in measured.source["streams"]:
-        came = measured.received(way.entry(stream["stream"]))
-        yield from _joined(came, measured.departed(stream), f"on stream {stream['stream']}")
+    for stream in measured.source.streams:
+        came = measured.received(way.entry(stream.stream))
+        yield from _joined(came, measured.departed(stream), f"on stream {stream.stream}")
         arrived += came
     entered = sum(map(measured.received, way.uut_entries))
     yield from _joined(entered, arrived, "between the switch and the UUT")

@@ -1,8 +1,8 @@
 """What sources, sinks and links say against a trial."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from vtax.agent_api import SourceRunAnswer
 from vtax.campaign.forwarding.drops import Drops, lost_events
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, offered_fps
 from vtax.campaign.forwarding.source_time import thread_shares
@@ -18,9 +18,9 @@ LATE_P99_NS = 1_000_000
 
 def instrument_findings(measured: Measured) -> Iterator[Finding]:
     """Findings on a complete trial's sources, sinks and links."""
-    for number, source in enumerate(measured.source["hosts"]):
+    for number, (host, source) in enumerate(measured.source.hosts.items()):
         # What neighbours' frames take of the first one's CPU is the instrument's own, and lowers the ceiling.
-        yield from _source(measured, source, 0 if number else measured.beside.source_share)
+        yield from _source(measured, host, source, 0 if number else measured.beside.source_share)
     yield from _sinks(measured)
     yield from _links(measured)
     yield from _meter(measured)
@@ -28,18 +28,18 @@ def instrument_findings(measured: Measured) -> Iterator[Finding]:
 
 def sink_is_lost(measured: Measured) -> bool:
     """Whether a stream's sink is no longer in place; no later trial would be counted either."""
-    return not all(stream["attached"] for stream in measured.sink["streams"])
+    return not all(stream.attached for stream in measured.sink.streams)
 
 
-def _source(measured: Measured, source: dict[str, Any], beside: float) -> Iterator[Finding]:
+def _source(measured: Measured, host: str, source: SourceRunAnswer, beside: float) -> Iterator[Finding]:
     """Findings on one source, whose CPU had to serve others for a share of the window."""
-    if source.get("aborted"):
-        yield Verdict.INVALID, f"the {source['host']} was aborted"
-    if (thread := thread_shares(measured, source["host"])) is not None:
+    if source.aborted:
+        yield Verdict.INVALID, f"the {host} was aborted"
+    if (thread := thread_shares(measured, host)) is not None:
         share = thread.kept_off - beside
-        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, f"{source['host']} kept waiting for its CPU")
-    if _kept_up_unhindered(measured) and source["lag_ns"]["p99"] > LATE_P99_NS:
-        yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source['lag_ns']['p99'] / 1e6:.1f} ms"
+        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, f"{host} kept waiting for its CPU")
+    if _kept_up_unhindered(measured) and source.lag_ns is not None and source.lag_ns.p99 > LATE_P99_NS:
+        yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source.lag_ns.p99 / 1e6:.1f} ms"
 
 
 def _kept_up_unhindered(measured: Measured) -> bool:
@@ -48,32 +48,29 @@ def _kept_up_unhindered(measured: Measured) -> bool:
     A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
     """
     work = measured.work
-    if work.intended_fps is None or any(measured.phase(s)["blocked"] for s in measured.source["streams"]):
+    if work.intended_fps is None or any(stream.phase().blocked for stream in measured.source.streams):
         return False
     return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * measured.cell.streams * work.intended_fps
 
 
 def _sinks(measured: Measured) -> Iterator[Finding]:
-    sent = {stream["stream"]: measured.phase(stream)["frames_sent"] for stream in measured.source["streams"]}
-    for stream in measured.sink["streams"]:
-        number, refused = stream["stream"], stream["refused"]
-        if not stream["attached"]:
+    sent = {stream.stream: stream.phase().frames_sent for stream in measured.source.streams}
+    for stream in measured.sink.streams:
+        number, refused = stream.stream, stream.refused
+        if not stream.attached:
             yield Verdict.INVALID, f"sink detached: its program is no longer in place on stream {number}"
-        if number in sent and stream["received"] > sent[number]:
+        if number in sent and stream.received > sent[number]:
+            yield Verdict.INVALID, f"more frames received than sent: {stream.received} of {sent[number]}"
+        if refused.length:
             yield (
                 Verdict.INVALID,
-                f"more frames received than sent: {stream['received']} of {sent[number]}",
+                f"frames of another length than was sent: {refused.length} on stream {number}",
             )
-        if refused["length"]:
-            yield (
-                Verdict.INVALID,
-                f"frames of another length than was sent: {refused['length']} on stream {number}",
-            )
-        if refused["stream"]:
-            yield Verdict.INVALID, f"frames of another stream: {refused['stream']} on stream {number}"
-        if refused["trial"]:
-            yield Verdict.SUSPECT, f"frames of another trial: {refused['trial']} on stream {number}"
-    if any(sink["ended"] == "limit" for sink in measured.sink["hosts"]):
+        if refused.stream:
+            yield Verdict.INVALID, f"frames of another stream: {refused.stream} on stream {number}"
+        if refused.trial:
+            yield Verdict.SUSPECT, f"frames of another trial: {refused.trial} on stream {number}"
+    if any(sink.ended == "limit" for sink in measured.sink.hosts.values()):
         yield Verdict.SUSPECT, "frames still arrived when the drain's two seconds were over"
 
 
@@ -81,12 +78,12 @@ def _links(measured: Measured) -> Iterator[Finding]:
     if not measured.cell.testbed.flow_control or measured.interfaces is None:
         return
     before, after = measured.interfaces
-    sources = {source["host"] for source in measured.source["hosts"]}
-    links = [name for name in after if name.partition("/")[0] in sources]
+    links = [name for name in after if name.partition("/")[0] in measured.source.hosts]
     drops = Drops.of(measured)
     dropped = 0
     for name in links:
-        out, queue = (after[name][key] - before[name][key] for key in ("dropped_out", "dropped_queue"))
+        out = after[name]["dropped_out"] - before[name]["dropped_out"]
+        queue = after[name]["dropped_queue"] - before[name]["dropped_queue"]
         dropped += out - drops.by_no_queue(name, queue)
     if dropped > 0:
         yield (

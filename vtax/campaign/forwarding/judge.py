@@ -32,7 +32,7 @@ def judge(measured: Measured, link_mbps: float | None) -> Judgement:
         ],
         key=lambda finding: -list(Verdict).index(finding[0]),
     )
-    limits = (limit(measured, stream, link_mbps) for stream in measured.source["streams"])
+    limits = (limit(measured, stream, link_mbps) for stream in measured.source.streams)
     marks = {mark for mark in limits if mark is not None}
     uplink = Uplink.of(measured)
     if uplink is not None and uplink.limited:
@@ -52,12 +52,13 @@ def uut_context(measured: Measured) -> str | None:
         return None
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
-    departed = sum(map(measured.departed, measured.source["streams"]))
+    departed = sum(map(measured.departed, measured.source.streams))
     entered = sum(map(measured.received, way_of(measured).uut_entries))
     frames = frames_sent(measured) * elapsed_s / measured.window_s * entered / max(departed, 1)
-    run_ns = sum(
-        times["run_ns"] - before["threads"].get(name, {"run_ns": 0})["run_ns"]
-        for name, times in after["threads"].items()
-        if name.startswith("ingress ") and name not in NEIGHBOURS_INGRESS
+    ingress = [
+        name for name in after["threads"] if name.startswith("ingress ") and name not in NEIGHBOURS_INGRESS
+    ]
+    run_ns = sum(after["threads"][name]["run_ns"] for name in ingress) - sum(
+        before["threads"][name]["run_ns"] for name in ingress if name in before["threads"]
     )
     return "own" if run_ns >= OWN_CONTEXT_NS_PER_FRAME * frames else "sender"

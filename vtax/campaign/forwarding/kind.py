@@ -1,14 +1,15 @@
 """Kind `forwarding` of a campaign: frames through the guests, their sources' ceilings known beforehand."""
 
 from collections.abc import Sequence
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.calibrate import Ceiling, Ceilings, MechanismRefused, calibrate
 from vtax.campaign.forwarding.instrument import sink_is_lost
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath
-from vtax.campaign.forwarding.rows import headline, record
+from vtax.campaign.forwarding.rows import Instrument, headline, record
 from vtax.campaign.forwarding.trial import measure
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
@@ -41,7 +42,7 @@ class Kind:
             if problem := settings.refusal(mechanism):
                 raise scenario.error("workload.mechanism", mechanism, problem)
 
-    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[dict[str, Any]]:
+    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
         """Calibrate the source on every testbed; a scenario that names a mechanism which is refused is refused."""
         loads: dict[LocalSettings, list[Cell]] = {}
         for cell in cells:
@@ -86,14 +87,10 @@ class Kind:
         measured = measure(path, cell, number, guests, mechanism=ceiling.mechanism, emulated=probe.emulated)
         judgement = judge(measured, cell.testbed.link_mbps)
         broken = is_broken(measured) or sink_is_lost(measured)
-        instrument = {
-            "ceiling_fps": ceiling.ceiling_fps,
-            "sink_mode": facts.sink_mode,
-            "sink_fallback": facts.sink_fallback,
-        }
+        instrument = Instrument(ceiling.ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
 
         def rows(place: Row, machine: str) -> TrialRecord:
-            return record(measured, judgement, {**place, **instrument}, facts.sink_cost_ns, machine)
+            return record(measured, judgement, place, instrument, machine)
 
         return Finished(judgement, headline(measured), broken, rows)
 

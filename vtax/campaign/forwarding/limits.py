@@ -4,8 +4,7 @@ Decided by what happened in the trial: whether the link was full, how long the s
 its CPU it used. The source's calibrated ceiling plays no part: trials exceed it, or stay below it, by tens of percent.
 """
 
-from typing import Any
-
+from vtax.campaign.forwarding.answers import StreamSent
 from vtax.campaign.forwarding.source_time import thread_shares, waited_share
 from vtax.campaign.forwarding.trial import Measured
 from vtax.units import fps
@@ -33,15 +32,15 @@ def offered_fps(measured: Measured) -> float:
     return frames_sent(measured) / measured.window_s
 
 
-def limit(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> str | None:
+def limit(measured: Measured, stream: StreamSent, link_mbps: float | None) -> str | None:
     """Return the mark that names what kept a stream's load below the intended one; None where nothing did."""
     intended = measured.work.intended_fps
-    offered = measured.phase(stream)["frames_sent"] / measured.window_s
+    offered = stream.phase().frames_sent / measured.window_s
     if intended is not None and offered >= (1 - OFFERED_TOLERANCE) * intended:
         return None
     if at_link_rate(measured, stream, link_mbps):
         return LINK_LIMITED
-    waited, thread = waited_share(measured, stream), thread_shares(measured, stream["host"])
+    waited, thread = waited_share(stream), thread_shares(measured, stream.host)
     if waited is None or thread is None:
         return LIMIT_UNKNOWN
     # A source that finds room may still be kept off its CPU: that much of its waiting may be no waiting for room.
@@ -49,7 +48,7 @@ def limit(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -
         # The switch before a shared uplink takes all that comes: there the UUT holds nobody back.
         return GENERATOR_LIMITED if measured.cell.testbed.is_shared else BACKPRESSURED
     # Neighbours' frames are sent from the first source's CPU, and are the instrument's own work.
-    is_first = stream["host"] == measured.source["hosts"][0]["host"]
+    is_first = stream.host == next(iter(measured.source.hosts))
     beside = measured.beside.source_share if is_first else 0.0
     taken = max(0.0, thread.kept_off - beside)
     if intended is not None and offered >= (1 - OFFERED_TOLERANCE - taken) * intended:
@@ -58,25 +57,23 @@ def limit(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -
     return GENERATOR_LIMITED if is_busy and waited < WAITED_SHARE else LIMIT_UNKNOWN
 
 
-def at_link_rate(measured: Measured, stream: dict[str, Any], link_mbps: float | None) -> bool:
+def at_link_rate(measured: Measured, stream: StreamSent, link_mbps: float | None) -> bool:
     """Whether a stream fills its link."""
     if link_mbps is None:
         return False
-    offered = measured.phase(stream)["frames_sent"] / measured.window_s
-    return bool(offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean))
+    offered = stream.phase().frames_sent / measured.window_s
+    return offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean)
 
 
-def held_back(measured: Measured, stream: dict[str, Any]) -> bool:
+def held_back(measured: Measured, stream: StreamSent) -> bool:
     """Whether the UUT's ingress, its ring full, stopped the source's queue for much of the run (flow control)."""
     if measured.interfaces is None:
         return False
-    name = f"{stream['host']}/src{stream['stream']}"
+    name = f"{stream.host}/src{stream.stream}"
     before, after = (sample[name] for sample in measured.interfaces)
-    return bool(
-        (after["held_back"] - before["held_back"]) * HELD_BACK_FRAMES > after["sent"] - before["sent"]
-    )
+    return (after["held_back"] - before["held_back"]) * HELD_BACK_FRAMES > after["sent"] - before["sent"]
 
 
 def frames_sent(measured: Measured) -> int:
     """Frames that the source sent in the window, all streams together."""
-    return sum(int(measured.phase(stream)["frames_sent"]) for stream in measured.source["streams"])
+    return sum(stream.phase().frames_sent for stream in measured.source.streams)

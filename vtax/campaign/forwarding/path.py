@@ -1,18 +1,17 @@
 """A path that frames take: a built testbed with a guest in it, ready to be measured again and again."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from msgspec import to_builtins
+from msgspec import structs
 
-from vtax.agent_api import AgentApi, DropsOpenParams
-from vtax.campaign.forwarding.captures import SNAP_BYTES
+from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts, PathFailed
 from vtax.campaign.trails import Way, router_ways
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformConfig, Preset
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.local import LocalTestbed
 
 DROP_PLACES = 256
@@ -63,21 +62,21 @@ class ForwardingPath(Path):
         try:
             hello_s = self.start_guests()
             self.passage = Passage.of(self.testbed)
-            sinks = self.passage.open_sinks(
-                self.testbed.sink_streams(), capture_frames=self._capture_frames, snap_bytes=SNAP_BYTES
-            )
+            sinks = self.passage.open_sinks(self.testbed.sink_streams(), self._capture_frames)
             no_drop_reasons = self._try_drop_meter()
             self.cpu_meter.open(*self.testbed.watcher)
-            self.use_streams(len(self.testbed.streams))
-            frame_bytes = self.testbed.settings.encapsulation.least_frame_bytes
-            self.passage.await_ready(frame_bytes, self.last_words)
+            encapsulation = self.testbed.settings.encapsulation
+            frames = FrameSpec(encapsulation.least_frame_bytes, encapsulation)
+            self.use_streams(len(self.testbed.streams), frames)
+            self.passage.await_ready(frames, self.last_words)
             self.neighbours.ready()
             self.set_egress()
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
         ready_s = self.testbed.uut.counters([])["at_s"] - begun
-        mode = "+".join(sorted({stream["attached"] for stream in sinks["streams"]}))
-        reasons = sorted({stream["fallback"] for stream in sinks["streams"] if stream["fallback"]})
+        streams = [stream for sink in sinks.values() for stream in sink.streams]
+        mode = "+".join(sorted({stream.attached for stream in streams}))
+        reasons = sorted({stream.fallback for stream in streams if stream.fallback})
         fallback = "\n".join(reasons) or None
         noted = {
             "drop reasons are not available": no_drop_reasons,
@@ -89,7 +88,7 @@ class ForwardingPath(Path):
             *self.scheduling_notes,
             *(f"{what}: {why}" for what, why in noted.items() if why is not None),
         )
-        costs_ns = {sink["host"]: sink["cost_ns_per_frame"] for sink in sinks["hosts"]}
+        costs_ns = {host: sink.cost_ns_per_frame for host, sink in sinks.items()}
         self.facts = ForwardingFacts(hello_s, ready_s, notes, mode, fallback, costs_ns)
         return self.facts
 
@@ -101,10 +100,10 @@ class ForwardingPath(Path):
         what = f"delay in one direction is known to {worst.error_ns / 1000:.0f} µs"
         return {what: f"source and sink have clocks of their own, compared by {worst.by}"}
 
-    def use_streams(self, count: int) -> None:
-        """Open the sources on the first `count` streams."""
+    def use_streams(self, count: int, frames: FrameSpec) -> None:
+        """Open the sources on the first `count` streams. The frames of a path all have the same headers."""
         if count != self.passage.sending:
-            self.passage.open_sources(self.testbed.source_streams(count))
+            self.passage.open_sources(self.testbed.source_streams(count, frames))
 
     def meter_drops(self, frames_per_s: float | None) -> None:
         """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""
@@ -112,19 +111,19 @@ class ForwardingPath(Path):
         if wanted != self._metering:
             self._open_drop_meter() if wanted else self._close_drop_meter()
 
-    def dropped(self) -> dict[str, Any] | None:
-        """Test frames that the kernel dropped since they are metered; None where they are not.
+    def dropped(self) -> DropsReadAnswer | None:
+        """Test frames that the kernel dropped since they are metered, at interfaces that are called host/name.
 
-        {"places": [{"interface" (host/name), "arrived", "reason", "frames"}], "lost_events"}
+        None where they are not.
         """
         if not self._metering:
             return None
-        told = to_builtins(self._watcher.drops_read())
+        answer = self._watcher.drops_read()
         places = [
-            {**place, "interface": f"{self._metered[place['netns']]}/{place['interface']}"}
-            for place in told["places"]
+            structs.replace(place, interface=f"{self._metered[place.netns]}/{place.interface}")
+            for place in answer.places
         ]
-        return {"places": places, "lost_events": told["lost_events"]}
+        return structs.replace(answer, places=places)
 
     def no_drop_reasons(self) -> str | None:
         """Why nobody says why frames are dropped, in a few words; None where the kernel does."""

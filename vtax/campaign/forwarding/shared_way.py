@@ -35,16 +35,16 @@ class SharedWay:
 
     def hops(self, counts: Counts) -> Iterator[Hop]:
         """Those of every stream, in the order of its way."""
-        streams = [stream["stream"] for stream in self.measured.source["streams"]]
+        streams = [stream.stream for stream in self.measured.source.streams]
         guests = [guest_name(stream, len(streams)) for stream in streams]
         ports = [(f"uut/{guest}p0", f"uut/{guest}p1") for guest in guests]
-        arrived = [int(counts.host[self.entry(stream)]["received"]) for stream in streams]
+        arrived = [counts.host[self.entry(stream)]["received"] for stream in streams]
         to_sink = [_to_sink(counts, stream) for stream in streams]
         up = list(_uplink(counts, sum(arrived)))
         down = list(_downlink(counts, streams, sum(to_sink)))
         if all(port in counts.host for both in ports for port in both):
             given = [offered(counts.host[into]) for into, _ in ports]
-            came = [int(counts.host[out_of]["received"]) for _, out_of in ports]
+            came = [counts.host[out_of]["received"] for _, out_of in ports]
             switch = self.measured.cell.testbed.switch
             up.append(_port_in(counts, switch, sum(given), [into for into, _ in ports]))
             down.insert(0, _port_out(counts, switch, sum(came), [out_of for _, out_of in ports]))
@@ -55,7 +55,7 @@ class SharedWay:
             entered, left = counts.host[ENTRY]["received"], offered(counts.host[EXIT])
             middle = counts.hop(ALL, name, entered, left, [], (ENTRY, True), (EXIT, False))
             up, down = [*up, middle, *down], []
-        for number, (stream, source) in enumerate(zip(streams, self.measured.source["streams"], strict=True)):
+        for number, (stream, source) in enumerate(zip(streams, self.measured.source.streams, strict=True)):
             departed = self.measured.departed(source)
             yield self._link(counts, stream, departed, arrived[number])
             yield from shares(stream, arrived[number], given[number], up)
@@ -134,7 +134,7 @@ def _downlink(counts: Counts, streams: Sequence[int], to_sink: int) -> Iterator[
 def _to_sink(counts: Counts, stream: int) -> int:
     """Frames that a switch sent on to a stream's sink."""
     name = f"switch/to-snk{stream}"
-    return int(counts.host[name]["sent"]) + counts.ring_full(name, offered(counts.host[name]))
+    return counts.host[name]["sent"] + counts.ring_full(name, offered(counts.host[name]))
 
 
 def _sink(counts: Counts, stream: int, to_sink: int) -> Hop:

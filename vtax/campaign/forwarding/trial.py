@@ -4,11 +4,18 @@ import math
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
-from vtax.agent_api import Mechanism, SinkArmParams, SourcePhase, SourceRunParams
+from vtax.agent_api import (
+    DropsReadAnswer,
+    Mechanism,
+    Phase,
+    SinkHistogramsAnswer,
+    SinkHistogramsParams,
+    SourceClock,
+    SourceRunParams,
+)
+from vtax.campaign.forwarding.answers import Received, Sent, StreamSent
 from vtax.campaign.forwarding.captures import captured_frames
-from vtax.campaign.forwarding.passage import phase_of
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.guest import called
 from vtax.campaign.observe import begin_window, observe
@@ -39,15 +46,15 @@ class Measured(Observed):
     """Everything one trial brought home."""
 
     mechanism: Mechanism = "raw"
-    source: dict[str, Any] = field(default_factory=dict)
-    """What all sources tell (Asked.together)."""
-    sink: dict[str, Any] = field(default_factory=dict)
-    """What all sinks tell."""
+    source: Sent = field(default_factory=Sent)
+    sink: Received = field(default_factory=Received)
+    times: dict[int, SinkHistogramsAnswer] = field(default_factory=dict)
+    """What sinks know of the times of streams beside their delay, by stream."""
     captured: list[CapturedFrame] = field(default_factory=list)
     """The first frames that came, of all streams."""
     interfaces: Twice[dict[str, InterfaceCounters]] | None = None
-    drops: Twice[dict[str, Any]] | None = None
-    """Frames that the kernel says it dropped (Path.dropped); None where it was not asked."""
+    drops: Twice[DropsReadAnswer] | None = None
+    """Frames that the kernel says it dropped (ForwardingPath.dropped); None where it was not asked."""
     no_drop_reasons: str | None = None
     """Why it does not say why (Path.no_drop_reasons)."""
     clock_error_ns: dict[int, int] = field(default_factory=dict)
@@ -60,44 +67,35 @@ class Measured(Observed):
         """What was asked of it."""
         return self.cell.forwarding
 
-    def phase(self, stream: dict[str, Any], name: str = "measure") -> dict[str, Any]:
-        """What the source says of one stream's phase."""
-        return phase_of(stream, name)
-
-    def departed(self, stream: dict[str, Any]) -> int:
+    def departed(self, stream: StreamSent) -> int:
         """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
         beside = self.work.intended_mbps is None
-        return sum(
-            int(phase["frames_sent"]) + (int(phase["probes_sent"]) if beside else 0)
-            for phase in stream["phases"]
-        )
+        return sum(phase.frames_sent + (phase.probes_sent if beside else 0) for phase in stream.phases)
 
-    def refused(self, stream: dict[str, Any]) -> int:
+    def refused(self, stream: StreamSent) -> int:
         """Probes of all phases that the link of a flooded stream had no room for."""
-        return sum(int(phase["probes_refused"]) for phase in stream["phases"])
+        return sum(phase.probes_refused for phase in stream.phases)
 
     def received(self, interface: str) -> int:
         """Frames of all phases that an interface (host/name) received; 0 where that was not read."""
         if self.interfaces is None:
             return 0
         before, after = self.interfaces
-        return int(after[interface]["received"] - before[interface]["received"])
+        return after[interface]["received"] - before[interface]["received"]
 
     @property
     def window_s(self) -> float:
         """The window common to the flows of a source, which has one schedule and one clock; of several the shortest."""
         windows_ns = []
-        for host in {stream["host"] for stream in self.source["streams"]}:
-            phases = [self.phase(stream) for stream in self.source["streams"] if stream["host"] == host]
-            windows_ns.append(
-                min(phase["end_ns"] for phase in phases) - max(phase["start_ns"] for phase in phases)
-            )
-        return float(min(windows_ns)) / 1e9
+        for host in {stream.host for stream in self.source.streams}:
+            phases = [stream.phase() for stream in self.source.streams if stream.host == host]
+            windows_ns.append(min(phase.end_ns for phase in phases) - max(phase.start_ns for phase in phases))
+        return min(windows_ns) / 1e9
 
     @property
     def drain_s(self) -> float:
         """How long the sinks waited for the last frames."""
-        return float(max(sink["drain_ms"] for sink in self.sink["hosts"])) / 1000
+        return max(sink.drain_ms for sink in self.sink.hosts.values()) / 1000
 
 
 def probes_per_s(cell: Cell) -> float:
@@ -115,18 +113,22 @@ def probe_interval(work: Forwarding) -> int:
 
 
 def as_run(
-    trial: int, work: Forwarding, mechanism: Mechanism, probe_fps: float | None = None
+    trial: int,
+    work: Forwarding,
+    mechanism: Mechanism,
+    probe_fps: float | None = None,
+    *,
+    shares_cpu: bool = False,
 ) -> SourceRunParams:
-    """Params of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
-    warmup = [SourcePhase(phase="warmup", duration_s=work.warmup_s)] if work.warmup_s else []
-    return SourceRunParams(
-        trial=trial,
-        frame_bytes=work.lengths.as_json(),
-        flows=work.flows,
-        mechanism=mechanism,
+    """Parameters of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
+    phases_s: dict[Phase, float] = {"warmup": work.warmup_s} if work.warmup_s else {}
+    return work.frames.run(
+        trial,
+        mechanism,
+        {**phases_s, "measure": work.duration_s},
         intended_fps=work.intended_fps,
         probe_fps=probe_fps or (PROBES_PER_S_FLOOD if work.intended_fps is None else PROBES_PER_S_PACED),
-        phases=[*warmup, SourcePhase(phase="measure", duration_s=work.duration_s)],
+        shares_cpu=shares_cpu,
     )
 
 
@@ -147,7 +149,7 @@ def measure(
     measured = Measured(trial, cell, datetime.now(UTC), mechanism=mechanism, egress_words=path.egress_words)
 
     def run() -> None:
-        path.use_streams(cell.streams)
+        path.use_streams(cell.streams, work.frames)
         with tracing(*path.testbed.watcher, work, path.ways, "stamp") as tracer:
             # Stamps tell the frames of the measurement: the window only has to hold them.
             tracer.arm(0.0, work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
@@ -179,13 +181,10 @@ def _failure_of(measured: Measured) -> str | None:
 def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, passage, uut = measured.work, path.passage, path.testbed.uut
     clocks = path.testbed.compare_clocks()
-    arm = SinkArmParams(
-        trial=measured.trial,
-        phase="measure",
-        frame_bytes=work.lengths.as_json(),
-        probe_interval=probe_interval(work),
+    passage.arm(
+        work.frames.arm(measured.trial, "measure", probe_interval(work)),
+        [SourceClock(stream=stream, ahead_ns=clock.ahead_ns) for stream, clock in clocks.items()],
     )
-    passage.arm(arm, [{"stream": stream, "ahead_ns": clock.ahead_ns} for stream, clock in clocks.items()])
     intended = work.intended_fps
     path.meter_drops(None if intended is None else intended * cell.streams)
     measured.no_drop_reasons = path.no_drop_reasons()
@@ -197,14 +196,12 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     first = uut.counters(path.uut_cpus)
     sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
     measured.cpu = (first, uut.counters(path.uut_cpus))
-    measured.source = run.together(work.warmup_s + work.duration_s + SOURCE_PATIENCE_S)
+    measured.source = Sent(run.answers(work.warmup_s + work.duration_s + SOURCE_PATIENCE_S))
     measured.sink = passage.collect(measured.source, "measure", quiet_ms, DRAIN_LIMIT_MS)
-    active = {stream["stream"] for stream in measured.source["streams"]}
-    for stream in measured.sink["streams"]:
-        number = stream["stream"]
-        if number in active:
-            stream["times"] = passage.histograms(number)
-            measured.captured += captured_frames(passage, number, work.capture_frames)
+    for number in (stream.stream for stream in measured.source.streams):
+        histograms = SinkHistogramsParams(stream=number)
+        measured.times[number] = passage.sink(number).sink_histograms(histograms)
+        measured.captured += captured_frames(passage, number, work.capture_frames)
     measured.clock_error_ns = {
         stream: clocks[stream].error_until_ns(later)
         for stream, later in path.testbed.compare_clocks().items()

@@ -36,8 +36,8 @@ class Uplink:
         found = hops(measured)
         switch = [hop for hop in found if hop.name == "switch"]
         arrived, passed_on = (sum(hop.received for hop in switch), sum(hop.forwarded for hop in switch))
-        phases = measured.source["streams"][0]["phases"]
-        sending_s = sum(phase["end_ns"] - phase["start_ns"] for phase in phases) / 1e9
+        phases = measured.source.streams[0].phases
+        sending_s = sum(phase.end_ns - phase.start_ns for phase in phases) / 1e9
         behind = sum(hop.dropped for hop in found if hop.name not in ("link", "switch"))
         return cls(
             overflowed=sum(hop.dropped for hop in switch) > UPLINK_LOSS * arrived,

@@ -3,25 +3,27 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import Any
 
-from msgspec import structs
-
-from vtax.agent_api import SinkArmParams
+from vtax.agent_api import SinkHistogramsParams, SourceRunAnswer
+from vtax.campaign.forwarding.answers import Received, Sent
 from vtax.campaign.forwarding.passage import Asked, Passage
-from vtax.campaign.forwarding.rows import flow_row
+from vtax.campaign.forwarding.rows import flow_row, offered_mbps
 from vtax.campaign.forwarding.source_time import thread_shares
 from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_MS, Measured, as_run, probe_interval
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
 from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.path import PathFailed
+from vtax.campaign.verdict import Finding
 from vtax.machine.agent import AgentError, AgentGone
+from vtax.results import Row
 from vtax.scenario import Forwarding
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.guest import NEIGHBOUR
 from vtax.testbed.neighbours import FAR_AGENT, OwnLinks
 from vtax.units import mbps
 
 FRAME_BYTES = 64
+FRAMES = FrameSpec(FRAME_BYTES)
 MAXIMUM_TRIAL = 0xFFFFFFFE
 """Trial number of the frames that its maximum is found by."""
 MAXIMUM_WARMUP_S, MAXIMUM_S = 0.3, 0.7
@@ -38,7 +40,7 @@ class Forward(Neighbours):
 
     _passage: Passage
     _turn: Turn | None = None
-    _run: Asked | None = None
+    _run: Asked[SourceRunAnswer] | None = None
 
     def __init__(self, site: OwnLinks, load_share: float) -> None:
         super().__init__(site)
@@ -52,8 +54,8 @@ class Forward(Neighbours):
         agents = [(self.site.far, FAR_AGENT)]
         self._passage = Passage(agents, agents)
         self._passage.open_sinks([each.at_sink for each in links])
-        self._passage.open_sources([each.at_source for each in links])
-        self._passage.await_ready(FRAME_BYTES, lambda: "the neighbours' own links")
+        self._passage.open_sources([each.at_source(FRAMES) for each in links])
+        self._passage.await_ready(FRAMES, lambda: "the neighbours' own links")
         self._maximum_mbps = self._find_maximum()
 
     def open(self, turn: Turn) -> None:
@@ -72,20 +74,26 @@ class Forward(Neighbours):
         assert self._turn is not None and self._run is not None  # noqa: S101 - it went
         given = self._turn.cell.timed
         run, self._run = self._run, None
-        source = run.together(given.warmup_s + given.duration_s + 10)
+        source = Sent(run.answers(given.warmup_s + given.duration_s + 10))
+        load_mbps = self._load_mbps
         work = self._work(given.warmup_s, given.duration_s)
         cell = replace(self._turn.cell, workload=work)
-        measured = Measured(self._turn.trial, cell, datetime.now(UTC), mechanism="raw", source=source)
-        sunk = {stream["stream"]: stream for stream in self._drained(source)["streams"]}
-        flows = []
-        for number, stream in enumerate(source["streams"]):
-            arrived = sunk[stream["stream"]]
-            arrived["times"] = self._passage.histograms(stream["stream"])
-            row = flow_row(measured, stream, arrived, "neighbour", number)
-            flows.append({**row, "stream": 0})
-        findings = [finding for row in flows for finding in missed(row)]
-        (far,) = source["hosts"]
-        thread = thread_shares(measured, far["host"])
+        measured = Measured(
+            self._turn.trial,
+            cell,
+            datetime.now(UTC),
+            mechanism="raw",
+            source=source,
+            sink=self._drained(source),
+        )
+        flows: list[Row] = []
+        findings: list[Finding] = []
+        for number, stream in enumerate(source.streams):
+            sink = self._passage.sink(stream.stream)
+            measured.times[stream.stream] = sink.sink_histograms(SinkHistogramsParams(stream=stream.stream))
+            flows.append({**flow_row(measured, stream, "neighbour", number), "stream": 0})
+            findings += missed(number, offered_mbps(measured, stream), load_mbps)
+        thread = thread_shares(measured, self.site.far.name)
         return Beside(flows, findings, self._maximum_mbps, thread.ran if thread else 0.0)
 
     def close(self) -> None:
@@ -101,19 +109,20 @@ class Forward(Neighbours):
 
     def _work(self, warmup_s: float, duration_s: float) -> Forwarding:
         """The load of a trial, of each neighbour."""
-        return frames(self._load_share * self._maximum_mbps, warmup_s, duration_s)
+        return frames(self._load_mbps, warmup_s, duration_s)
+
+    @property
+    def _load_mbps(self) -> float:
+        return self._load_share * self._maximum_mbps
 
     def _arm(self, trial: int, work: Forwarding) -> None:
-        arm = SinkArmParams(
-            trial=trial, phase="measure", frame_bytes=FRAME_BYTES, probe_interval=probe_interval(work)
-        )
-        self._passage.arm(arm)
+        self._passage.arm(work.frames.arm(trial, "measure", probe_interval(work)))
 
-    def _begin(self, trial: int, work: Forwarding) -> Asked:
+    def _begin(self, trial: int, work: Forwarding) -> Asked[SourceRunAnswer]:
         shares_cpu = work.intended_mbps is not None
-        return self._passage.run(structs.replace(as_run(trial, work, "raw"), shares_cpu=shares_cpu))
+        return self._passage.run(as_run(trial, work, "raw", shares_cpu=shares_cpu))
 
-    def _drained(self, source: dict[str, Any]) -> dict[str, Any]:
+    def _drained(self, source: Sent) -> Received:
         """What the sink counted, once all of a run has come."""
         return self._passage.collect(source, "measure", QUIET_MS, DRAIN_LIMIT_MS)
 
@@ -131,9 +140,9 @@ class Forward(Neighbours):
         """What of a load was offered and passed on in the mean."""
         work = frames(load_mbps, MAXIMUM_WARMUP_S, MAXIMUM_S)
         self._arm(MAXIMUM_TRIAL, work)
-        source = self._begin(MAXIMUM_TRIAL, work).together(MAXIMUM_WARMUP_S + MAXIMUM_S + 10)
-        sent = [stream["phases"][-1]["frames_sent"] for stream in source["streams"]]
-        came = [stream["received"] for stream in self._drained(source)["streams"]]
+        source = Sent(self._begin(MAXIMUM_TRIAL, work).answers(MAXIMUM_WARMUP_S + MAXIMUM_S + 10))
+        sent = [stream.phases[-1].frames_sent for stream in source.streams]
+        came = [stream.received for stream in self._drained(source).streams]
         return mbps(fmean(sent) / MAXIMUM_S, FRAME_BYTES), mbps(fmean(came) / MAXIMUM_S, FRAME_BYTES)
 
 

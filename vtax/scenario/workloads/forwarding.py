@@ -17,6 +17,7 @@ from vtax.agent_api import (
 )
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import Named, key, written
+from vtax.scenario.frames import FrameSpec
 from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal
@@ -101,7 +102,12 @@ class Forwarding(TracedKeys):
     @property
     def lengths(self) -> Lengths:
         """The lengths of a stream's frames."""
-        return lengths_of(self.frame_bytes, self.encapsulation.least_frame_bytes)
+        return self.frames.lengths
+
+    @property
+    def frames(self) -> FrameSpec:
+        """The frames of a stream."""
+        return FrameSpec(self.frame_bytes, self.encapsulation, self.flows)
 
     @property
     def encapsulation(self) -> Encapsulation:

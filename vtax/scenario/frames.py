@@ -1,0 +1,68 @@
+"""The test frames that a workload asks for: what params of source and sink are made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from vtax.agent_api import (
+    AnalysedPhase,
+    CalibratedLoad,
+    Mechanism,
+    Phase,
+    SinkArmParams,
+    SourceCalibrateParams,
+    SourcePhase,
+    SourceRunParams,
+)
+from vtax.scenario.encapsulation import Encapsulation
+from vtax.scenario.lengths import Lengths, lengths_of
+
+
+@dataclass(frozen=True)
+class FrameSpec:
+    """The frames of each stream: their lengths, their headers, and the flows that they are of."""
+
+    frame_bytes: int | str
+    """The length of all frames, FCS left out, or a mix as the scenario has it."""
+    encapsulation: Encapsulation = field(default_factory=Encapsulation)
+    flows: int = 1
+    """UDP flows of a stream, by source ports."""
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """The lengths of a cycle; those of a named mix have room for the headers."""
+        return lengths_of(self.frame_bytes, self.encapsulation.least_frame_bytes)
+
+    def calibrate(self, load: CalibratedLoad) -> SourceCalibrateParams:
+        """Return what a source is asked whose ceilings are measured."""
+        return SourceCalibrateParams(frame_bytes=self.lengths.as_json(), flows=self.flows, load=load)
+
+    def arm(self, trial: int, phase: AnalysedPhase, probe_interval: int = 1) -> SinkArmParams:
+        """Return what a sink is asked that awaits the frames of a trial."""
+        return SinkArmParams(
+            trial=trial, phase=phase, frame_bytes=self.lengths.as_json(), probe_interval=probe_interval
+        )
+
+    def run(
+        self,
+        trial: int,
+        mechanism: Mechanism,
+        phases_s: Mapping[Phase, float],
+        *,
+        intended_fps: float | None,
+        probe_fps: float,
+        shares_cpu: bool = False,
+    ) -> SourceRunParams:
+        """Return what a source is asked that sends phases of so many seconds, in their order."""
+        return SourceRunParams(
+            trial=trial,
+            frame_bytes=self.lengths.as_json(),
+            flows=self.flows,
+            mechanism=mechanism,
+            intended_fps=intended_fps,
+            probe_fps=probe_fps,
+            phases=[
+                SourcePhase(phase=phase, duration_s=duration_s) for phase, duration_s in phases_s.items()
+            ],
+            shares_cpu=shares_cpu,
+        )
