@@ -45,7 +45,8 @@ class PlatformSet:
         stated: dict[str, list[JsonValue]] = {}
         for (platform, _), probe in self.variants.items():
             if platform == name and isinstance(probe, Probe):
-                for fact, value in probe.facts.items():
+                for fact, told in probe.facts.items():
+                    value: JsonValue = told if told is None or isinstance(told, str | int) else [*told]
                     values = stated.setdefault(fact, [])
                     if value not in values:
                         values.append(value)

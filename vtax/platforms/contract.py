@@ -21,7 +21,7 @@ ProgramsOf = Literal["host", "packages"]
 """Whose programs a guest has: the host's own, or those of packages that are unpacked for it (userland.py)."""
 
 
-Fact = str | int | list[str] | None
+Fact = str | int | None | Sequence[str]
 """What a probe states: a version, a name, a number, whether something is so, or a list of names."""
 
 
