@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vtax.machine.emulation import patience
 from vtax.machine.namespace import Namespace
+from vtax.machine.napi import polling_threads
 from vtax.machine.offloads import set_offload
 
 APPEAR_TIMEOUT_S = 2.0
@@ -28,7 +29,11 @@ def thread_ingress(namespace: Namespace, interface: str, cpus: list[int]) -> lis
     device = namespace.run(lambda: _device(interface), private_sysfs=True)
     before = _napi_threads(interface)
     switch_threads(namespace, interface, True)
-    threads = _kept.get(device, set()) & _napi_threads() or _await_threads(interface, before)
+    threads = (
+        namespace.run(lambda: polling_threads(interface))
+        or _kept.get(device, set()) & _napi_threads()
+        or _await_threads(interface, before)
+    )
     if device:
         _kept[device] = threads
     for pid in threads:
