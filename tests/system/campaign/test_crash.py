@@ -30,19 +30,20 @@ def assert_resumes(path: Path, out: Path) -> None:
     before = trials(out)
     cleaned = vtax("clean")
     assert cleaned.returncode == 0, cleaned.stderr
-    assert_measured(vtax("run", path, *CHOSEN, "--resume", out))
+    resumed = vtax("run", path, *CHOSEN, "--resume", out)
+    assert_measured(resumed)
     after = trials(out)
     assert {number: after[number] for number in before} == before
-    assert_every_cell_was_measured(out)
+    assert_every_cell_was_measured(out, resumed.stderr)
     assert Result.open(out).campaign["status"] == "complete"
 
 
-def assert_every_cell_was_measured(out: Path) -> None:
+def assert_every_cell_was_measured(out: Path, said: str) -> None:
     """Each cell of each block has one usable trial, or, on a machine that was too busy, all the trials it may have."""
     cells = Result.open(out).query(
         "SELECT block, cell, count(*) FILTER (verdict <> 'invalid') AS usable, count(*) AS n FROM trials GROUP BY ALL"
     )
-    assert cells.num_rows == CELLS * BLOCKS
+    assert cells.num_rows == CELLS * BLOCKS, said
     assert all(row["usable"] == 1 or row["n"] == 3 for row in cells.to_pylist())
 
 
@@ -72,7 +73,7 @@ def test_a_campaign_goes_on_when_an_agent_or_its_guest_is_killed(
     out = tmp_path / "out"
     done = run_with_a_kill(instant, scenario, out)
     assert done.returncode in (0, 3), done.stderr
-    assert_every_cell_was_measured(out)
+    assert_every_cell_was_measured(out, done.stderr)
 
 
 @pytest.mark.parametrize("agent", ["source", "sink"])
