@@ -17,13 +17,21 @@ from pyroute2.ethtool import Ethtool
 
 from tests.helpers.namespaces import told
 from tests.helpers.testbeds import wait_for
+from vtax.agent_api import (
+    ExpectedStream,
+    SinkCollectParams,
+    SinkOpenParams,
+    SourceOpenParams,
+    StreamInterface,
+)
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import CHECKSUMS, SEGMENTATION
 from vtax.platforms.tap import open_tap
-from vtax.testbed.addressing import Station, StreamAddresses, as_source_takes_it
+from vtax.scenario.frames import FrameSpec
+from vtax.testbed.addressing import Station, StreamAddresses, source_stream
 from vtax.testbed.counters import interface_counters
 from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, share, switch_to
 from vtax.testbed.ports import BridgePort, Site
@@ -31,6 +39,7 @@ from vtax.testbed.ports import BridgePort, Site
 pytestmark = pytest.mark.system
 
 STREAM = StreamAddresses(0)
+FRAMES = FrameSpec(100)
 
 
 @pytest.fixture
@@ -182,26 +191,24 @@ def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namesp
     source = start_agent("source", netns=near.path, cpus=[0], log=tmp_path / "source.log")
     sink = start_agent("sink", netns=far.path, cpus=[0], log=tmp_path / "sink.log")
     try:
-        stream = as_source_takes_it(STREAM, "src0", STREAM.sink_mac, None)
-        source.call("source.open", {"cpu": 0, "streams": [stream]})
-        sink.call("sink.open", {"streams": [{"stream": 0, "interface": "snk0"}], "attach": "native"})
-        trial = {"trial": 1, "frame_bytes": 100}
-        sink.call("sink.arm", {**trial, "phase": "probe"})
-        phase = {"phase": "probe", "duration_s": 0.02}
-        load = {"mechanism": "raw", "intended_fps": 1000, "probe_fps": 1000, "phases": [phase]}
-        told = source.call("source.run", {**trial, **load})
-        frames = told["streams"][0]["phases"][0]["frames_sent"]
+        stream = source_stream(STREAM, "src0", STREAM.sink_mac, FRAMES)
+        source.api.source_open(SourceOpenParams(cpu=0, streams=[stream]))
+        received = StreamInterface(stream=0, interface="snk0")
+        sink.api.sink_open(SinkOpenParams(streams=[received], attach="native"))
+        sink.api.sink_arm(FRAMES.arm(1, "probe"))
+        run = FRAMES.run(1, "raw", {"probe": 0.02}, intended_fps=1000, probe_fps=1000)
+        frames = source.api.source_run(run).streams[0].phases[0].frames_sent
         for _ in range(frames):
             os.write(came, os.read(sent, 2000))
-        expected = [{"stream": 0, "frames": frames}]
-        counted = sink.call("sink.collect", {"expected": expected, "quiet_ms": 50, "limit_ms": 500})
+        expected = [ExpectedStream(stream=0, frames=frames)]
+        counted = sink.api.sink_collect(SinkCollectParams(expected=expected, quiet_ms=50, limit_ms=500))
         counters = interface_counters(far)["snk0"]
     finally:
         source.close()
         sink.close()
         os.close(sent)
         os.close(came)
-    assert counted["streams"][0]["received"] == counters["received"] == frames > 0
+    assert counted.streams[0].received == counters["received"] == frames > 0
     assert counters["dropped_in"] == 0
 
 
