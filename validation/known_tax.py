@@ -116,7 +116,7 @@ within 17 ms; it is as full at the end of the window as at its beginning, so tha
 def run(directory: Path) -> Section:
     """Carry out the campaigns and compare."""
     results = {name: carry_out("known_tax", directory / name, changes) for name, changes in CAMPAIGNS.items()}
-    platforms = list(results["small"].campaign["platforms"])
+    platforms = list(results["small"].stored["platforms"] or ())
     checks: list[Check] = []
     for platform in platforms:
         try:

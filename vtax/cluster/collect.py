@@ -68,7 +68,7 @@ def order_of(writer: MergedWriter, scenario: Scenario, allow_programs: bool, fil
         key: told[key] for key in ("vtax_version", "name", "scenario", "seed", "created_at", "command")
     }
     return {
-        "id": told[CAMPAIGN_ID],
+        "id": str(told[CAMPAIGN_ID]),
         "manifest": {**manifest, "factors": list(scenario.cells()[0].factors), "status": "interrupted"},
         "files": scenario.files(),
         "allow_programs": allow_programs,

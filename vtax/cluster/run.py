@@ -19,6 +19,7 @@ from vtax.cluster.work import Order, forget, measure
 from vtax.inputs import InputError
 from vtax.machine.hold import as_interrupts
 from vtax.results import MergedWriter, Result
+from vtax.results.stored import mapping
 from vtax.scenario import Scenario
 
 _CELLS = """
@@ -121,11 +122,11 @@ def _bid_farewell(client: Client, campaign_id: str) -> None:
 def _unusable(scenario: Scenario, result: Result) -> list[tuple[str, str]]:
     """The cells that no testbed has a usable trial of, with the reason."""
     found = {row["cell"].rpartition(" ")[0]: row for row in result.query(_CELLS).to_pylist()}
-    platforms = result.campaign.get("platforms") or {}
+    platforms = result.stored.get("platforms") or {}
     unusable = []
     for cell in scenario.cells():
         told = found.get(cell.key, {})
-        skipped = platforms.get(cell.platform, {}).get("skipped") or {}
+        skipped = mapping(platforms.get(cell.platform, {}).get("skipped"))
         if not told.get("usable"):
-            unusable.append((cell.key, told.get("reason") or skipped.get("reason") or "not measured"))
+            unusable.append((cell.key, str(told.get("reason") or skipped.get("reason") or "not measured")))
     return unusable

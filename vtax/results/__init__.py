@@ -9,7 +9,7 @@ from vtax.results.delivered import Delivered
 from vtax.results.files import DiskError
 from vtax.results.merged import MergedWriter, merge
 from vtax.results.reader import Result
-from vtax.results.schema import Row, Value, number, whole
+from vtax.results.schema import Row, Value, number, text, whole
 from vtax.results.writer import FILES, ResultWriter, TrialRecord
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "Value",
     "merge",
     "number",
+    "text",
     "whole",
 ]

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.blocks import Block, block_numbers, read_block
@@ -13,6 +14,7 @@ from vtax.results.files import is_written
 from vtax.results.journal import DamagedJournalError, Entry, UnsettledJournalError, by_block, read_journal
 from vtax.results.manifest import read_manifest
 from vtax.results.schema import schemas
+from vtax.results.stored import mapping, mappings
 
 MOST_TRIALS = 1_000_000
 """Of a block: in a merged result trial n of block b is number 1,000,000 b + n, in whatever order blocks arrive."""
@@ -30,7 +32,7 @@ class Delivered:
 
     directory: Path
     testbed: str
-    campaign: dict[str, Any]
+    campaign: dict[str, JsonValue]
     listed: Mapping[int, list[Entry]]
 
     @classmethod
@@ -42,13 +44,12 @@ class Delivered:
         campaign = read_manifest(directory)
         if campaign.get("testbeds"):
             raise InputError(f"{directory} is merged already; name the results that it came from")
-        scenario = campaign.get("scenario") or {}
-        if scenario.get("precision"):
+        if mapping(campaign.get("scenario")).get("precision"):
             raise InputError(
                 f"{directory}: with `precision` all trials of a campaign decide how many there are, so that it is "
                 "measured on one testbed; vtax compare holds two such results against each other"
             )
-        name = testbed or str((campaign.get("testbed") or {}).get("name") or LOCAL)
+        name = testbed or str(mapping(campaign.get("testbed")).get("name") or LOCAL)
         if name == LOCAL:
             raise InputError(
                 f"{directory}: it says of its testbed only that it is {LOCAL}; name it, as NAME={directory}, and "
@@ -71,12 +72,12 @@ class Delivered:
         return sorted({*self.listed, *block_numbers(self.directory)})
 
     @property
-    def hosts(self) -> dict[str, dict[str, Any]]:
+    def hosts(self) -> dict[str, dict[str, JsonValue]]:
         """What is told of its hosts, by their names among those of all testbeds."""
-        told: dict[str, dict[str, Any]] = self.campaign.get("hosts") or {}
+        told = mappings(self.campaign.get("hosts"))
         return {host_name(self.testbed, name): facts for name, facts in told.items()}
 
-    def check_hosts(self, known: Mapping[str, Mapping[str, Any]]) -> None:
+    def check_hosts(self, known: Mapping[str, Mapping[str, JsonValue]]) -> None:
         """Raise InputError where a host of the same name is another machine, or has changed."""
         for name, facts in self.hosts.items():
             if name in known and known[name].get("hash") != facts.get("hash"):
@@ -97,7 +98,7 @@ class Delivered:
             raise InputError(f"{self.directory}: block {number} is not whole: {problem}")
         return block
 
-    def check_same(self, campaign: Mapping[str, Any]) -> None:
+    def check_same(self, campaign: Mapping[str, JsonValue]) -> None:
         """Raise InputError unless this is of the campaign that campaign.json tells of."""
         for key in SAME:
             if self.campaign.get(key) != campaign.get(key):

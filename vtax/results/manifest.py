@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.files import replace_file
@@ -12,18 +13,18 @@ from vtax.results.schema import FORMAT_VERSION
 NAME = "campaign.json"
 
 
-def write_manifest(directory: Path, campaign: Mapping[str, Any]) -> dict[str, Any]:
+def write_manifest(directory: Path, campaign: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Replace campaign.json atomically and return what it holds: `campaign` with the format's version."""
     content = {**campaign, "format_version": FORMAT_VERSION}
     replace_file(directory / NAME, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return content
 
 
-def read_manifest(directory: Path) -> dict[str, Any]:
+def read_manifest(directory: Path) -> dict[str, JsonValue]:
     """Return campaign.json's content. InputError where it is missing, damaged, or of another format."""
     path = directory / NAME
     try:
-        content = json.loads(path.read_bytes())
+        content: JsonValue = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{directory}: no result here ({NAME} is missing); name a directory that `vtax run` wrote"
@@ -34,15 +35,16 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: damaged ({error}); any Parquet reader still opens the tables beside it"
         ) from None
-    version = content.get("format_version") if isinstance(content, dict) else None
+    told = content if isinstance(content, dict) else {}
+    version = told.get("format_version")
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise InputError(
             f"{path}: format_version is {version}, this vtax reads up to {FORMAT_VERSION}; read it with the vtax "
-            f"that wrote it ({content.get('vtax_version', 'unknown')}) or a later one"
+            f"that wrote it ({told.get('vtax_version', 'unknown')}) or a later one"
         )
     if version != FORMAT_VERSION:
         raise InputError(
             f"{path}: format_version is {version!r}, which no vtax writes; any Parquet reader still opens the "
             "tables beside it"
         )
-    return dict(content)
+    return told

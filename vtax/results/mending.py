@@ -1,7 +1,10 @@
 """A campaign.json that somebody edited: what has another shape than vtax writes is left out, and named."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
 
 from vtax.scenario.workloads import KINDS
 
@@ -55,59 +58,79 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("scenario", "figures"): LIST,
     ("scenario", "figures", ANY): TEXT,
 }
-"""By the path of a key; null is allowed everywhere."""
+"""By the path of a key, as StoredCampaign has them; null is allowed everywhere."""
 _WORDS: Final[Mapping[tuple[str, ...], str]] = {("scenario", "testbed", "link_mbps"): "unlimited"}
 """What a scenario says where there is nothing of that shape, which is as good as a key that is left out."""
 
 
-def mend(campaign: dict[str, Any]) -> list[str]:
+@dataclass(frozen=True)
+class _Place:
+    """Where a value is: what holds it, its key there, of a list its index as text, and what it is called."""
+
+    holder: dict[str, JsonValue] | list[JsonValue]
+    key: str
+    at: str
+
+    @property
+    def value(self) -> JsonValue:
+        return self.holder[int(self.key)] if isinstance(self.holder, list) else self.holder[self.key]
+
+    def put(self, value: JsonValue) -> None:
+        if isinstance(self.holder, list):
+            self.holder[int(self.key)] = value
+        else:
+            self.holder[self.key] = value
+
+    def take_out(self) -> None:
+        """Leave the key out; an item of a list becomes null first, so that the others keep their places."""
+        if isinstance(self.holder, list):
+            self.put(None)
+        else:
+            del self.holder[self.key]
+
+
+def mend(campaign: dict[str, JsonValue]) -> list[str]:
     """Take out of `campaign`, in place, whatever has another shape; a sentence for each."""
     problems = []
     for path, shape in _SHAPES.items():
-        for holder, name, at in list(_places(campaign, path, ())):
-            if holder[name] is None or _is(holder[name], shape):
+        for place in list(_places(campaign, path)):
+            if place.value is None or _is(place.value, shape):
                 continue
-            if holder[name] != _WORDS.get(path):
-                problems.append(f"campaign.json: {at} is not {shape}; it is read as if it were not there")
-            _take_out(holder, name)
+            if place.value != _WORDS.get(path):
+                problems.append(
+                    f"campaign.json: {place.at} is not {shape}; it is read as if it were not there"
+                )
+            place.take_out()
     for path in {path[:-1] for path in _SHAPES if path[-1] == ANY}:
-        for holder, name, _ in list(_places(campaign, path, ())):
-            holder[name] = _without_nulls(holder[name])
-    kind = ((campaign.get("scenario") or {}).get("workload") or {}).get("kind")
-    if kind is not None and kind not in KINDS:
-        problems.append(f"campaign.json: scenario.workload.kind is {kind!r}; there are: {', '.join(KINDS)}")
-        del campaign["scenario"]["workload"]["kind"]
+        for place in list(_places(campaign, path)):
+            place.put(_without_nulls(place.value))
+    for place in list(_places(campaign, ("scenario", "workload", "kind"))):
+        if place.value is not None and place.value not in KINDS:
+            problems.append(f"campaign.json: {place.at} is {place.value!r}; there are: {', '.join(KINDS)}")
+            place.take_out()
     return problems
 
 
-def _take_out(holder: Any, name: Any) -> None:
-    """Leave a key out; an item of a list becomes null first, so that the others keep their places."""
-    if isinstance(holder, list):
-        holder[name] = None
-    else:
-        del holder[name]
-
-
-def _places(node: Any, path: tuple[str, ...], above: tuple[str, ...]) -> Iterator[tuple[Any, Any, str]]:
-    """Each place that the path leads to: what holds it, its key there, and its name."""
-    keys: Any = ()
-    if path[0] == ANY:
-        keys = range(len(node)) if isinstance(node, list) else node if isinstance(node, dict) else ()
-    elif isinstance(node, dict) and path[0] in node:
-        keys = path[:1]
+def _places(node: JsonValue, path: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[_Place]:
+    """Each place that the path leads to, below the keys `above`."""
+    if not isinstance(node, dict | list):
+        return
+    keys = [str(index) for index in range(len(node))] if isinstance(node, list) else list(node)
+    if path[0] != ANY:
+        keys = [path[0]] if isinstance(node, dict) and path[0] in node else []
     for key in keys:
-        at = (*above, str(key))
+        place = _Place(node, key, ".".join((*above, key)))
         if len(path) == 1:
-            yield node, key, ".".join(at)
+            yield place
         else:
-            yield from _places(node[key], path[1:], at)
+            yield from _places(place.value, path[1:], (*above, key))
 
 
-def _is(value: Any, shape: str) -> bool:
+def _is(value: JsonValue, shape: str) -> bool:
     return isinstance(value, _TYPES[shape]) and not isinstance(value, bool)
 
 
-def _without_nulls(node: Any) -> Any:
+def _without_nulls(node: JsonValue) -> JsonValue:
     if isinstance(node, list):
         return [item for item in node if item is not None]
     return {name: item for name, item in node.items() if item is not None} if isinstance(node, dict) else node

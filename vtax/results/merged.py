@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.blocks import Block
@@ -22,6 +23,7 @@ from vtax.results.files import disk_errors, replace_file
 from vtax.results.journal import Entry
 from vtax.results.parts import trial_parts
 from vtax.results.schema import BLOCK_TABLES, TRIAL_TABLES
+from vtax.results.stored import listed, mapping, mappings
 from vtax.results.writer import FILES, ResultWriter
 
 TESTBED = "testbed"
@@ -32,10 +34,18 @@ class MergedWriter(ResultWriter):
     """The writer of a result that blocks are merged into."""
 
     @classmethod
-    def begin(cls, directory: Path, campaign: Mapping[str, Any]) -> "MergedWriter":
+    def begin(cls, directory: Path, campaign: Mapping[str, JsonValue]) -> "MergedWriter":
         """Begin an empty one; `campaign` is campaign.json's content of a single testbed's."""
-        kept = {**campaign, "factors": [*campaign["factors"], TESTBED], TESTBED: {}, "testbeds": {}}
-        kept |= {"hosts": {}, "platforms": {}, "ceilings": [], "blocks": None}
+        kept: dict[str, JsonValue] = {
+            **campaign,
+            "factors": [*listed(campaign["factors"]), TESTBED],
+            TESTBED: {},
+            "testbeds": {},
+            "hosts": {},
+            "platforms": {},
+            "ceilings": [],
+            "blocks": None,
+        }
         return cls.create(directory, kept)
 
     @cached_property
@@ -89,22 +99,21 @@ class MergedWriter(ResultWriter):
     def _describe(self, delivered: Delivered, number: int) -> None:
         """What campaign.json says of the testbed: with it every number in it can be told from others' ones."""
         testbed, told = delivered.testbed, delivered.campaign
-        known = self.campaign["hosts"]
+        known = mappings(self.campaign["hosts"])
         delivered.check_hosts(known)
-        facts = {**(told.get(TESTBED) or {}), "name": testbed, "platforms": told.get("platforms") or {}}
-        testbeds = dict(sorted({**self.campaign["testbeds"], testbed: facts}.items()))
+        platforms = mapping(told.get("platforms"))
+        facts = {**mapping(told.get(TESTBED)), "name": testbed, "platforms": platforms}
+        testbeds = dict(sorted({**mappings(self.campaign["testbeds"]), testbed: facts}.items()))
         layouts = [each.get("cpus") for each in testbeds.values()]
         shared = {"cpus": layouts[0]} if all(layout == layouts[0] for layout in layouts) else {}
-        ceilings = [{TESTBED: testbed, "block": number, **each} for each in told.get("ceilings") or ()]
+        measured = (mapping(each) for each in listed(told.get("ceilings")))
+        ceilings = [{TESTBED: testbed, "block": number, **each} for each in measured]
         self.update(
-            testbeds=testbeds,
+            testbeds={**testbeds},
             testbed={"name": ", ".join(testbeds), **shared},
             hosts=dict(sorted({**known, **delivered.hosts}.items())),
             platforms=_platforms(testbeds.values()),
-            ceilings=sorted(
-                [*_others(self.campaign["ceilings"], testbed, number), *ceilings],
-                key=lambda each: (each["block"], each[TESTBED]),
-            ),
+            ceilings=[*sorted([*_others(self.campaign["ceilings"], testbed, number), *ceilings], key=_order)],
         )
 
 
@@ -115,13 +124,14 @@ def merge(parts: list[Delivered], directory: Path) -> list[str]:
     from the first. Raises InputError where they are of different campaigns, or a host of one name is two.
     """
     first = parts[0]
-    hosts: dict[str, dict[str, Any]] = {}
+    hosts: dict[str, dict[str, JsonValue]] = {}
     for part in parts:
         part.check_same(first.campaign)
         part.check_hosts(hosts)
         hosts |= part.hosts
     notes, chosen = [], {}
-    blocks = range((first.campaign.get("scenario") or {}).get("repetitions") or 0)
+    repetitions = mapping(first.campaign.get("scenario")).get("repetitions")
+    blocks = range(repetitions if isinstance(repetitions, int) else 0)
     for number in blocks:
         holders = [part for part in parts if number in part.blocks]
         ranked = sorted(holders, key=lambda part: part.is_cut(number))
@@ -145,7 +155,7 @@ def merge(parts: list[Delivered], directory: Path) -> list[str]:
 
 def _renamed(
     rows: pa.Table,
-    old: np.ndarray[Any, np.dtype[np.int64]],
+    old: NDArray[np.int64],
     first: int,
     testbed: str,
     schema: pa.Schema,
@@ -170,15 +180,22 @@ def _of(rows: pa.Table, entry: Entry) -> pa.Table:
     return rows.filter(pc.equal(rows["trial_id"], entry.trial_id))
 
 
-def _others(ceilings: list[dict[str, Any]], testbed: str, block: int) -> list[dict[str, Any]]:
-    return [each for each in ceilings if (each[TESTBED], each["block"]) != (testbed, block)]
+def _others(ceilings: JsonValue, testbed: str, block: int) -> list[dict[str, JsonValue]]:
+    known = (mapping(each) for each in listed(ceilings))
+    return [each for each in known if (each[TESTBED], each["block"]) != (testbed, block)]
 
 
-def _platforms(testbeds: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _order(ceiling: Mapping[str, JsonValue]) -> tuple[int, str]:
+    """By block, then by testbed."""
+    block = ceiling["block"]
+    return block if isinstance(block, int) else 0, str(ceiling[TESTBED])
+
+
+def _platforms(testbeds: Iterable[Mapping[str, JsonValue]]) -> dict[str, JsonValue]:
     """What is told of each platform where it is used, in the order of the testbeds' names; else why it is not."""
-    found: dict[str, Any] = {}
+    found: dict[str, dict[str, JsonValue]] = {}
     for testbed in testbeds:
-        for name, facts in testbed["platforms"].items():
+        for name, facts in mappings(testbed["platforms"]).items():
             if name not in found or (found[name].get("skipped") and not facts.get("skipped")):
                 found[name] = facts
-    return found
+    return {**found}

@@ -14,9 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
+from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.blocks import read_block
@@ -62,7 +63,7 @@ class TrialRecord:
 class ResultWriter:
     """The one writer of a result directory; a second one is refused while it lives."""
 
-    def __init__(self, directory: Path, campaign: Mapping[str, Any], lock: int) -> None:
+    def __init__(self, directory: Path, campaign: Mapping[str, JsonValue], lock: int) -> None:
         """Use `create` or `resume`."""
         self.directory = directory
         self.campaign = dict(campaign)
@@ -77,7 +78,7 @@ class ResultWriter:
         self._disk = ThreadPoolExecutor(max_workers=len(TABLES), thread_name_prefix="commit")
 
     @classmethod
-    def create(cls, directory: Path, campaign: Mapping[str, Any]) -> Self:
+    def create(cls, directory: Path, campaign: Mapping[str, JsonValue]) -> Self:
         """Begin a result in `directory`, made if need be. InputError where it is not empty.
 
         `campaign["factors"]`, in want of it `campaign["scenario"]["factors"]`, names the factors' columns;
@@ -119,7 +120,7 @@ class ResultWriter:
         """The ids of the trials that are on disk."""
         return frozenset(self._committed)
 
-    def update(self, **fields: Any) -> None:
+    def update(self, **fields: JsonValue) -> None:
         """Set top-level fields of campaign.json, such as `status`."""
         with disk_errors(self.directory):
             self.campaign = write_manifest(self.directory, {**self.campaign, **fields})

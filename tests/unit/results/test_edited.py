@@ -2,9 +2,11 @@
 
 import io
 import json
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from vtax.campaign import Resumed
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.results.mending import mend
+from vtax.results.stored import StoredCampaign
 from vtax.scenario import list_scenarios, load_scenario
 from vtax.views.compare import compare, read_side
 
@@ -107,6 +110,39 @@ def test_any_edit_leaves_a_campaign_that_can_be_mended(result: Result, data: st.
             break
     mend(campaign)
     assert mend(campaign) == []
+
+
+@pytest.mark.parametrize("edit", [{"factors": None, "scenario": None}, {"factors": [7]}])
+def test_a_result_is_opened_whatever_its_factors_are(edit: dict[str, Any], restored: Result) -> None:
+    path = restored.directory / "campaign.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **edit}))
+    assert Result.open(restored.directory).tables["trials"].num_rows == restored.tables["trials"].num_rows
+
+
+def of_another_shape(hint: Any) -> Iterator[Any]:
+    """Values in each of which one thing has another type than `hint` says."""
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    if is_typeddict(hint):
+        yield 7
+        for name, inner in get_type_hints(hint).items():
+            yield from ({name: value} for value in of_another_shape(inner))
+    elif get_origin(hint) is dict:
+        yield 7
+        yield from ({"a": value} for value in of_another_shape(kinds[1]))
+    elif get_origin(hint) is list:
+        yield 7
+        yield from ([value] for value in of_another_shape(kinds[0]))
+    elif hint in {str, int}:
+        yield []
+    elif NoneType in get_args(hint):
+        yield from of_another_shape(kinds[0])
+
+
+def test_what_the_types_of_a_stored_campaign_say_is_mended_where_it_is_not_so() -> None:
+    campaigns = list(of_another_shape(StoredCampaign))[1:]
+    assert len(campaigns) > 30
+    for campaign in campaigns:
+        assert len(mend(campaign)) == 1, campaign
 
 
 def test_a_campaign_without_its_scenario_does_not_go_on(restored: Result) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from msgspec import Struct
 
 from tests.helpers.results.stored import CAMPAIGN, ids, record
 from tests.helpers.results.synthetic import make_result
@@ -147,6 +148,30 @@ def test_rows_are_those_of_a_query(synthetic: Path) -> None:
     sql = "SELECT cell, any_value(emulated) AS emulated, list(marks) AS marks FROM cells GROUP BY cell"
     by_cell = itemgetter("cell")
     assert sorted(result.rows(sql), key=by_cell) == sorted(result.query(sql).to_pylist(), key=by_cell)
+
+
+class Counted(Struct):
+    platform: str
+    trials: int
+
+
+def test_rows_are_read_as_types(synthetic: Path) -> None:
+    result = Result.open(synthetic)
+    sql = "SELECT platform, count(*) AS trials FROM trials GROUP BY platform ORDER BY platform"
+    assert result.read(sql, Counted) == [Counted(**row) for row in result.rows(sql)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT platform FROM trials",
+        "SELECT platform, 1 AS trial FROM trials",
+        "SELECT 1 AS trials, platform FROM trials",
+    ],
+)
+def test_rows_of_other_columns_are_not_read(sql: str, synthetic: Path) -> None:
+    with pytest.raises(TypeError, match="Counted has the columns"):
+        Result.open(synthetic).read(sql, Counted)
 
 
 def test_whole_numbers_of_any_size_are_rows_as_such(synthetic: Path) -> None:

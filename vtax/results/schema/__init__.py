@@ -7,16 +7,18 @@ frame.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+from pydantic import JsonValue
 
 from vtax.results.schema.flows import FLOWS, HOPS, LATENCY, SERIES
 from vtax.results.schema.hosts import CPU, ENVIRONMENT
 from vtax.results.schema.samples import SAMPLES
 from vtax.results.schema.stages import PACKETS, STAGES
-from vtax.results.schema.table import Row, Table, Value, number, whole
+from vtax.results.schema.table import Row, Table, Value, number, text, whole
 from vtax.results.schema.trials import SEARCHES, TRIALS
+from vtax.results.stored import listed, mapping
 
 __all__ = [
     "BLOCK_TABLES",
@@ -30,6 +32,7 @@ __all__ = [
     "Value",
     "number",
     "schemas",
+    "text",
     "whole",
 ]
 
@@ -58,13 +61,13 @@ BLOCK_TABLES: Final = tuple(name for name in TABLES if name not in TRIAL_TABLES)
 """The others: each block has one."""
 
 
-def schemas(campaign: Mapping[str, Any]) -> dict[str, pa.Schema]:
+def schemas(campaign: Mapping[str, JsonValue]) -> dict[str, pa.Schema]:
     """The Arrow schema of each table of this campaign.
 
     `campaign` is campaign.json's content. Its `factors`, in want of these those of its scenario, name the
     factors' columns; those that `trials` does not have yet become string columns there.
     """
-    factors = campaign.get("factors") or campaign.get("scenario", {}).get("factors", {})
+    factors = listed(campaign.get("factors")) or mapping(mapping(campaign.get("scenario")).get("factors"))
     fixed = {column.name for column in TRIALS.columns}
-    further = [name for name in factors if name not in fixed]
+    further = [str(name) for name in factors if name not in fixed]
     return {table.name: table.schema(further if table is TRIALS else ()) for table in TABLES.values()}

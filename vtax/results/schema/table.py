@@ -17,15 +17,22 @@ Row: TypeAlias = Mapping[str, Value]
 """Values by the names of their columns; columns left out are null."""
 
 
-def whole(value: Value) -> int:
-    """The value of a column of whole numbers; TypeError for null and any other."""
+def whole(value: object) -> int:
+    """A whole number, as a column or JSON has it; TypeError for null and any other value."""
     if not isinstance(value, int):
         raise TypeError(f"{value!r} is no whole number")
     return value
 
 
-def number(value: Value) -> float:
-    """The value of a column of numbers; TypeError for null and any other."""
+def text(value: object) -> str:
+    """A text, likewise."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def number(value: object) -> float:
+    """A number, likewise."""
     if not isinstance(value, int | float):
         raise TypeError(f"{value!r} is no number")
     return value
