@@ -6,8 +6,8 @@ Every view takes a Result, or the Summary of one where several views of it are w
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from pydantic import JsonValue
 from rich.console import Console
 
 from vtax.results import Result
@@ -39,7 +39,7 @@ def show(what: Result | Summary, console: Console) -> None:
     print_summary(what if isinstance(what, Summary) else summarise(what, with_claims=False), console)
 
 
-def as_json(what: Result | Summary) -> dict[str, Any]:
+def as_json(what: Result | Summary) -> dict[str, JsonValue]:
     """All view data as JSON values, units in the names."""
     return summary_document(_summary(what))
 
@@ -63,7 +63,7 @@ def show_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     print_diagnosis(diagnosis, console)
 
 
-def diagnosis_as_json(diagnosis: Diagnosis) -> dict[str, Any]:
+def diagnosis_as_json(diagnosis: Diagnosis) -> dict[str, JsonValue]:
     """The same as JSON values, units in the names."""
     return diagnosis_document(diagnosis)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
@@ -23,7 +24,6 @@ GUEST_TO_PEER = "guest-to-peer"
 
 FAR_END_BUSY = "far-end-busy"
 _NO_LIMITS: Mapping[int, Limit] = {}
-_LEVELS = ("direction", "transport", "message_bytes", "placement", "buffer_bytes", "guests")
 
 _USABLE = (
     "SELECT trial_id, cell, block, marks FROM trials WHERE verdict <> 'invalid' ORDER BY block, trial_id"
@@ -45,6 +45,54 @@ _LEDGER = """
 SELECT trial_id, domain, CASE WHEN domain = 'guest' THEN guest END AS guest, sum(percent) AS percent FROM cpu
 WHERE samples IS NOT NULL GROUP BY ALL ORDER BY domain, guest
 """
+
+
+class _Levels(Struct, frozen=True):
+    """What cells differ by."""
+
+    direction: str
+    transport: str
+    message_bytes: int | None
+    placement: str | None
+    buffer_bytes: int | None
+    guests: int
+
+
+class _Usable(Struct, frozen=True):
+    """A usable trial."""
+
+    trial_id: int
+    cell: str
+    block: int
+    marks: list[str] | None
+
+
+class _Flows(Struct, frozen=True):
+    """All streams of a guest in a trial."""
+
+    trial_id: int
+    guest: int
+    goodput_mbps: float
+    rtt_ns: float | None
+    retransmissions: int | None
+    send_buffer_bytes: float | None
+    receive_buffer_bytes: float | None
+
+
+class _HostTime(Struct, frozen=True):
+    """The CPU time of a trial's host."""
+
+    trial_id: int
+    percent: float
+
+
+class _LedgerTime(Struct, frozen=True):
+    """What an account of the CPU ledger holds of a trial."""
+
+    trial_id: int
+    domain: str
+    guest: int | None
+    percent: float
 
 
 @dataclass(frozen=True)
@@ -186,65 +234,64 @@ def guests_phrase(guests: int) -> str:
 
 def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[BulkCell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
-    adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
+    adaptive = bool(result.scenario.get("precision"))
     trials = _trials(result)
     cells = [
         BulkCell(
             key=row.key,
             platform=row.platform,
             setting=BulkSetting(
-                row.levels["direction"],
-                row.levels["transport"],
-                row.levels["message_bytes"],
+                row.levels.direction,
+                row.levels.transport,
+                row.levels.message_bytes,
                 row.further,
-                row.levels["placement"] or GUEST_TO_PEER,
-                row.levels["buffer_bytes"],
+                row.levels.placement or GUEST_TO_PEER,
+                row.levels.buffer_bytes,
             ),
-            guests=row.levels["guests"],
+            guests=row.levels.guests,
             recorded=row.recorded,
             invalid=row.invalid,
             suspect=row.suspect,
             trials=tuple(trials.get(row.key, ())),
             adaptive=adaptive,
         )
-        for row in recorded_cells(result, *_LEVELS)
+        for row in recorded_cells(result, _Levels)
     ]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(cells, key=lambda cell: (rank.get(cell.platform, len(rank)), cell.setting, cell.guests))
 
 
 def _trials(result: Result) -> dict[str, list[BulkTrial]]:
-    flows: dict[int, dict[int, dict[str, Any]]] = {}
-    for row in result.rows(_FLOWS):
-        flows.setdefault(row["trial_id"], {})[row["guest"]] = row
-    host = {row["trial_id"]: row["percent"] for row in result.rows(_HOST)}
+    flows: dict[int, dict[int, _Flows]] = {}
+    for flow in result.read(_FLOWS, _Flows):
+        flows.setdefault(flow.trial_id, {})[flow.guest] = flow
+    host = {each.trial_id: each.percent for each in result.read(_HOST, _HostTime)}
     ledger: dict[int, dict[Account, float]] = {}
-    for row in result.rows(_LEDGER):
-        ledger.setdefault(row["trial_id"], {})[row["domain"], row["guest"]] = row["percent"]
+    for each in result.read(_LEDGER, _LedgerTime):
+        ledger.setdefault(each.trial_id, {})[each.domain, each.guest] = each.percent
     found: dict[str, list[BulkTrial]] = {}
-    for row in result.rows(_USABLE):
-        number = row["trial_id"]
+    for row in result.read(_USABLE, _Usable):
+        number = row.trial_id
         if number not in flows:
             continue
         guests = flows[number]
+        own = guests.values()
         trial = BulkTrial(
-            block=row["block"],
-            goodput_mbps={guest: flow["goodput_mbps"] for guest, flow in guests.items()},
-            rtt_ns={guest: flow["rtt_ns"] for guest, flow in guests.items() if flow["rtt_ns"] is not None},
+            block=row.block,
+            goodput_mbps={guest: flow.goodput_mbps for guest, flow in guests.items()},
+            rtt_ns={guest: flow.rtt_ns for guest, flow in guests.items() if flow.rtt_ns is not None},
             host_percent=host.get(number),
             ledger_percent=ledger.get(number, {}),
-            marks=tuple(row["marks"] or ()),
-            retransmissions=_over(sum, guests, "retransmissions"),
-            send_buffer_bytes=_over(fmean, guests, "send_buffer_bytes"),
-            receive_buffer_bytes=_over(fmean, guests, "receive_buffer_bytes"),
+            marks=tuple(row.marks or ()),
+            retransmissions=_over(sum, [flow.retransmissions for flow in own]),
+            send_buffer_bytes=_over(fmean, [flow.send_buffer_bytes for flow in own]),
+            receive_buffer_bytes=_over(fmean, [flow.receive_buffer_bytes for flow in own]),
         )
-        found.setdefault(row["cell"], []).append(trial)
+        found.setdefault(row.cell, []).append(trial)
     return found
 
 
-def _over(
-    combine: Callable[[Sequence[float]], float], guests: Mapping[int, dict[str, Any]], name: str
-) -> float | None:
+def _over(combine: Callable[[Sequence[float]], float], values: Iterable[float | None]) -> float | None:
     """One number of all guests that tell it; None where none does."""
-    told = [float(flow[name]) for flow in guests.values() if flow[name] is not None]
+    told = [float(value) for value in values if value is not None]
     return combine(told) if told else None

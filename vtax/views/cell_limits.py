@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from vtax.results import Result
 from vtax.views.bound import Limit, main_limit
 from vtax.views.bulk_cells import read_bulk_cells
@@ -42,14 +44,22 @@ _OF_MARK = {
 """Of a search that no mark bounded, its largest load did."""
 
 
+class _Bounded(Struct, frozen=True):
+    """A goal of a search, and the mark of what bounded it."""
+
+    cell: str
+    uut_context: str
+    bounded_by: str
+
+
 def cell_limits(result: Result) -> dict[tuple[str, str], Limit]:
     """The limit of each cell, and of each goal of a search, by its key and context; exact ones have none."""
-    kind, scenario = workload_kind(result.campaign), result.campaign.get("scenario") or {}
+    kind, scenario = workload_kind(result), result.scenario
     found: dict[tuple[str, str], list[Limit | None]] = {}
     if scenario.get("search"):
-        for row in result.rows(_SEARCHES):
-            bounded_by = _OF_MARK.get(row["bounded_by"], Limit.OFFERED)
-            found.setdefault((row["cell"], row["uut_context"]), []).append(bounded_by)
+        for row in result.read(_SEARCHES, _Bounded):
+            bounded_by = _OF_MARK.get(row.bounded_by, Limit.OFFERED)
+            found.setdefault((row.cell, row.uut_context), []).append(bounded_by)
     elif kind == FORWARDING:
         columns = result.query(_FLOODS).columns
         for cell, context, number in zip(*(column.to_pylist() for column in columns), strict=True):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
+from msgspec import Struct
 
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
@@ -20,8 +21,9 @@ CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
 
 Value = TypeVar("Value")
+Name = TypeVar("Name")
 
-_SERIES = ("blocks", "offered_mbps", "received_mbps", "loss_ratio", "host_percent", "limits", "load_limits")
+
 LIMITS = (None, *Limit)
 """A limit's number in a query is its place here; the largest of a block's trials counts."""
 
@@ -98,6 +100,27 @@ WITH {USABLE}
 SELECT cell, uut_context, mark, count(*) AS trials
 FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) GROUP BY ALL ORDER BY mark
 """  # noqa: S608, made of constants
+
+
+class _Levels(Struct, frozen=True):
+    """What cells differ by."""
+
+    frame_bytes: int | None
+    streams: int
+    frame_mix: str | None
+    intended_mbps: float | None
+
+
+class _Measured(NamedTuple):
+    """What a cell's trials of one context measured, a value a block."""
+
+    blocks: Sequence[int] = ()
+    offered_mbps: Sequence[float] = ()
+    received_mbps: Sequence[float] = ()
+    loss_ratio: Sequence[float | None] = ()
+    host_percent: Sequence[float | None] = ()
+    limits: Sequence[Limit | None] = ()
+    load_limits: Sequence[Limit | None] = ()
 
 
 @dataclass(frozen=True)
@@ -239,34 +262,34 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     A cell whose trials ran in more than one `uut_context` comes once for each context, because no mean and no
     ratio is formed across the two.
     """
-    adaptive = bool((result.campaign.get("scenario") or {}).get("precision"))
-    measured_in: dict[str, dict[str, dict[str, Sequence[Any]]]] = {}
+    adaptive = bool(result.scenario.get("precision"))
+    measured_in: dict[str, dict[str, _Measured]] = {}
     rows = result.query(_CELLS)
     for cell, context, *lists in zip(
         *(rows[name].to_pylist() for name in ("cell", "uut_context")),
-        *(series(rows[name]) for name in _SERIES),
+        *(series(rows[name]) for name in _Measured._fields),
         strict=True,
     ):
-        measured = dict(zip(_SERIES, lists, strict=True))
-        for name in ("limits", "load_limits"):
-            measured[name] = tuple(LIMITS[number] for number in measured[name])
-        measured_in.setdefault(cell, {})[context] = measured
+        *numbers, limits, load_limits = lists
+        own = (tuple(LIMITS[number] for number in each) for each in (limits, load_limits))
+        measured_in.setdefault(cell, {})[context] = _Measured(*numbers, *own)
     rows = result.query(_STREAMS)
-    streams = _by_cell(rows, "stream", series(rows["received_mbps"]))
+    numbers_of_streams: list[int] = rows["stream"].to_pylist()
+    streams = _by_cell(rows, numbers_of_streams, series(rows["received_mbps"]))
     rows = result.query(_MARKS)
-    marks = _by_cell(rows, "mark", rows["trials"].to_pylist())
+    names: list[str] = rows["mark"].to_pylist()
+    trials: list[int] = rows["trials"].to_pylist()
+    marks = _by_cell(rows, names, trials)
     cells = []
-    for row in recorded_cells(result, "frame_bytes", "streams", "frame_mix", "intended_mbps"):
+    for row in recorded_cells(result, _Levels):
         key, levels = row.key, row.levels
-        for context, measured in measured_in.get(key, {"unknown": {}}).items():
+        for context, measured in measured_in.get(key, {"unknown": _Measured()}).items():
             cells.append(
                 Cell(
                     key=key,
                     platform=row.platform,
-                    setting=Setting(
-                        levels["frame_bytes"], levels["streams"], row.further, levels["frame_mix"]
-                    ),
-                    intended_mbps=levels["intended_mbps"],
+                    setting=Setting(levels.frame_bytes, levels.streams, row.further, levels.frame_mix),
+                    intended_mbps=levels.intended_mbps,
                     uut_context=context,
                     recorded=row.recorded,
                     invalid=row.invalid,
@@ -274,7 +297,13 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
                     marks=marks.get((key, context), {}),
                     adaptive=adaptive,
                     stream_received_mbps=streams.get((key, context), {}),
-                    **measured,
+                    blocks=measured.blocks,
+                    offered_mbps=measured.offered_mbps,
+                    received_mbps=measured.received_mbps,
+                    loss_ratio=measured.loss_ratio,
+                    host_percent=measured.host_percent,
+                    limits=measured.limits,
+                    load_limits=measured.load_limits,
                 )
             )
     rank = {name: position for position, name in enumerate(platforms)}
@@ -289,11 +318,13 @@ def read_cells(result: Result, platforms: tuple[str, ...]) -> list[Cell]:
     )
 
 
-def _by_cell(rows: pa.Table, key: str, values: Sequence[Any]) -> dict[tuple[str, str], dict[Any, Any]]:
-    """A value a row by its key, for each cell and context."""
-    found: dict[tuple[str, str], dict[Any, Any]] = {}
+def _by_cell(
+    rows: pa.Table, names: Iterable[Name], values: Iterable[Value]
+) -> dict[tuple[str, str], dict[Name, Value]]:
+    """A value a row by its name, for each cell and context."""
+    found: dict[tuple[str, str], dict[Name, Value]] = {}
     for cell, context, name, value in zip(
-        *(rows[column].to_pylist() for column in ("cell", "uut_context", key)), values, strict=True
+        *(rows[column].to_pylist() for column in ("cell", "uut_context")), names, values, strict=True
     ):
         found.setdefault((cell, context), {})[name] = value
     return found

@@ -11,6 +11,7 @@ from math import isnan
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from vtax.results import Result
@@ -86,16 +87,34 @@ _CLOCK_ERRORS = f"""
 """  # noqa: S608, made of constants
 
 
+class _Trials(Struct, frozen=True):
+    """How many usable trials a cell has."""
+
+    cell: str
+    uut_context: str
+    trials: int
+
+
+class _ClockError(Struct, frozen=True):
+    """What a cell's delays may be wrong by."""
+
+    cell: str
+    uut_context: str
+    error_ns: float
+
+
 def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
     if not cells or not result.tables["latency"].num_rows:
         return []
     trials = result.query(_TRIALS)
     spans, begin = {}, 0
-    for row in result.rows(_CELLS):
-        spans[row["cell"], row["uut_context"]] = begin, begin + row["trials"]
-        begin += row["trials"]
-    errors = {(row["cell"], row["uut_context"]): row["error_ns"] for row in result.rows(_CLOCK_ERRORS)}
+    for row in result.read(_CELLS, _Trials):
+        spans[row.cell, row.uut_context] = begin, begin + row.trials
+        begin += row.trials
+    errors = {
+        (each.cell, each.uut_context): each.error_ns for each in result.read(_CLOCK_ERRORS, _ClockError)
+    }
     histograms = _Histograms(result)
     number, block = trials["trial_id"].to_numpy(), trials["block"].to_numpy()
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
+from pydantic import JsonValue
+
+from vtax.results.stored import mapping
 from vtax.views.bulk_cells import BulkCell, BulkSetting
 from vtax.views.cells import Cell, Setting
 from vtax.views.claims.document import claim_rows
@@ -20,7 +22,7 @@ from vtax.views.summary import Summary
 FORMAT_VERSION = 1
 
 
-def summary_document(summary: Summary) -> dict[str, Any]:
+def summary_document(summary: Summary) -> dict[str, JsonValue]:
     """Everything the views show, as JSON values.
 
     An estimate is {value, low, high, n, left_out, bound}; low and high are null where no interval could be formed, and
@@ -28,23 +30,23 @@ def summary_document(summary: Summary) -> dict[str, Any]:
     "withheld" the value is null as well. The unit is in the name that holds it. `intended_mbps` is null for the flood
     (`max`).
     """
-    document: dict[str, Any] = {"format_version": FORMAT_VERSION}
+    document: dict[str, JsonValue] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
         if field.name not in ("cells", "claims", "directory", "runs", "trials"):
             document[field.name] = _json(getattr(summary, field.name))
-    return {**document, "claims": claim_rows(summary.claims)}
+    return {**document, "claims": [*claim_rows(summary.claims)]}
 
 
-def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
+def diagnosis_document(diagnosis: Diagnosis) -> dict[str, JsonValue]:
     """What `vtax diagnose` says, as JSON values; in the document of a summary it stands below `diagnosis`."""
-    return {"format_version": FORMAT_VERSION, **_json(diagnosis)}
+    return {"format_version": FORMAT_VERSION, **mapping(_json(diagnosis))}
 
 
-def _json(value: Any) -> Any:
+def _json(value: object) -> JsonValue:
     if isinstance(
         value, Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
     ):
-        return {**dataclasses.asdict(value), "further": dict(value.further)}
+        return {**dataclasses.asdict(value), "further": {**dict(value.further)}}
     if dataclasses.is_dataclass(value):
         found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell | BulkCell)}
@@ -57,6 +59,6 @@ def _json(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _name(key: Any) -> str:
+def _name(key: object) -> str:
     """A key; of an account of the CPU ledger, domain and number: `guest 0`."""
     return " ".join(str(part) for part in key if part is not None) if isinstance(key, tuple) else str(key)

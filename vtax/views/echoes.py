@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
-from vtax.views.estimate import Estimate, mean_estimate
+from vtax.results.stored import StoredScenario
+from vtax.views.estimate import Estimate, mean_of_known
 from vtax.views.paper import printed_rows
 from vtax.views.recorded import Further, recorded_cells
 
@@ -21,6 +23,25 @@ WITH trial AS (
 SELECT cell, block, avg(mean_ns) AS mean_ns, avg(loss) AS loss, avg(beside_mbps) AS beside_mbps
 FROM trials JOIN trial USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL ORDER BY block
 """
+
+
+class _Levels(Struct, frozen=True):
+    """What cells differ by."""
+
+    others: str
+    payload_bytes: int
+    interval_ms: float
+    guests: int
+
+
+class _Block(Struct, frozen=True):
+    """The echoes of a cell in a block, and the goodput of all streams beside."""
+
+    cell: str
+    block: int
+    mean_ns: float | None
+    loss: float | None
+    beside_mbps: float | None
 
 
 @dataclass(frozen=True)
@@ -90,44 +111,34 @@ class PublishedRoundTrip:
 
 def read_echoes(result: Result, platforms: tuple[str, ...]) -> list[Echoes]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, guests."""
-    blocks: dict[str, list[dict[str, Any]]] = {}
-    for each in result.rows(_BLOCKS):
-        blocks.setdefault(each["cell"], []).append(each)
+    blocks: dict[str, list[_Block]] = {}
+    for each in result.read(_BLOCKS, _Block):
+        blocks.setdefault(each.cell, []).append(each)
     found = []
-    for row in recorded_cells(result, "others", "payload_bytes", "interval_ms", "guests"):
+    for row in recorded_cells(result, _Levels):
         levels = row.levels
-        own = blocks.get(row.key, ())
-        estimates = {}
-        for name in ("mean_ns", "loss", "beside_mbps"):
-            values = [value for block in own if (value := block[name]) is not None]
-            estimates[name] = mean_estimate(values, row.left_out) if values else None
+        own = blocks.get(row.key, [])
         found.append(
             Echoes(
                 key=row.key,
                 platform=row.platform,
-                setting=EchoSetting(
-                    levels["others"], levels["payload_bytes"], levels["interval_ms"], row.further
-                ),
-                guests=levels["guests"],
+                setting=EchoSetting(levels.others, levels.payload_bytes, levels.interval_ms, row.further),
+                guests=levels.guests,
                 recorded=row.recorded,
                 invalid=row.invalid,
                 suspect=row.suspect,
                 left_out=row.left_out,
-                mean_ns=estimates["mean_ns"],
-                loss_ratio=estimates["loss"],
-                beside_mbps=estimates["beside_mbps"],
-                mean_by_block_ns={
-                    int(block["block"]): block["mean_ns"] for block in own if block["mean_ns"] is not None
-                },
+                mean_ns=mean_of_known([block.mean_ns for block in own], row.left_out),
+                loss_ratio=mean_of_known([block.loss for block in own], row.left_out),
+                beside_mbps=mean_of_known([block.beside_mbps for block in own], row.left_out),
+                mean_by_block_ns={block.block: block.mean_ns for block in own if block.mean_ns is not None},
             )
         )
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda echoes: (echoes.setting, rank[echoes.platform], echoes.guests))
 
 
-def published_round_trips(
-    scenario: Mapping[str, Any], measured: Iterable[Echoes]
-) -> list[PublishedRoundTrip]:
+def published_round_trips(scenario: StoredScenario, measured: Iterable[Echoes]) -> list[PublishedRoundTrip]:
     """What the scenario's source prints of routers whose others do what those measured do, in the file's order."""
     others = {echoes.setting.others for echoes in measured}
     printed = printed_rows(scenario, "table3.csv")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.statistics import paired_difference
 from vtax.views.bound import Limit
@@ -52,7 +53,7 @@ class Scaling:
 
 
 def efficiencies(
-    cells: Sequence[BulkCell], testbed: Mapping[str, Any], platforms: Sequence[Platform]
+    cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue], platforms: Sequence[Platform]
 ) -> list[Efficiency]:
     """A row a cell with usable trials but the references themselves, in the order of `cells`.
 
@@ -87,7 +88,7 @@ def efficiencies(
     return rows
 
 
-def scalings(cells: Sequence[BulkCell], testbed: Mapping[str, Any]) -> list[Scaling]:
+def scalings(cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue]) -> list[Scaling]:
     """A row a cell of several guests whose platform was measured with one as well."""
     single = _single(cells)
     return [
@@ -110,7 +111,7 @@ def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, BulkSetting], BulkC
     return {(cell.platform, cell.setting): cell for cell in cells if cell.guests == 1 and cell.trials}
 
 
-def _ratio(cell: BulkCell, reference: BulkCell, testbed: Mapping[str, Any]) -> Estimate | None:
+def _ratio(cell: BulkCell, reference: BulkCell, testbed: Mapping[str, JsonValue]) -> Estimate | None:
     own, other = aggregate_sample(cell, testbed), aggregate_sample(reference, testbed)
     return own.ratio(other) if own and other else None
 

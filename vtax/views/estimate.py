@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vtax.statistics import Interval, MeanInterval, mean_interval
@@ -80,3 +80,9 @@ def estimate(interval: Interval, left_out: float) -> Estimate:
 def mean_estimate(values: Sequence[float], left_out: float, mean: MeanInterval = mean_interval) -> Estimate:
     """The mean of one value a block."""
     return estimate(mean(values, CONFIDENCE), left_out)
+
+
+def mean_of_known(values: Iterable[float | None], left_out: float) -> Estimate | None:
+    """The mean of one value a block over the blocks that have one; None where none has."""
+    known = [value for value in values if value is not None]
+    return mean_estimate(known, left_out) if known else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.statistics import Interval, fair_share
 from vtax.statistics.interval import CONFIDENCE
@@ -49,7 +50,7 @@ class Goodput:
         return self.cell.mean(list(self.cell.by_block(aggregate_mbps).values()), CONFIDENCE)
 
 
-def goodput_by_guests(cells: Iterable[BulkCell], testbed: Mapping[str, Any]) -> list[Goodput]:
+def goodput_by_guests(cells: Iterable[BulkCell], testbed: Mapping[str, JsonValue]) -> list[Goodput]:
     """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
     rows = (_goodput(cell, testbed) for cell in cells)
     return [row for row in rows if row is not None]
@@ -60,7 +61,7 @@ def aggregate_mbps(trial: BulkTrial) -> float:
     return sum(trial.goodput_mbps.values())
 
 
-def goodput_limits(cell: BulkCell, testbed: Mapping[str, Any]) -> dict[int, Limit]:
+def goodput_limits(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> dict[int, Limit]:
     """The blocks whose goodput the far ends may have set: their CPU was busy in a trial that did not fill the link."""
     link_mbps = link_goodput_mbps(cell.setting, testbed)
     return {
@@ -70,12 +71,12 @@ def goodput_limits(cell: BulkCell, testbed: Mapping[str, Any]) -> dict[int, Limi
     }
 
 
-def aggregate_sample(cell: BulkCell, testbed: Mapping[str, Any]) -> Sample | None:
+def aggregate_sample(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> Sample | None:
     """R aggregate by block, with what bounded it; None where the cell has no usable trial."""
     return cell.sample(aggregate_mbps, goodput_limits(cell, testbed))
 
 
-def _goodput(cell: BulkCell, testbed: Mapping[str, Any]) -> Goodput | None:
+def _goodput(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> Goodput | None:
     link_mbps, limits = link_goodput_mbps(cell.setting, testbed), goodput_limits(cell, testbed)
     aggregate = cell.estimate(aggregate_mbps, limits)
     share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())), limits)

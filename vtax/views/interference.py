@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
+from pydantic import JsonValue
+
+from vtax.results.stored import StoredScenario
 from vtax.views import numbers
 from vtax.views.bound import Limit, bounded_sides
 from vtax.views.bulk_cells import BulkCell
@@ -63,7 +66,7 @@ Row = TypeVar("Row", bound=_Row)
 
 
 def interference(
-    scenario: Mapping[str, Any],
+    scenario: StoredScenario,
     maxima: Iterable[Maximum],
     responses: Iterable[Responses],
     bulk: Iterable[BulkCell],
@@ -79,7 +82,7 @@ def interference(
 
 def _pairs(
     rows: Sequence[Row],
-    testbed: Mapping[str, Any],
+    testbed: Mapping[str, JsonValue],
     metric: str,
     of: Callable[[Row], tuple[str, Further]],
     ratio: Callable[[Row, Row], Compared],
@@ -124,26 +127,26 @@ def _pairs(
     return found
 
 
-def _rank(levels: Further, testbed: Mapping[str, Any]) -> tuple[int, int, float]:
+def _rank(levels: Further, testbed: Mapping[str, JsonValue]) -> tuple[int, int, float]:
     """Behaviours come in one order, the fewest neighbours and the least load of each first."""
     return ORDER.index(_behaviour(levels, testbed)), int(_guests(levels, testbed)), _share(levels, testbed)
 
 
-def _behaviour(levels: Further, testbed: Mapping[str, Any]) -> str:
+def _behaviour(levels: Further, testbed: Mapping[str, JsonValue]) -> str:
     if _guests(levels, testbed) == "0":
         return NONE
     return dict(levels).get(BEHAVIOUR, str(testbed.get(BEHAVIOUR, NONE)))
 
 
-def _guests(levels: Further, testbed: Mapping[str, Any]) -> str:
+def _guests(levels: Further, testbed: Mapping[str, JsonValue]) -> str:
     return dict(levels).get(GUESTS, str(testbed.get(GUESTS, 1)))
 
 
-def _share(levels: Further, testbed: Mapping[str, Any]) -> float:
-    return float(dict(levels).get(LOAD_SHARE, testbed.get(LOAD_SHARE, 0.5)))
+def _share(levels: Further, testbed: Mapping[str, JsonValue]) -> float:
+    return float(dict(levels).get(LOAD_SHARE, str(testbed.get(LOAD_SHARE, 0.5))))
 
 
-def _candidates(levels: Further, testbed: Mapping[str, Any], reference: str) -> list[Further]:
+def _candidates(levels: Further, testbed: Mapping[str, JsonValue], reference: str) -> list[Further]:
     """The levels of what a row is compared with, the likest first."""
     replaced = [_with(levels, BEHAVIOUR, reference)]
     if reference == NONE:
@@ -155,7 +158,7 @@ def _with(levels: Further, factor: str, level: str) -> Further:
     return tuple((name, level if name == factor else value) for name, value in levels)
 
 
-def _aggressor(levels: Further, testbed: Mapping[str, Any]) -> str:
+def _aggressor(levels: Further, testbed: Mapping[str, JsonValue]) -> str:
     """What the neighbours do, in a few words: `2 x bulk`, `forward at 50%`."""
     behaviour, count = _behaviour(levels, testbed), _guests(levels, testbed)
     share = f" at {100 * _share(levels, testbed):g}%" if behaviour == "forward" else ""
@@ -193,7 +196,7 @@ def _of_streams(row: BulkCell) -> tuple[str, Further]:
     return f"{words}, {setting.message_bytes or 'default'} byte", setting.further
 
 
-def _goodput_ratio(testbed: Mapping[str, Any], row: BulkCell, other: BulkCell) -> Compared:
+def _goodput_ratio(testbed: Mapping[str, JsonValue], row: BulkCell, other: BulkCell) -> Compared:
     own, others = aggregate_sample(row, testbed), aggregate_sample(other, testbed)
     return _compared(own, others) if own and others else (None, None, None)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.units import OVERHEAD_BYTES
 from vtax.views.bulk_cells import BulkSetting
@@ -22,7 +23,7 @@ FORMULA = (
 )
 
 
-def link_goodput_mbps(setting: BulkSetting, testbed: Mapping[str, Any]) -> float | None:
+def link_goodput_mbps(setting: BulkSetting, testbed: Mapping[str, JsonValue]) -> float | None:
     """R theoretical: layer-4 payload that full packets bring over the link.
 
     `testbed` has the keys of the scenario that no factor varies. None for a link of no set speed, and for SCTP, whose
@@ -39,9 +40,11 @@ def link_goodput_mbps(setting: BulkSetting, testbed: Mapping[str, Any]) -> float
     return link_mbps * payload / (payload + headers + ETHERNET_BYTES + OVERHEAD_BYTES)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: JsonValue) -> float | None:
     """A key's value; None where it is a word, as `unlimited` is."""
+    if not isinstance(value, str | int | float):
+        return None
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except ValueError:
         return None

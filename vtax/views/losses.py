@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from vtax.results import Result
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, mean_estimate
@@ -28,6 +30,16 @@ FROM blocks GROUP BY ALL HAVING max(share) > 0 ORDER BY hop
 """  # noqa: S608, made of constants
 
 
+class _Hop(Struct, frozen=True):
+    """A hop of a cell that lost frames: its share of those sent, a value a block."""
+
+    cell: str
+    uut_context: str
+    hop: str
+    shares: list[float]
+    reason: str | None
+
+
 @dataclass(frozen=True)
 class Loss:
     """Share of the frames sent that a hop lost at one load; `reason` tells what saw them dropped."""
@@ -44,10 +56,9 @@ class Loss:
 
 def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
     """A row a cell and hop that lost frames, in the order of `cells`, the greatest loss first."""
-    found: dict[tuple[str, str], list[tuple[str, list[float], str | None]]] = {}
-    for row in result.rows(_LOSSES) if cells and result.tables["hops"].num_rows else ():
-        key = (row["cell"], row["uut_context"])
-        found.setdefault(key, []).append((row["hop"], row["shares"], row["reason"]))
+    found: dict[tuple[str, str], list[_Hop]] = {}
+    for row in result.read(_LOSSES, _Hop) if cells and result.tables["hops"].num_rows else ():
+        found.setdefault((row.cell, row.uut_context), []).append(row)
     return [
         Loss(
             key=cell.key,
@@ -55,12 +66,10 @@ def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,
             uut_context=cell.uut_context,
-            hop=hop,
-            ratio=mean_estimate(shares, cell.left_out, cell.mean),
-            reason=reason,
+            hop=lost.hop,
+            ratio=mean_estimate(lost.shares, cell.left_out, cell.mean),
+            reason=lost.reason,
         )
         for cell in cells
-        for hop, shares, reason in sorted(
-            found.get((cell.key, cell.uut_context), []), key=lambda each: -sum(each[1])
-        )
+        for lost in sorted(found.get((cell.key, cell.uut_context), []), key=lambda each: -sum(each.shares))
     ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import stdev
-from typing import Any
 
+from pydantic import JsonValue
+
+from vtax.results.stored import StoredScenario
 from vtax.views.bulk_cells import BulkCell, BulkSetting
 from vtax.views.estimate import Estimate
 from vtax.views.goodput import aggregate_sample
@@ -58,7 +60,7 @@ class PublishedGoodput:
 
 
 def goodput_by_message(
-    cells: Sequence[BulkCell], testbed: Mapping[str, Any], platforms: Sequence[Platform]
+    cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue], platforms: Sequence[Platform]
 ) -> list[MessageGoodput]:
     """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
     pairs = references(platforms)
@@ -73,7 +75,7 @@ def goodput_by_message(
     return rows
 
 
-def published_goodput(scenario: Mapping[str, Any], rows: Iterable[MessageGoodput]) -> list[PublishedGoodput]:
+def published_goodput(scenario: StoredScenario, rows: Iterable[MessageGoodput]) -> list[PublishedGoodput]:
     """What the scenario's source says of the placements that were measured, in the file's order."""
     placements = {row.setting.placement for row in rows}
     printed = printed_rows(scenario, "throughput.csv")
@@ -81,7 +83,7 @@ def published_goodput(scenario: Mapping[str, Any], rows: Iterable[MessageGoodput
 
 
 def _row(
-    cell: BulkCell, reference: str | None, other: BulkCell | None, testbed: Mapping[str, Any]
+    cell: BulkCell, reference: str | None, other: BulkCell | None, testbed: Mapping[str, JsonValue]
 ) -> MessageGoodput | None:
     sample = aggregate_sample(cell, testbed)
     if sample is None:

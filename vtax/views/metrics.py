@@ -6,6 +6,8 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from vtax.results import Result
 from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
 from vtax.views import numbers
@@ -122,6 +124,15 @@ _SEARCHES_RECORDED = (
     "SELECT DISTINCT search || ' goal=' || goal AS cell FROM searches JOIN untraced USING (trial_id)"
 )
 
+
+class _Mark(Struct, frozen=True):
+    """A mark that a trial of a cell has."""
+
+    cell: str
+    uut_context: str
+    mark: str
+
+
 Key = tuple[str, str]
 """A cell and the context in which it forwarded."""
 
@@ -159,7 +170,7 @@ def metrics_of(result: Result) -> tuple[Metric, ...]:
     """
     if _searched(result):
         return (THROUGHPUT,)
-    return METRICS[workload_kind(result.campaign)]
+    return METRICS[workload_kind(result)]
 
 
 def read_measured(result: Result) -> dict[Key, Measured]:
@@ -175,8 +186,8 @@ def read_measured(result: Result) -> dict[Key, Measured]:
         widest = [f"max({name}) AS {name}" for name in steps.values()]
         rows = result.query(_BLOCKS.format(means=", ".join(means), lists=", ".join([*lists, *widest])))
     marks: dict[Key, list[str]] = {}
-    for row in result.rows(_MARKED):
-        marks.setdefault((row["cell"], row["uut_context"]), []).append(row["mark"])
+    for row in result.read(_MARKED, _Mark):
+        marks.setdefault((row.cell, row.uut_context), []).append(row.mark)
     limits = cell_limits(result)
     values = {metric.name: [_known(each) for each in series(rows[metric.column])] for metric in metrics}
     widths = {name: rows[column].to_pylist() for name, column in steps.items()}
@@ -207,7 +218,7 @@ def recorded_names(result: Result) -> frozenset[str]:
 
 
 def _searched(result: Result) -> bool:
-    return bool((result.campaign.get("scenario") or {}).get("search"))
+    return bool(result.scenario.get("search"))
 
 
 def _known(values: Sequence[float | None]) -> Sequence[float]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
-from vtax.views.estimate import Estimate, mean_estimate
+from vtax.results.stored import StoredScenario
+from vtax.views.estimate import Estimate, mean_of_known
 from vtax.views.paper import printed_rows
-from vtax.views.recorded import recorded_cells
+from vtax.views.recorded import NoLevels, recorded_cells
 
 # The mean over the neighbours, which all do the same.
 _BLOCKS = """
@@ -23,7 +25,18 @@ SELECT cell, block, avg(offered_mbps) AS offered_mbps, avg(received_mbps) AS rec
        avg(neighbour_maximum_mbps) AS maximum_mbps
 FROM untraced JOIN flow USING (trial_id) WHERE verdict <> 'invalid' GROUP BY ALL ORDER BY block
 """
-_MEANS = ("offered_mbps", "received_mbps", "goodput_mbps", "latency_mean_ns", "maximum_mbps")
+
+
+class _Block(Struct, frozen=True):
+    """What a cell's neighbours did in a block."""
+
+    cell: str
+    block: int
+    offered_mbps: float | None
+    received_mbps: float | None
+    goodput_mbps: float | None
+    latency_mean_ns: float | None
+    maximum_mbps: float | None
 
 
 @dataclass(frozen=True)
@@ -69,39 +82,40 @@ class PublishedTraffic:
 
 def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourLoad]:
     """A row a cell whose neighbours sent or answered anything, by platform."""
-    blocks: dict[str, list[dict[str, Any]]] = {}
-    for row in result.rows(_BLOCKS):
-        blocks.setdefault(row["cell"], []).append(row)
+    blocks: dict[str, list[_Block]] = {}
+    for row in result.read(_BLOCKS, _Block):
+        blocks.setdefault(row.cell, []).append(row)
     rank = {name: position for position, name in enumerate(platforms)}
     found = []
-    for cell in recorded_cells(result) if blocks else ():
-        values = {
-            name: [block[name] for block in blocks.get(cell.key, ()) if block[name] is not None]
-            for name in _MEANS
+    for cell in recorded_cells(result, NoLevels) if blocks else ():
+        own = blocks.get(cell.key, [])
+        means = {
+            "offered_mbps": mean_of_known([block.offered_mbps for block in own], cell.left_out),
+            "received_mbps": mean_of_known([block.received_mbps for block in own], cell.left_out),
+            "goodput_mbps": mean_of_known([block.goodput_mbps for block in own], cell.left_out),
+            "latency_mean_ns": mean_of_known([block.latency_mean_ns for block in own], cell.left_out),
+            "maximum_mbps": mean_of_known([block.maximum_mbps for block in own], cell.left_out),
         }
-        if any(values.values()):
-            means = {
-                name: mean_estimate(known, cell.left_out) if known else None for name, known in values.items()
-            }
+        if any(means.values()):
             words = cell.key.removeprefix(f"platform={cell.platform}").strip() or "all"
             found.append(NeighbourLoad(cell.platform, words, **means, left_out=cell.left_out))
     return sorted(found, key=lambda row: rank[row.platform])
 
 
-def published_stress(scenario: Mapping[str, Any]) -> list[PublishedStress]:
+def published_stress(scenario: StoredScenario) -> list[PublishedStress]:
     """What the scenario's source prints, where neighbours are stressed, in the file's order."""
     if not {"light", "heavy"} & {*_behaviours(scenario)}:
         return []
     return [PublishedStress(**row) for row in printed_rows(scenario, "neighbour-stress.csv")]
 
 
-def published_traffic(scenario: Mapping[str, Any]) -> list[PublishedTraffic]:
+def published_traffic(scenario: StoredScenario) -> list[PublishedTraffic]:
     """The same where neighbours forward."""
     if "forward" not in _behaviours(scenario):
         return []
     return [PublishedTraffic(**row) for row in printed_rows(scenario, "neighbour-traffic.csv")]
 
 
-def _behaviours(scenario: Mapping[str, Any]) -> list[str]:
+def _behaviours(scenario: StoredScenario) -> list[str]:
     factors, testbed = scenario.get("factors") or {}, scenario.get("testbed") or {}
-    return [*factors.get("neighbours", ()), testbed.get("neighbours", "none")]
+    return [str(each) for each in (*factors.get("neighbours", ()), testbed.get("neighbours", "none"))]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
+from vtax.results.stored import StoredScenario
 from vtax.views.paper import printed_rows
 from vtax.views.stages import TracedCell, TracedSetting
 
@@ -25,6 +27,20 @@ SELECT cell, host, packets.way, packet, position, stage, function, interface,
 FROM ranked JOIN packets USING (trial_id, way, packet) WHERE place = (kept + 1) // 2
 ORDER BY cell, packets.way, position
 """
+
+
+class _Moment(Struct, frozen=True):
+    """A packet at a hook."""
+
+    cell: str
+    host: str | None
+    way: str
+    packet: int
+    position: int
+    stage: str | None
+    function: str
+    interface: str
+    since_ns: int
 
 
 @dataclass(frozen=True)
@@ -60,13 +76,13 @@ class PublishedMoment:
 
 def packet_moments(result: Result, cells: Sequence[TracedCell]) -> list[PacketMoment]:
     """A typical packet of each way of each cell, in the order of `cells`."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in result.rows(_TYPICAL) if cells else ():
-        found.setdefault(row["cell"], []).append(row)
+    found: dict[str, list[_Moment]] = {}
+    for row in result.read(_TYPICAL, _Moment) if cells else ():
+        found.setdefault(row.cell, []).append(row)
     return [moment for cell in cells for moment in _moments(cell, found.get(cell.key, []))]
 
 
-def published_moments(scenario: Mapping[str, Any], moments: Sequence[PacketMoment]) -> list[PublishedMoment]:
+def published_moments(scenario: StoredScenario, moments: Sequence[PacketMoment]) -> list[PublishedMoment]:
     """The paper's packets, where any was followed here."""
     if not moments:
         return []
@@ -80,17 +96,23 @@ def published_moments(scenario: Mapping[str, Any], moments: Sequence[PacketMomen
     return told
 
 
-def _moments(cell: TracedCell, rows: Sequence[dict[str, Any]]) -> list[PacketMoment]:
+def _moments(cell: TracedCell, rows: Sequence[_Moment]) -> list[PacketMoment]:
     moments = []
     for place, row in enumerate(rows):
-        before = rows[place - 1]["since_ns"] if row["position"] else row["since_ns"]
+        before = rows[place - 1].since_ns if row.position else row.since_ns
         moments.append(
             PacketMoment(
                 platform=cell.platform,
                 setting=cell.setting,
-                took_ns=row["since_ns"] - before,
-                **{name: row[name] for name in ("host", "way", "packet", "position", "function")},
-                **{name: row[name] for name in ("interface", "stage", "since_ns")},
+                host=row.host,
+                way=row.way,
+                packet=row.packet,
+                position=row.position,
+                function=row.function,
+                interface=row.interface,
+                stage=row.stage,
+                since_ns=row.since_ns,
+                took_ns=row.since_ns - before,
             )
         )
     return moments

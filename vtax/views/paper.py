@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+from vtax.results.stored import StoredScenario
 
 DATA = Path(__file__).parent.parent / "data" / "scenarios"
 
@@ -15,7 +17,7 @@ class _Sourced(Protocol):
     def source(self) -> str: ...
 
 
-def printed_rows(scenario: Mapping[str, Any], file: str) -> list[dict[str, str]]:
+def printed_rows(scenario: StoredScenario, file: str) -> list[dict[str, str]]:
     """The rows of the CSV of that name beside the scenarios of the paper that `source` names, in the file's order.
 
     Empty where the scenario repeats no paper, or one that has no such file.
@@ -25,7 +27,7 @@ def printed_rows(scenario: Mapping[str, Any], file: str) -> list[dict[str, str]]
     return _rows(path) if path else []
 
 
-def citation(scenario: Mapping[str, Any]) -> str:
+def citation(scenario: StoredScenario) -> str:
     """The published experiment that the scenario repeats, with its section; empty where it repeats none."""
     source = scenario.get("source") or {}
     paper = str(source.get("paper") or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.results import number
 from vtax.statistics import Interval, relative_width
 from vtax.views.bulk_cells import BulkSetting, level_label
 from vtax.views.cells import Setting
@@ -46,7 +47,7 @@ def precision_reached(
     """A row for each interval that the campaign was to make narrow; none without `precision`."""
     if not provenance.precision:
         return []
-    wanted = float(provenance.precision["relative_width"])
+    wanted = number(provenance.precision["relative_width"])
     rows: Sequence[Throughput | Maximum] = maxima if provenance.precision["of"] == "maximum" else throughput
     return [
         *(

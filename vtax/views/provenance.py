@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from vtax.results import Result
+from msgspec import Struct
+from pydantic import JsonValue
+
+from vtax.results import Result, Row
+from vtax.results.stored import mapping
 from vtax.views.paper import citation
 
 SHARED_CORE = "shared-core"
@@ -29,6 +32,15 @@ _PLATFORMS = """
 """
 
 
+class _Seen(Struct, frozen=True):
+    """A platform that has trials."""
+
+    platform: str
+    accelerator: str | None
+    emulated: bool | None
+    measured: int
+
+
 @dataclass(frozen=True)
 class Platform:
     """A platform of the campaign. Emulated ones form a group of their own in every view."""
@@ -40,7 +52,7 @@ class Platform:
     emulated: bool
     skipped_reason: str | None
     skipped_remedy: str | None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,17 +78,17 @@ class Provenance:
     kind: str
     figures: tuple[str, ...]
     repetitions: int
-    precision: dict[str, Any]
-    search: dict[str, Any]
+    precision: dict[str, JsonValue]
+    search: dict[str, JsonValue]
     planned_trials: int | None
     recorded_trials: int
     measured_trials: int
     platforms: tuple[Platform, ...]
     labels: tuple[str, ...]
-    testbed: dict[str, Any]
-    hosts: dict[str, dict[str, Any]]
-    ceilings: tuple[dict[str, Any], ...]
-    environments: tuple[dict[str, Any], ...]
+    testbed: dict[str, JsonValue]
+    hosts: dict[str, dict[str, JsonValue]]
+    ceilings: tuple[dict[str, JsonValue], ...]
+    environments: tuple[Row, ...]
     damaged: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -109,19 +121,18 @@ class Provenance:
         raise KeyError(name)
 
 
-def workload_kind(campaign: Mapping[str, Any]) -> str:
+def workload_kind(result: Result) -> str:
     """Return the kind of workload of the campaign's scenario; a result that names none is of forwarding."""
-    return str(((campaign.get("scenario") or {}).get("workload") or {}).get("kind") or FORWARDING)
+    return str((result.scenario.get("workload") or {}).get("kind") or FORWARDING)
 
 
 def read_provenance(result: Result) -> Provenance:
     """Read the campaign's own description; a key that an interrupted start left out reads as empty."""
-    campaign = result.campaign
-    scenario: dict[str, Any] = campaign.get("scenario") or {}
-    hosts: dict[str, dict[str, Any]] = campaign.get("hosts") or {}
-    seen = result.rows(_PLATFORMS)
-    platforms = _platforms(campaign, seen)
-    factors: dict[str, list[Any]] = scenario.get("factors") or {}
+    campaign, scenario = result.stored, result.scenario
+    hosts = campaign.get("hosts") or {}
+    seen = result.read(_PLATFORMS, _Seen)
+    platforms = _platforms(result, seen)
+    factors = scenario.get("factors") or {}
     repetitions = len(campaign.get("blocks") or ()) or int(scenario.get("repetitions") or 1)
     cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
     measured = sum(platform.skipped_reason is None for platform in platforms)
@@ -138,14 +149,14 @@ def read_provenance(result: Result) -> Provenance:
         created_at=str(campaign.get("created_at") or "unknown"),
         seed=campaign.get("seed"),
         command=tuple(str(word) for word in campaign.get("command") or ()),
-        kind=workload_kind(campaign),
+        kind=workload_kind(result),
         figures=tuple(scenario.get("figures") or ()),
         repetitions=repetitions,
         precision=scenario.get("precision") or {},
         search=scenario.get("search") or {},
         planned_trials=None if adaptive else cells_a_platform * measured * repetitions * runs,
         recorded_trials=result.tables["trials"].num_rows,
-        measured_trials=sum(row["measured"] for row in seen),
+        measured_trials=sum(row.measured for row in seen),
         platforms=platforms,
         labels=tuple(dict.fromkeys(str(host["label"]) for host in hosts.values() if host.get("label"))),
         testbed=campaign.get("testbed") or {},
@@ -157,22 +168,22 @@ def read_provenance(result: Result) -> Provenance:
     )
 
 
-def _platforms(campaign: dict[str, Any], seen: Iterable[Mapping[str, Any]]) -> tuple[Platform, ...]:
+def _platforms(result: Result, seen: Iterable[_Seen]) -> tuple[Platform, ...]:
     """Platforms of campaign.json, and any that only the trials know, a row each in `seen`."""
-    described: dict[str, dict[str, Any]] = dict(campaign.get("platforms") or {})
+    described = dict(result.stored.get("platforms") or {})
     for row in seen:
-        described.setdefault(
-            row["platform"], {"accelerator": row["accelerator"], "emulated": row["emulated"]}
-        )
-    order = list((campaign.get("scenario") or {}).get("factors", {}).get("platform") or ())
-    names = [name for name in order if name in described] + [name for name in described if name not in order]
+        described.setdefault(row.platform, {"accelerator": row.accelerator, "emulated": row.emulated})
+    order = (result.scenario.get("factors") or {}).get("platform") or []
+    names = [str(name) for name in order if name in described]
+    names += [name for name in described if name not in order]
     platforms = [_platform(name, described[name]) for name in names]
     return tuple(sorted(platforms, key=lambda platform: platform.emulated))
 
 
-def _platform(name: str, described: dict[str, Any]) -> Platform:
+def _platform(name: str, described: Mapping[str, JsonValue]) -> Platform:
     known = {"title", "kind", "accelerator", "emulated", "skipped"}
-    skipped: dict[str, Any] = described.get("skipped") or {}
+    skipped = mapping(described.get("skipped"))
+    remedy = skipped.get("remedy")
     return Platform(
         name=name,
         title=str(described.get("title") or name),
@@ -180,6 +191,6 @@ def _platform(name: str, described: dict[str, Any]) -> Platform:
         accelerator=str(described.get("accelerator") or "unknown"),
         emulated=bool(described.get("emulated")),
         skipped_reason=str(skipped.get("reason") or "no reason given") if skipped else None,
-        skipped_remedy=skipped.get("remedy"),
+        skipped_remedy=None if remedy is None else str(remedy),
         facts={key: value for key, value in described.items() if key not in known},
     )

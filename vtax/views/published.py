@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from vtax.results.stored import StoredScenario
 from vtax.views.bulk_cells import BulkSetting
 from vtax.views.paper import printed_rows
 
@@ -34,7 +34,7 @@ class Published:
         return int(first) <= guests <= int(last or first)
 
 
-def published(scenario: Mapping[str, Any], settings: Sequence[BulkSetting]) -> list[Published]:
+def published(scenario: StoredScenario, settings: Sequence[BulkSetting]) -> list[Published]:
     """What the scenario's `source` prints of streams in these directions over these transports, in the file's order."""
     measured = {(setting.direction, setting.transport) for setting in settings}
     return [

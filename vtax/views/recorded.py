@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Generic, Literal, TypeVar
 
-from vtax.results import Result
+from msgspec import Struct
+
+from vtax.results import Result, text, whole
 from vtax.results.schema import TRIALS
 
 Further = tuple[tuple[str, str], ...]
 """Factors beyond those that every trial has, each with its level as text."""
 
 
+LevelsType = TypeVar("LevelsType", bound=Struct)
+
+
+class NoLevels(Struct, frozen=True):
+    """No columns, where none are asked for."""
+
+
 @dataclass(frozen=True)
-class Recorded:
-    """A cell that has a recorded trial. `levels` are the columns of `trials` that were asked for, by their names."""
+class Recorded(Generic[LevelsType]):
+    """A cell that has a recorded trial. `levels` are the columns of `trials` that were asked for."""
 
     key: str
     platform: str
-    levels: Mapping[str, Any]
+    levels: LevelsType
     further: Further
     recorded: int
     invalid: int
@@ -32,13 +41,15 @@ class Recorded:
 
 
 def recorded_cells(
-    result: Result, *names: str, of: Literal["untraced", "traced"] = "untraced"
-) -> list[Recorded]:
-    """Every cell that has a recorded trial, with those columns of `trials` that all trials of a cell have in common.
+    result: Result, levels: type[LevelsType], of: Literal["untraced", "traced"] = "untraced"
+) -> list[Recorded[LevelsType]]:
+    """Every cell that has a recorded trial, with the columns of `trials` that `levels` names.
+
+    All trials of a cell have them in common.
 
     Cells whose packets were followed are apart from all others.
     """
-    further = further_factors(result)
+    further, names = further_factors(result), levels.__struct_fields__
     rows = result.rows(
         f"SELECT cell, {any_values(('platform', *names, *further))}, count(*) AS recorded,"  # noqa: S608, all quoted
         " count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
@@ -46,13 +57,13 @@ def recorded_cells(
     )
     return [
         Recorded(
-            key=row["cell"],
-            platform=row["platform"],
-            levels={name: row[name] for name in names},
-            further=further_levels(row, further),
-            recorded=row["recorded"],
-            invalid=row["invalid"],
-            suspect=row["suspect"],
+            key=text(row["cell"]),
+            platform=text(row["platform"]),
+            levels=levels(*(row[name] for name in names)),
+            further=tuple((name, str(row[name])) for name in further),
+            recorded=whole(row["recorded"]),
+            invalid=whole(row["invalid"]),
+            suspect=whole(row["suspect"]),
         )
         for row in rows
     ]
@@ -64,9 +75,9 @@ def further_factors(result: Result) -> tuple[str, ...]:
     return tuple(name for name in result.tables["trials"].schema.names if name not in known)
 
 
-def further_levels(row: Mapping[str, Any], further: Iterable[str]) -> Further:
-    """What a setting holds of a row with these factors' columns."""
-    return tuple((name, str(row[name])) for name in further)
+def any_levels(further: Iterable[str]) -> str:
+    """These factors' levels of grouped trials, as a list, in SQL."""
+    return f"[{', '.join(f'any_value({_quoted(name)})' for name in further)}]"
 
 
 def any_values(names: Iterable[str]) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import stdev
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
+from vtax.results.stored import StoredScenario
 from vtax.statistics import paired_difference
-from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.views.estimate import Estimate, estimate, mean_of_known
 from vtax.views.paper import printed_rows
 from vtax.views.provenance import Platform
 from vtax.views.recorded import Further, Recorded, recorded_cells
@@ -28,18 +30,32 @@ FROM untraced JOIN flows USING (trial_id) LEFT JOIN host USING (trial_id)
 WHERE verdict <> 'invalid' AND role = 'victim' GROUP BY ALL ORDER BY block
 """
 
-_LEVELS = ("transport", "placement", "response_bytes", "requests_per_s", "guests", "message_bytes")
-MEANS = (
-    "mean_ns",
-    "within_ns",
-    "p50_ns",
-    "p90_ns",
-    "p99_ns",
-    "failed_ratio",
-    "per_s",
-    "retransmissions",
-    "host_percent",
-)
+
+class _Levels(Struct, frozen=True):
+    """What cells differ by."""
+
+    transport: str
+    placement: str
+    response_bytes: int | None
+    requests_per_s: float | None
+    guests: int | None
+    message_bytes: int
+
+
+class _Block(Struct, frozen=True):
+    """What the trials of a cell in a block tell in the mean."""
+
+    cell: str
+    block: int
+    mean_ns: float | None
+    within_ns: float | None
+    p50_ns: float | None
+    p90_ns: float | None
+    p99_ns: float | None
+    failed_ratio: float | None
+    per_s: float | None
+    retransmissions: float | None
+    host_percent: float | None
 
 
 @dataclass(frozen=True)
@@ -146,10 +162,10 @@ class PublishedTime:
 
 def read_responses(result: Result, platforms: tuple[str, ...]) -> list[Responses]:
     """Every cell that has a recorded trial, usable or not, in the order setting, platform, length."""
-    blocks: dict[str, list[dict[str, Any]]] = {}
-    for row in result.rows(_BLOCKS):
-        blocks.setdefault(row["cell"], []).append(row)
-    found = [_responses(row, blocks.get(row.key, [])) for row in recorded_cells(result, *_LEVELS)]
+    blocks: dict[str, list[_Block]] = {}
+    for row in result.read(_BLOCKS, _Block):
+        blocks.setdefault(row.cell, []).append(row)
+    found = [_responses(row, blocks.get(row.key, [])) for row in recorded_cells(result, _Levels)]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (row.setting, rank[row.platform], row.message_bytes))
 
@@ -172,35 +188,43 @@ def added_times(responses: Sequence[Responses], platforms: Sequence[Platform]) -
     return rows
 
 
-def published_times(scenario: Mapping[str, Any], measured: Iterable[Responses]) -> list[PublishedTime]:
+def published_times(scenario: StoredScenario, measured: Iterable[Responses]) -> list[PublishedTime]:
     """What the scenario's source prints of the placements that were measured, in the file's order."""
     placements = {row.setting.placement for row in measured}
     printed = printed_rows(scenario, "response-time.csv")
     return [PublishedTime(**row) for row in printed if row["placement"] in placements]
 
 
-def _responses(row: Recorded, blocks: Sequence[dict[str, Any]]) -> Responses:
-    def mean(name: str) -> Estimate | None:
-        values = [value for block in blocks if (value := block[name]) is not None]
-        return mean_estimate(values, row.left_out) if values else None
+def _responses(row: Recorded[_Levels], blocks: Sequence[_Block]) -> Responses:
+    def mean(value_of: Callable[[_Block], float | None]) -> Estimate | None:
+        return mean_of_known(map(value_of, blocks), row.left_out)
 
-    means = {block["block"]: block["mean_ns"] for block in blocks if block["mean_ns"] is not None}
+    levels = row.levels
+    means = {block.block: block.mean_ns for block in blocks if block.mean_ns is not None}
     return Responses(
         key=row.key,
         platform=row.platform,
         setting=ResponseSetting(
-            row.levels["transport"],
-            row.levels["placement"],
-            row.levels["response_bytes"],
-            row.levels["requests_per_s"],
+            levels.transport,
+            levels.placement,
+            levels.response_bytes,
+            levels.requests_per_s,
             row.further,
-            row.levels["guests"] if row.levels["placement"] == "guest-to-peer" else 1,
+            (levels.guests or 1) if levels.placement == "guest-to-peer" else 1,
         ),
-        message_bytes=row.levels["message_bytes"],
+        message_bytes=levels.message_bytes,
         recorded=row.recorded,
         invalid=row.invalid,
         suspect=row.suspect,
         deviation_ns=stdev(means.values()) if len(means) > 1 else None,
         mean_by_block_ns=means,
-        **{name: mean(name) for name in MEANS},
+        mean_ns=mean(lambda block: block.mean_ns),
+        within_ns=mean(lambda block: block.within_ns),
+        p50_ns=mean(lambda block: block.p50_ns),
+        p90_ns=mean(lambda block: block.p90_ns),
+        p99_ns=mean(lambda block: block.p99_ns),
+        failed_ratio=mean(lambda block: block.failed_ratio),
+        per_s=mean(lambda block: block.per_s),
+        retransmissions=mean(lambda block: block.retransmissions),
+        host_percent=mean(lambda block: block.host_percent),
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from vtax.results import Result
+from vtax.results.stored import StoredScenario
 from vtax.statistics import compare, samples_needed
 from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.paper import printed_rows
@@ -27,16 +28,27 @@ _RUNS = """
 SELECT trial_id, cell, flows.duration_s AS wall_s FROM trials JOIN flows USING (trial_id)
 WHERE verdict <> 'invalid' ORDER BY cell, block, run
 """
-_LEVELS = (
-    "load",
-    "hops",
-    "placement",
-    "transport",
-    "connection",
-    "message_bytes",
-    "interval_ms",
-    "server",
-)
+
+
+class _Run(Struct, frozen=True):
+    """A usable run."""
+
+    trial_id: int
+    cell: str
+    wall_s: float
+
+
+class RoundLevels(Struct, frozen=True):
+    """What cells differ by."""
+
+    load: str
+    hops: int | None
+    placement: str
+    transport: str | None
+    connection: str | None
+    message_bytes: int | None
+    interval_ms: float | None
+    server: str | None
 
 
 @dataclass(frozen=True)
@@ -81,10 +93,10 @@ class RoundSetting:
         return ", ".join([self.rung, *placed, *paced, *(f"{name} = {value}" for name, value in self.further)])
 
     @property
-    def _rank(self) -> tuple[Any, ...]:
+    def _rank(self) -> tuple[int, tuple[str, ...], tuple[float, ...], Further, int]:
         own = (self.server or "", self.placement, self.transport or "", self.connection or "")
         numbers = (self.message_bytes or 0, self.interval_ms or 0)
-        return LADDER.index(self.load), *own, *numbers, self.further, self.hops or 0
+        return LADDER.index(self.load), own, numbers, self.further, self.hops or 0
 
 
 @dataclass(frozen=True)
@@ -162,21 +174,34 @@ class Runs:
         return [float(value) for value in np.nanstd(self.ns[counted], axis=1, ddof=1)]
 
 
-def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded, Runs]]:
+def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded[RoundLevels], Runs]]:
     """Every cell that has a recorded run, with its usable ones, in the order setting, platform."""
-    rows = result.rows(_RUNS)
+    rows = result.read(_RUNS, _Run)
     samples = result.tables["samples"]
     found = []
-    for cell in recorded_cells(result, *_LEVELS):
-        own = [row for row in rows if row["cell"] == cell.key]
-        setting = RoundSetting(**cell.levels, further=cell.further)
-        ns = _matrix(samples, [row["trial_id"] for row in own])
-        found.append((cell, Runs(cell.key, cell.platform, setting, ns, [row["wall_s"] for row in own])))
+    for cell in recorded_cells(result, RoundLevels):
+        own = [row for row in rows if row.cell == cell.key]
+        levels = cell.levels
+        setting = RoundSetting(
+            load=levels.load,
+            hops=levels.hops,
+            placement=levels.placement,
+            transport=levels.transport,
+            connection=levels.connection,
+            message_bytes=levels.message_bytes,
+            interval_ms=levels.interval_ms,
+            server=levels.server,
+            further=cell.further,
+        )
+        ns = _matrix(samples, [row.trial_id for row in own])
+        found.append((cell, Runs(cell.key, cell.platform, setting, ns, [row.wall_s for row in own])))
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda each: (each[1].setting, rank[each[1].platform]))
 
 
-def round_statistics(found: Sequence[tuple[Recorded, Runs]], platforms: Sequence[Platform]) -> list[Rounds]:
+def round_statistics(
+    found: Sequence[tuple[Recorded[RoundLevels], Runs]], platforms: Sequence[Platform]
+) -> list[Rounds]:
     """A row a cell, in the order of `found`."""
     pairs = references(platforms)
     by_place = {(runs.platform, runs.setting): runs for _, runs in found}
@@ -188,7 +213,7 @@ def round_statistics(found: Sequence[tuple[Recorded, Runs]], platforms: Sequence
     return rows
 
 
-def published_rounds(scenario: Mapping[str, Any], measured: Iterable[Rounds]) -> list[PublishedRounds]:
+def published_rounds(scenario: StoredScenario, measured: Iterable[Rounds]) -> list[PublishedRounds]:
     """What the scenario's source prints of rounds of one hop over the network, where such were measured."""
     is_comparable = any(row.setting.load == "network" and row.setting.hops == 1 for row in measured)
     return [PublishedRounds(**row) for row in printed_rows(scenario, "table1.csv") if is_comparable]
@@ -207,7 +232,7 @@ def _matrix(samples: pa.Table, trials: Sequence[int]) -> NDArray[np.float64]:
     return times
 
 
-def _statistics(cell: Recorded, runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
+def _statistics(cell: Recorded[RoundLevels], runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
     done = np.sort(runs.ns[~np.isnan(runs.ns)])
     per_run = [run[~np.isnan(run)] for run in runs.ns]
     means = [float(run.mean()) for run in per_run if len(run)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
+from vtax.results.stored import StoredScenario
 from vtax.views.cells import USABLE, Cell, Setting
 from vtax.views.estimate import Estimate, mean_estimate
 from vtax.views.paper import printed_rows
@@ -23,6 +25,15 @@ WITH {USABLE}, trial AS (
 SELECT cell, uut_context, list(fps ORDER BY block) AS fps, list(loss ORDER BY block) AS loss
 FROM blocks GROUP BY ALL
 """  # noqa: S608, made of constants
+
+
+class _Router(Struct, frozen=True):
+    """What the routers of a cell forward and lose, a value a block."""
+
+    cell: str
+    uut_context: str
+    fps: list[float]
+    loss: list[float]
 
 
 @dataclass(frozen=True)
@@ -53,24 +64,24 @@ class PublishedRate:
 
 def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
     """A row a cell, in the order of `cells`; none where guests share no uplink."""
-    testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
+    testbed = result.scenario.get("testbed") or {}
     if testbed.get("uplink") != "shared":
         return []
-    found = {(row["cell"], row["uut_context"]): row for row in result.rows(_ROUTERS)}
+    found = {(row.cell, row.uut_context): row for row in result.read(_ROUTERS, _Router)}
     return [
         RouterRate(
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.intended_mbps,
-            received_fps=mean_estimate(row["fps"], cell.left_out, cell.mean).read_as(cell.bound),
-            loss_ratio=mean_estimate(row["loss"], cell.left_out, cell.mean),
+            received_fps=mean_estimate(row.fps, cell.left_out, cell.mean).read_as(cell.bound),
+            loss_ratio=mean_estimate(row.loss, cell.left_out, cell.mean),
         )
         for cell in cells
         if (row := found.get((cell.key, cell.uut_context))) is not None
     ]
 
 
-def published_rates(scenario: Mapping[str, Any], rates: Iterable[RouterRate]) -> list[PublishedRate]:
+def published_rates(scenario: StoredScenario, rates: Iterable[RouterRate]) -> list[PublishedRate]:
     """What the scenario's source prints of routers with frames of the lengths measured, in the file's order."""
     measured = {str(rate.setting.frame_bytes) for rate in rates}
     printed = printed_rows(scenario, "table2.csv")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import Struct
 
 from vtax.results import Result
 from vtax.views.bound import Bound
 from vtax.views.cells import Setting
 from vtax.views.estimate import Estimate, mean_estimate
-from vtax.views.recorded import any_values, further_factors, further_levels
+from vtax.views.recorded import any_levels, any_values, further_factors
 
 _SEARCHES = """
 WITH made AS (
     SELECT search, count(*) AS recorded, count(*) FILTER (verdict = 'invalid') AS invalid
     FROM trials WHERE search IS NOT NULL GROUP BY search
 )
-SELECT searches.search, goal, loss_ratio, {levels}, min(lower_mbps) AS lower_mbps,
+SELECT searches.search, goal, loss_ratio, {levels}, {further} AS further, min(lower_mbps) AS lower_mbps,
        max(upper_mbps) AS upper_mbps, bool_or(lower_mbps IS NULL) AS no_lower,
        bool_or(upper_mbps IS NULL) AS no_upper, list(conditional_mbps ORDER BY block) AS conditional_mbps,
        count(*) AS searches, sum(searches.trials) AS trials, sum(trial_s) AS trial_s,
@@ -25,6 +26,29 @@ SELECT searches.search, goal, loss_ratio, {levels}, min(lower_mbps) AS lower_mbp
 FROM searches JOIN trials USING (trial_id) JOIN made ON made.search = searches.search
 GROUP BY searches.search, goal, loss_ratio ORDER BY searches.search, loss_ratio
 """
+
+
+class _Searched(Struct, frozen=True):
+    """A goal of a cell's searches; `further` are the levels of the further factors."""
+
+    search: str
+    goal: str
+    loss_ratio: float
+    platform: str
+    frame_bytes: int | None
+    streams: int
+    frame_mix: str | None
+    further: list[str | None]
+    lower_mbps: float | None
+    upper_mbps: float | None
+    no_lower: bool
+    no_upper: bool
+    conditional_mbps: list[float | None]
+    searches: int
+    trials: int
+    trial_s: float
+    bounded_by: list[str] | None
+    left_out: float
 
 
 @dataclass(frozen=True)
@@ -56,28 +80,30 @@ def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
     if not result.tables["searches"].num_rows:
         return []
     further = further_factors(result)
-    levels = any_values(("platform", "frame_bytes", "streams", "frame_mix", *further))
-    found = [_found(row, further) for row in result.rows(_SEARCHES.format(levels=levels))]
+    levels = any_values(("platform", "frame_bytes", "streams", "frame_mix"))
+    query = _SEARCHES.format(levels=levels, further=any_levels(further))
+    found = [_found(row, further) for row in result.read(query, _Searched)]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (rank.get(row.platform, len(rank)), row.setting, row.loss_ratio))
 
 
-def _found(row: dict[str, Any], further: tuple[str, ...]) -> Found:
-    known = [value for value in row["conditional_mbps"] if value is not None]
-    bounded_by = ", ".join(sorted(row["bounded_by"] or ())) or None
+def _found(row: _Searched, further: tuple[str, ...]) -> Found:
+    known = [value for value in row.conditional_mbps if value is not None]
+    bounded_by = ", ".join(sorted(row.bounded_by or ())) or None
     bound = Bound.AT_LEAST if bounded_by else Bound.EXACT
+    levels = tuple((name, str(level)) for name, level in zip(further, row.further, strict=True))
     return Found(
-        platform=row["platform"],
-        setting=Setting(row["frame_bytes"], row["streams"], further_levels(row, further), row["frame_mix"]),
-        goal=row["goal"],
-        loss_ratio=row["loss_ratio"],
-        lower_mbps=None if row["no_lower"] else row["lower_mbps"],
-        upper_mbps=None if row["no_upper"] else row["upper_mbps"],
-        conditional_mbps=mean_estimate(known, row["left_out"]).read_as(bound) if known else None,
-        searches=row["searches"],
-        trials=int(row["trials"]),
-        trial_s=row["trial_s"],
-        left_out=row["left_out"],
+        platform=row.platform,
+        setting=Setting(row.frame_bytes, row.streams, levels, row.frame_mix),
+        goal=row.goal,
+        loss_ratio=row.loss_ratio,
+        lower_mbps=None if row.no_lower else row.lower_mbps,
+        upper_mbps=None if row.no_upper else row.upper_mbps,
+        conditional_mbps=mean_estimate(known, row.left_out).read_as(bound) if known else None,
+        searches=row.searches,
+        trials=row.trials,
+        trial_s=row.trial_s,
+        left_out=row.left_out,
         bounded_by=bounded_by,
         bound=bound,
     )

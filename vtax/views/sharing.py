@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from vtax.results import Result
 from vtax.views.bulk_cells import BulkCell
@@ -32,7 +31,7 @@ class Sharing:
 
 def sharing(result: Result, cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> Sharing:
     """Everything about sharing that the cells tell."""
-    scenario: dict[str, Any] = result.campaign.get("scenario") or {}
+    scenario = result.scenario
     testbed = scenario.get("testbed") or {}
     return Sharing(
         goodput=goodput_by_guests(cells, testbed),

@@ -121,7 +121,7 @@ def _stage(row: StageDelay) -> Sequence[Cell]:
         HOSTS.get(row.host or "", row.host or ""),
         mean_number(row.mean_ns, form),
         *(Number(UNKNOWN if found is None else form(found.value)) for found in quantiles),
-        Number(numbers.whole(row.packets)),
+        Number(numbers.whole(int(row.packets))),
         count(row.mean_ns),
         left_out(row.mean_ns.left_out),
     )

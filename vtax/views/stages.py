@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
 
 import numpy as np
+from msgspec import Struct
 
 from vtax.results import Result
+from vtax.results.stored import StoredScenario
 from vtax.statistics import Distribution, decode, merge, quantile_interval
 from vtax.views.cells import load_order, load_phrase
 from vtax.views.estimate import Estimate, estimate, mean_estimate
@@ -25,16 +27,19 @@ DIRECTIONS = ("rx", "through", "tx")
 Place = tuple[str | None, str, str]
 """A stage's host, direction and name."""
 
-LEVELS = (
-    "guests",
-    "transport",
-    "placement",
-    "message_bytes",
-    "response_bytes",
-    "frame_bytes",
-    "frame_mix",
-    "intended_mbps",
-)
+
+class TracedLevels(Struct, frozen=True):
+    """What cells differ by: those of requests by a placement, others by their frames."""
+
+    guests: int
+    transport: str | None
+    placement: str | None
+    message_bytes: int | None
+    response_bytes: int | None
+    frame_bytes: int | None
+    frame_mix: str | None
+    intended_mbps: float | None
+
 
 _STAGES = """
 SELECT cell, block, host, stages.direction, stage, min(stages.position) AS position, sum("count") AS packets,
@@ -52,6 +57,30 @@ WITH marks AS (
 SELECT cell, sum(packets) AS packets, sum(strayed) AS strayed, sum(lost) AS lost, avg(hook_ns) AS hook_ns
 FROM traced JOIN marks USING (trial_id) WHERE verdict <> 'invalid' GROUP BY cell
 """
+
+
+class StageBlock(Struct, frozen=True):
+    """A stage of a cell in a block: its packets, their mean delay and their histograms."""
+
+    cell: str
+    block: int
+    host: str | None
+    direction: str
+    stage: str
+    position: int | None
+    packets: int
+    mean_ns: float
+    histograms: list[str | None]
+
+
+class _Followed(Struct, frozen=True):
+    """The packets that were followed of a cell, and what following took."""
+
+    cell: str
+    packets: int | None
+    strayed: int | None
+    lost: int | None
+    hook_ns: float | None
 
 
 @dataclass(frozen=True)
@@ -114,7 +143,7 @@ class StageDelay:
 
     `stage` is total for all of them, and unattributed for what of the delay or response time none has, which has a
     mean alone. Quantiles are those of a typical repetition. `curve` is the distribution: delays, ns, with the share of
-    packets that took no longer.
+    packets that took no longer. JSON has `packets` as text, as it has all decimals.
     """
 
     key: str
@@ -124,7 +153,7 @@ class StageDelay:
     direction: str
     stage: str
     position: int | None
-    packets: int
+    packets: Decimal
     mean_ns: Estimate
     p50_ns: Estimate | None
     p90_ns: Estimate | None
@@ -154,19 +183,19 @@ class PublishedStage:
     source: str
 
 
-def published_stages(scenario: Mapping[str, Any], stages: Sequence[StageDelay]) -> list[PublishedStage]:
+def published_stages(scenario: StoredScenario, stages: Sequence[StageDelay]) -> list[PublishedStage]:
     """What the scenario's source says of stages, where any was measured."""
     return [PublishedStage(**row) for row in printed_rows(scenario, "stages.csv")] if stages else []
 
 
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
     """Every cell that has a traced trial, usable or not, in the order setting, platform."""
-    recorded = recorded_cells(result, *LEVELS, of="traced")
-    told = {row["cell"]: row for row in result.rows(_TRIALS)} if recorded else {}
+    recorded = recorded_cells(result, TracedLevels, of="traced")
+    told = {row.cell: row for row in result.read(_TRIALS, _Followed)} if recorded else {}
     added = added_by_tracing(result, _twins(result, recorded))
     cells = []
     for row in recorded:
-        counted = told.get(row.key, {})
+        counted = told.get(row.key) or _Followed(row.key, None, None, None, None)
         cells.append(
             TracedCell(
                 key=row.key,
@@ -175,9 +204,11 @@ def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
                 recorded=row.recorded,
                 invalid=row.invalid,
                 suspect=row.suspect,
-                hook_ns=counted.get("hook_ns"),
+                packets=counted.packets or 0,
+                strayed=counted.strayed or 0,
+                lost=counted.lost or 0,
+                hook_ns=counted.hook_ns,
                 added_ns=added.get(row.key),
-                **{name: int(counted.get(name) or 0) for name in ("packets", "strayed", "lost")},
             )
         )
     rank = {name: position for position, name in enumerate(platforms)}
@@ -194,31 +225,33 @@ def stage_delays(result: Result, cells: Sequence[TracedCell]) -> list[StageDelay
 
 def stage_blocks(
     result: Result, cells: Sequence[TracedCell]
-) -> list[tuple[TracedCell, Place, list[dict[str, Any]]]]:
-    """The rows of a stage of a cell, one a block: its packets, their mean delay and their histograms."""
+) -> list[tuple[TracedCell, Place, list[StageBlock]]]:
+    """The rows of a stage of a cell, one a block."""
     by_key = {cell.key: cell for cell in cells}
-    found: dict[tuple[str, Place], list[dict[str, Any]]] = {}
-    for row in result.query(_STAGES).to_pylist() if cells else ():
-        if row["cell"] in by_key:
-            place = (row["host"], row["direction"], row["stage"])
-            found.setdefault((row["cell"], place), []).append(row)
+    found: dict[tuple[str, Place], list[StageBlock]] = {}
+    for row in result.read(_STAGES, StageBlock) if cells else ():
+        if row.cell in by_key:
+            place = (row.host, row.direction, row.stage)
+            found.setdefault((row.cell, place), []).append(row)
     return [(by_key[key], place, blocks) for (key, place), blocks in found.items()]
 
 
-def _twins(result: Result, traced: Sequence[Recorded]) -> dict[str, tuple[Recorded, Recorded]]:
+def _twins(
+    result: Result, traced: Sequence[Recorded[TracedLevels]]
+) -> dict[str, tuple[Recorded[TracedLevels], Recorded[TracedLevels]]]:
     if not traced:
         return {}
-    alike = {_alike(row): row for row in recorded_cells(result, *LEVELS)}
+    alike = {_alike(row): row for row in recorded_cells(result, TracedLevels)}
     return {row.key: (row, alike[_alike(row)]) for row in traced if _alike(row) in alike}
 
 
-def _alike(row: Recorded) -> tuple[str, TracedSetting]:
+def _alike(row: Recorded[TracedLevels]) -> tuple[str, TracedSetting]:
     return row.platform, _setting(row.levels, row.further)
 
 
-def _delay(cell: TracedCell, place: Place, blocks: Sequence[dict[str, Any]]) -> StageDelay:
+def _delay(cell: TracedCell, place: Place, blocks: Sequence[StageBlock]) -> StageDelay:
     host, direction, stage = place
-    repetitions = [merged(block["histograms"]) for block in blocks]
+    repetitions = [merged(block.histograms) for block in blocks]
     timed = [each for each in repetitions if each.samples]
     quantiles = {name: quantile_interval(timed, q) if timed else None for name, q in QUANTILES.items()}
     return StageDelay(
@@ -228,9 +261,9 @@ def _delay(cell: TracedCell, place: Place, blocks: Sequence[dict[str, Any]]) -> 
         host=host,
         direction=direction,
         stage=stage,
-        position=blocks[0]["position"],
-        packets=sum(block["packets"] for block in blocks),
-        mean_ns=mean_estimate([block["mean_ns"] for block in blocks], cell.left_out),
+        position=blocks[0].position,
+        packets=Decimal(sum(block.packets for block in blocks)),
+        mean_ns=mean_estimate([block.mean_ns for block in blocks], cell.left_out),
         curve=_curve(merge(timed)),
         **{name: estimate(found, cell.left_out) if found else None for name, found in quantiles.items()},
     )
@@ -266,15 +299,15 @@ def _in_order(rows: Iterable[StageDelay]) -> list[StageDelay]:
     return sorted(rows, key=order)
 
 
-def _setting(row: Mapping[str, Any], further: Further) -> TracedSetting:
-    if row["placement"] is not None:
-        answers = row["response_bytes"]
+def _setting(levels: TracedLevels, further: Further) -> TracedSetting:
+    if levels.placement is not None and levels.transport is not None and levels.message_bytes is not None:
+        answers = levels.response_bytes
         told = "answers of equal length" if answers is None else f"{answers}-byte answers"
         requests = (
-            f"{row['transport'].upper()} {row['placement']}, {row['message_bytes']}-byte requests, {told}"
+            f"{levels.transport.upper()} {levels.placement}, {levels.message_bytes}-byte requests, {told}"
         )
-        guests = 1 if row["placement"] != "guest-to-peer" else row["guests"]
-        return TracedSetting(requests, guests, float(row["message_bytes"]), further)
-    frames = f"{row['frame_mix'] or row['frame_bytes']}{'' if row['frame_mix'] else '-byte'} frames"
-    what = f"{frames} at {load_phrase(row['intended_mbps'])}"
-    return TracedSetting(what, row["guests"], load_order(row["intended_mbps"]), further)
+        guests = 1 if levels.placement != "guest-to-peer" else levels.guests
+        return TracedSetting(requests, guests, float(levels.message_bytes), further)
+    frames = f"{levels.frame_mix or levels.frame_bytes}{'' if levels.frame_mix else '-byte'} frames"
+    what = f"{frames} at {load_phrase(levels.intended_mbps)}"
+    return TracedSetting(what, levels.guests, load_order(levels.intended_mbps), further)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from vtax.views import numbers
 from vtax.views.bound import Limit
@@ -38,7 +38,7 @@ HOPS = Column("hops")
 class _Setting(Protocol):
     @property
     def label(self) -> str: ...
-    def __lt__(self, other: Any) -> bool: ...
+    def __lt__(self, other: Self, /) -> bool: ...
 
 
 class _Measured(Protocol):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from vtax.results import Result
 from vtax.statistics import paired_difference
 from vtax.views.estimate import Estimate, estimate
-from vtax.views.recorded import Recorded
+from vtax.views.recorded import LevelsType, Recorded
 
 Medians = dict[int, float]
 """A cell's median delay or response time by block, ns."""
@@ -20,7 +22,17 @@ GROUP BY cell, block ORDER BY cell, block
 """
 
 
-def added_by_tracing(result: Result, twins: Mapping[str, tuple[Recorded, Recorded]]) -> dict[str, Estimate]:
+class _Median(Struct, frozen=True):
+    """A cell's median delay or response time in a block."""
+
+    cell: str
+    block: int
+    p50_ns: float
+
+
+def added_by_tracing(
+    result: Result, twins: Mapping[str, tuple[Recorded[LevelsType], Recorded[LevelsType]]]
+) -> dict[str, Estimate]:
     """By traced cell, what is added to the median delay or response time, ns; none without a block in common.
 
     `twins` are each traced cell and the untraced one that is alike in all else.
@@ -28,8 +40,8 @@ def added_by_tracing(result: Result, twins: Mapping[str, tuple[Recorded, Recorde
     if not twins:
         return {}
     medians: dict[str, Medians] = defaultdict(dict)
-    for row in result.rows(_MEDIANS):
-        medians[row["cell"]][row["block"]] = row["p50_ns"]
+    for row in result.read(_MEDIANS, _Median):
+        medians[row.cell][row.block] = row.p50_ns
     added = {}
     for key, (traced, untraced) in twins.items():
         difference = paired_difference(medians[traced.key], medians[untraced.key])

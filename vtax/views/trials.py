@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import Struct
+from pydantic import JsonValue
 
 from vtax.results import Result
 from vtax.views.metrics import ALL, METRICS, OF_TRIAL, Metric
@@ -23,9 +25,21 @@ _COLUMNS = tuple(metric.column for metric in ALL)
 _TRIALS = f"""
 WITH {OF_TRIAL}
 SELECT cell, trial_id, block, verdict, coalesce(reasons, []) AS reasons, coalesce(marks, []) AS marks,
-       {", ".join(_COLUMNS)}
+       [{", ".join(_COLUMNS)}] AS values
 FROM trials LEFT JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) ORDER BY started_at, trial_id
 """  # noqa: S608, made of constants
+
+
+class _Trial(Struct, frozen=True):
+    """A recorded trial; `values` has one a metric's column, None where the trial does not tell it."""
+
+    cell: str
+    trial_id: int
+    block: int
+    verdict: str
+    reasons: list[str]
+    marks: list[str]
+    values: list[float | None]
 
 
 @dataclass(frozen=True)
@@ -64,10 +78,16 @@ def read_trials(result: Result, kind: str, cells: Iterable[CellVerdict]) -> Tria
     """
     if result.tables["trials"].num_rows > MOST_TRIALS:
         return Trials({}, ())
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in result.rows(_TRIALS):
-        rows.setdefault(row["cell"], []).append(row)
-    told = {name for own in rows.values() for row in own for name in _COLUMNS if row[name] is not None}
+    rows: dict[str, list[_Trial]] = {}
+    for row in result.read(_TRIALS, _Trial):
+        rows.setdefault(row.cell, []).append(row)
+    told = {
+        name
+        for own in rows.values()
+        for row in own
+        for name, value in zip(_COLUMNS, row.values, strict=True)
+        if value is not None
+    }
     metrics = tuple(metric for metric in METRICS.get(kind, METRICS[REQUESTS]) if metric.column in told)
     names = {cell.key: cell.name for cell in cells}
     return Trials(
@@ -75,10 +95,10 @@ def read_trials(result: Result, kind: str, cells: Iterable[CellVerdict]) -> Tria
     )
 
 
-def embedded(trials: Trials) -> dict[str, Any]:
+def embedded(trials: Trials) -> dict[str, JsonValue]:
     """The same as compact JSON values, for a page's script."""
     return {
-        "verdicts": VERDICTS,
+        "verdicts": [*VERDICTS],
         "metrics": [
             {"name": metric.name, "title": metric.name.replace("_", " "), "unit": metric.unit}
             for metric in trials.metrics
@@ -86,25 +106,29 @@ def embedded(trials: Trials) -> dict[str, Any]:
         "cells": [
             [
                 cell.name,
-                cell.trial_ids,
-                cell.blocks,
-                cell.verdicts,
-                cell.notes if any(cell.notes) else [],
-                [cell.values[metric.name] for metric in trials.metrics],
+                [*cell.trial_ids],
+                [*cell.blocks],
+                [*cell.verdicts],
+                [*cell.notes] if any(cell.notes) else [],
+                [[*cell.values[metric.name]] for metric in trials.metrics],
             ]
             for cell in trials.cells.values()
         ],
     }
 
 
-def _cell(name: str, rows: list[dict[str, Any]], metrics: tuple[Metric, ...]) -> CellTrials:
+def _cell(name: str, rows: list[_Trial], metrics: tuple[Metric, ...]) -> CellTrials:
+    places = {metric: _COLUMNS.index(metric.column) for metric in metrics}
     return CellTrials(
         name=name,
-        trial_ids=tuple(row["trial_id"] for row in rows),
-        blocks=tuple(row["block"] for row in rows),
-        verdicts=tuple(VERDICTS.index(row["verdict"]) for row in rows),
-        notes=tuple("; ".join([*row["reasons"], *row["marks"]]) for row in rows),
-        values={metric.name: tuple(_value(row[metric.column], metric) for row in rows) for metric in metrics},
+        trial_ids=tuple(row.trial_id for row in rows),
+        blocks=tuple(row.block for row in rows),
+        verdicts=tuple(VERDICTS.index(row.verdict) for row in rows),
+        notes=tuple("; ".join([*row.reasons, *row.marks]) for row in rows),
+        values={
+            metric.name: tuple(_value(row.values[place], metric) for row in rows)
+            for metric, place in places.items()
+        },
     )
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from msgspec import Struct
+
 from vtax.results import Result
 from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
 from vtax.views.cells import Cell, Setting, load_phrase
@@ -79,18 +81,26 @@ class CellVerdict:
         return isinstance(self.setting, TracedSetting | RoundSetting) and self.hops is None
 
 
+class _Count(Struct, frozen=True):
+    """So many trials of a platform that say the same."""
+
+    platform: str
+    verdict: str
+    reason: str
+    trials: int
+
+
 def verdict_counts(result: Result) -> list[VerdictCount]:
     """Trials by platform, verdict and reason."""
-    rows = result.rows(
+    rows = result.read(
         "SELECT platform, verdict, split_part(text, ': ', 1) AS reason, count(*) AS trials FROM ("
         "  SELECT platform, verdict, unnest(CASE WHEN len(reasons) > 0 THEN reasons ELSE [''] END) AS text"
         "  FROM trials"
-        ") GROUP BY ALL"
+        ") GROUP BY ALL",
+        _Count,
     )
-    rows.sort(
-        key=lambda row: (row["platform"], VERDICTS.index(row["verdict"]), -row["trials"], row["reason"])
-    )
-    return [VerdictCount(row["platform"], row["verdict"], row["reason"], row["trials"]) for row in rows]
+    rows.sort(key=lambda row: (row.platform, VERDICTS.index(row.verdict), -row.trials, row.reason))
+    return [VerdictCount(row.platform, row.verdict, row.reason, row.trials) for row in rows]
 
 
 def verdict_totals(result: Result) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vtax.results import text
 from vtax.views.caveats.caveat import Caveat
 from vtax.views.provenance import Provenance
 from vtax.views.tax import EMULATED_LABEL, RAW
@@ -84,7 +85,8 @@ def environment(provenance: Provenance) -> list[Caveat]:
     """Machines that changed meanwhile."""
     hosts: dict[str, int] = {}
     for environment in provenance.environments:
-        hosts[environment["host"]] = hosts.get(environment["host"], 0) + 1
+        host = text(environment["host"])
+        hosts[host] = hosts.get(host, 0) + 1
     return [
         Caveat(
             f"The environment of {host} changed",

@@ -98,4 +98,4 @@ def _remarks(result: Result, provenance: Provenance) -> Iterable[str]:
 
 
 def _paper(result: Result) -> str:
-    return str(((result.campaign.get("scenario") or {}).get("source") or {}).get("paper") or "")
+    return str((result.scenario.get("source") or {}).get("paper") or "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.views.claims import Claims, Judged, Judgement, counts
 from vtax.views.claims.table import in_words
@@ -13,22 +14,22 @@ from vtax.views.estimate import Estimate
 FORMAT_VERSION = 1
 
 
-def claims_document(claims: Claims) -> dict[str, Any]:
+def claims_document(claims: Claims) -> dict[str, JsonValue]:
     """Everything that was judged."""
     return {
         "format_version": FORMAT_VERSION,
         "verdicts": _counts(claims, emulated=False),
         "emulated_verdicts": _counts(claims, emulated=True),
-        "remarks": claims.remarks,
-        "claims": claim_rows(claims.judged),
+        "remarks": [*claims.remarks],
+        "claims": [*claim_rows(claims.judged)],
     }
 
 
-def _counts(claims: Claims, *, emulated: bool) -> dict[str, int]:
+def _counts(claims: Claims, *, emulated: bool) -> dict[str, JsonValue]:
     return {str(verdict): count for verdict, count in counts(claims.judged, emulated=emulated).items()}
 
 
-def claim_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
+def claim_rows(judged: Iterable[Judged]) -> list[dict[str, JsonValue]]:
     """A claim each, with its platforms; of one that was not measured, `result` is null and there are none.
 
     An estimate is {value, bound, low, high, open, n, left_out}: a ratio, or in the unit that the quantity's name ends
@@ -38,7 +39,7 @@ def claim_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
     return [_claim(each) for each in judged]
 
 
-def _claim(judged: Judged) -> dict[str, Any]:
+def _claim(judged: Judged) -> dict[str, JsonValue]:
     claim = judged.claim
     file = claim.file
     return {
@@ -46,7 +47,7 @@ def _claim(judged: Judged) -> dict[str, Any]:
         "claim": claim.name,
         "says": file.says,
         "where": file.where,
-        "scenarios": claim.scenarios,
+        "scenarios": [*claim.scenarios],
         "quantity": file.test.quantity,
         "test": in_words(file.test),
         "above": file.test.above,
@@ -56,7 +57,7 @@ def _claim(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _judgement(judgement: Judgement) -> dict[str, Any]:
+def _judgement(judgement: Judgement) -> dict[str, JsonValue]:
     decisive = judgement.decisive
     return {
         "platform": judgement.platform,
@@ -71,7 +72,7 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _estimate(found: Estimate) -> dict[str, Any]:
+def _estimate(found: Estimate) -> dict[str, JsonValue]:
     sides = {"low": found.low, "high": found.high}
     return {
         **found.numbers,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TypeAlias
 
 from vtax.results import Result
 from vtax.scenario.grid import text
 from vtax.views.claims.sample import Levels
 from vtax.views.recorded import Further
+
+PlainLevel: TypeAlias = str | int | float | None
+"""A level as a table has it, before it is text."""
 
 WORDS = {
     "intended_mbps": "max",
@@ -21,11 +24,11 @@ WORDS = {
 
 def held(result: Result) -> Levels:
     """The testbed's keys that have one value in the scenario, unless a factor says otherwise."""
-    testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
+    testbed = result.scenario.get("testbed") or {}
     return {name: text(value) for name, value in testbed.items() if isinstance(value, str | int | float)}
 
 
-def levels(base: Levels, platform: str, own: Mapping[str, Any], further: Further) -> Levels:
+def levels(base: Levels, platform: str, own: Mapping[str, PlainLevel], further: Further) -> Levels:
     """A cell's levels: what the testbed holds, under its own columns and further factors."""
     known = {name: _word(name, value) for name, value in own.items()}
     told = {name: value for name, value in known.items() if value is not None}
@@ -42,5 +45,5 @@ def words(of: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in of.items())
 
 
-def _word(name: str, value: Any) -> str | None:
+def _word(name: str, value: PlainLevel) -> str | None:
     return WORDS.get(name) if value is None else text(value)

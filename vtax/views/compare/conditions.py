@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from msgspec import Struct
 from pydantic import TypeAdapter
 
 from vtax.inputs import InputError
 from vtax.results import Result
+from vtax.results.stored import mapping
 
 Facts = dict[str, str]
 """A condition's facts as text, by what they are of."""
@@ -39,6 +40,25 @@ _CONTEXTS = """
 SELECT cell, list(DISTINCT uut_context ORDER BY uut_context) AS contexts
 FROM trials WHERE verdict <> 'invalid' AND uut_context IS NOT NULL GROUP BY cell ORDER BY cell
 """
+
+
+class _Environment(Struct, frozen=True):
+    """What a host was in some of the trials."""
+
+    host: str
+    kernel: str | None
+    clocksource: str | None
+    mitigations: str | None
+    hash: str | None
+    bridge_netfilter: str | None
+    usable: bool | None
+
+
+class _Contexts(Struct, frozen=True):
+    """Where the platform of a cell forwarded."""
+
+    cell: str
+    contexts: list[str]
 
 
 @dataclass(frozen=True)
@@ -105,14 +125,14 @@ def noted(before: Facts, after: Facts) -> list[str]:
 
 
 def _machine(result: Result) -> Facts:
-    hosts: dict[str, dict[str, Any]] = result.campaign.get("hosts") or {}
+    hosts = result.stored.get("hosts") or {}
     facts = {
         f"{host} {name}": _text(described[name])
         for host, described in hosts.items()
         for name in ("cpu_model", "cpus", "label")
         if name in described
     }
-    layout = (result.campaign.get("testbed") or {}).get("cpus")
+    layout = (result.stored.get("testbed") or {}).get("cpus")
     return facts | ({"CPUs of the roles": _text(layout)} if layout else {})
 
 
@@ -120,30 +140,33 @@ DIGEST = "environment's digest"
 """It tells no more than the facts that it is made of, where these are there."""
 NETFILTER = "netfilter in bridges"
 """It is no part of the digest."""
-OF_KERNEL = {"kernel": "kernel", "clocksource": "clocksource", "mitigations": "mitigations", "hash": DIGEST}
-"""What a column of `environment` is called."""
+OF_KERNEL: Mapping[str, Callable[[_Environment], str | None]] = {
+    "kernel": lambda row: row.kernel,
+    "clocksource": lambda row: row.clocksource,
+    "mitigations": lambda row: row.mitigations,
+    DIGEST: lambda row: row.hash,
+}
+"""What a row of `environment` tells, by what it is called."""
 
 
 def _kernel(result: Result) -> Facts:
-    by_host: dict[str, list[dict[str, Any]]] = {}
-    for row in result.rows(_ENVIRONMENTS):
-        by_host.setdefault(row["host"], []).append(row)
+    by_host: dict[str, list[_Environment]] = {}
+    for row in result.read(_ENVIRONMENTS, _Environment):
+        by_host.setdefault(row.host, []).append(row)
     facts = {}
     for host, rows in by_host.items():
-        for column, what in OF_KERNEL.items():
-            if known := {row[column] for row in rows} - {None, ""}:
+        for what, value_of in OF_KERNEL.items():
+            if known := {value for row in rows if (value := value_of(row))}:
                 facts[f"{host} {what}"] = ", ".join(sorted(known))
     return facts | _netfilter(result, by_host)
 
 
-def _netfilter(result: Result, by_host: Mapping[str, Sequence[Mapping[str, Any]]]) -> Facts:
+def _netfilter(result: Result, by_host: Mapping[str, Sequence[_Environment]]) -> Facts:
     """Whether the hosts' bridges passed frames to netfilter; nothing where that is a factor, as of settings."""
-    factors: dict[str, Any] = (result.campaign.get("scenario") or {}).get("factors") or {}
+    factors = result.scenario.get("factors") or {}
     if {"bridge_netfilter", "testbed.bridge_netfilter"} & factors.keys():
         return {}
-    recorded = {
-        host: {row["bridge_netfilter"] for row in rows if row["usable"]} for host, rows in by_host.items()
-    }
+    recorded = {host: {row.bridge_netfilter for row in rows if row.usable} for host, rows in by_host.items()}
     return {
         f"{host} {NETFILTER}": ", ".join(sorted(set().union(*map(_words_of, texts))))
         for host, texts in recorded.items()
@@ -165,7 +188,7 @@ def _words_of(recorded: str | None) -> set[str]:
 
 
 def _accelerator(result: Result) -> Facts:
-    platforms: dict[str, dict[str, Any]] = result.campaign.get("platforms") or {}
+    platforms = result.stored.get("platforms") or {}
     return {
         name: _text(described["accelerator"])
         for name, described in platforms.items()
@@ -175,12 +198,13 @@ def _accelerator(result: Result) -> Facts:
 
 def _settings(result: Result) -> Facts:
     """A scenario's keys but its factors, whose levels are in every cell's name."""
-    scenario: dict[str, Any] = result.campaign.get("scenario") or {}
+    scenario = result.scenario
     factors = set(scenario.get("factors") or ())
+    groups = {"workload": scenario.get("workload"), "testbed": scenario.get("testbed")}
     facts = {
         f"{group}.{name}": _text(value)
-        for group in ("workload", "testbed")
-        for name, value in (scenario.get(group) or {}).items()
+        for group, keys in groups.items()
+        for name, value in (keys or {}).items()
         if not {name, f"{group}.{name}"} & factors
     }
     whole = {name: value for name, value in scenario.items() if name not in DESCRIPTIVE}
@@ -188,18 +212,18 @@ def _settings(result: Result) -> Facts:
 
 
 def _context(result: Result) -> Facts:
-    return {row["cell"]: ", ".join(row["contexts"]) for row in result.rows(_CONTEXTS)}
+    return {row.cell: ", ".join(row.contexts) for row in result.read(_CONTEXTS, _Contexts)}
 
 
 def programs(result: Result) -> Facts:
     """The version of vtax, and what each platform tells of itself."""
-    platforms: dict[str, dict[str, Any]] = result.campaign.get("platforms") or {}
+    platforms = result.stored.get("platforms") or {}
     facts = {
         f"{platform} {name}": _text(value)
         for platform, described in platforms.items()
-        for name, value in (described.get("facts") or {}).items()
+        for name, value in mapping(described.get("facts")).items()
     }
-    version = result.campaign.get("vtax_version")
+    version = result.stored.get("vtax_version")
     return ({"vtax": str(version)} if version else {}) | facts
 
 
@@ -213,7 +237,7 @@ CONDITIONS: Mapping[str, Callable[[Result], Facts]] = {
 """What must be equal, by the name that `--allow` takes."""
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.statistics import POWER
 from vtax.views.compare import Comparison, Outcome
@@ -15,7 +16,7 @@ from vtax.views.estimate import Estimate
 FORMAT_VERSION = 1
 
 
-def comparison_document(compared: Comparison) -> dict[str, Any]:
+def comparison_document(compared: Comparison) -> dict[str, JsonValue]:
     """Everything that was compared, as JSON values.
 
     An estimate is {value, low, high, n, bound}, an end of the interval null where there is none. `bound` is "exact",
@@ -31,12 +32,12 @@ def comparison_document(compared: Comparison) -> dict[str, Any]:
         "within": compared.within,
         "verdicts": {str(verdict): count for verdict, count in compared.counts.items()},
         "differences": [dataclasses.asdict(difference) for difference in compared.differences],
-        "notes": compared.notes,
-        "damaged": compared.damaged,
-        "only_in_a": compared.only_in_a,
-        "only_in_b": compared.only_in_b,
+        "notes": [*compared.notes],
+        "damaged": [*compared.damaged],
+        "only_in_a": [*compared.only_in_a],
+        "only_in_b": [*compared.only_in_b],
         "changes": [_change(change) for change in compared.changes],
-        "without_usable_trials": compared.without_trials,
+        "without_usable_trials": [*compared.without_trials],
         "rules": {str(outcome): count for outcome, count in compared.outcomes.items()},
         "broken_rules": [_judged(one) for one in compared.with_outcome(Outcome.BROKEN)],
         "undecided_rules": [
@@ -51,7 +52,7 @@ def comparison_document(compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _judged(judged: Judged) -> dict[str, str]:
+def _judged(judged: Judged) -> dict[str, JsonValue]:
     return {
         "rule": judged.rule.text,
         "cell": judged.cell,
@@ -60,7 +61,7 @@ def _judged(judged: Judged) -> dict[str, str]:
     }
 
 
-def _change(change: CellChange) -> dict[str, Any]:
+def _change(change: CellChange) -> dict[str, JsonValue]:
     return {
         "cell": change.cell,
         "uut_context": change.uut_context,
@@ -76,7 +77,7 @@ def _change(change: CellChange) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
+def _estimate(estimate: Estimate | None) -> dict[str, JsonValue] | None:
     if estimate is None:
         return None
     low, high = (

@@ -44,12 +44,12 @@ def read_side(result: Result) -> Side:
         programs=programs(result),
         recorded=recorded_names(result),
         measured=read_measured(result),
-        adaptive=bool((result.campaign.get("scenario") or {}).get("precision")),
+        adaptive=bool(result.scenario.get("precision")),
         damaged=(*result.damaged, *result.notes),
     )
 
 
 def _identity(result: Result) -> Identity:
     """The microsecond in which the campaign began, and its seed; its directory where nothing records when it began."""
-    began, seed = result.campaign.get("created_at"), result.campaign.get("seed")
+    began, seed = result.stored.get("created_at"), result.stored.get("seed")
     return (str(result.directory.resolve()),) if began is None else (str(began), str(seed))

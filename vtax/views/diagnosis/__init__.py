@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vtax.results import Result
+from vtax.results.stored import listed, mapping
 from vtax.views.diagnosis.candidate import Kind
 from vtax.views.diagnosis.cpu_time import is_sampled
 from vtax.views.diagnosis.effects import differences, find_effects, quantities
@@ -198,5 +199,5 @@ def _varying(cells: Sequence[CellEvidence]) -> list[str]:
 
 def _uut_cpus(provenance: Provenance) -> int | None:
     """How many CPUs host and guests have; None where the campaign does not say."""
-    layout = provenance.testbed.get("cpus") or {}
-    return len({*layout.get("host", ()), *layout.get("guests", ())}) or None
+    layout = mapping(provenance.testbed.get("cpus"))
+    return len({*listed(layout.get("host")), *listed(layout.get("guests"))}) or None

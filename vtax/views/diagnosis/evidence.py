@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from vtax.results import Result
@@ -20,25 +22,37 @@ from vtax.views.recorded import Recorded, recorded_cells
 Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""
 
-LEVELS = (
-    "streams",
-    "guests",
-    "transport",
-    "direction",
-    "placement",
-    "message_bytes",
-    "response_bytes",
-    "buffer_bytes",
-    "loop",
-    "requests_per_s",
-    "payload_bytes",
-    "interval_ms",
-    "others",
-    "frame_bytes",
-    "frame_mix",
-    "intended_mbps",
-)
-"""Columns of `trials` that cells differ by, beside the platform and the campaign's further factors."""
+
+class _Levels(Struct, frozen=True):
+    """What cells differ by, beside the platform and the campaign's further factors."""
+
+    streams: int | None
+    guests: int | None
+    transport: str | None
+    direction: str | None
+    placement: str | None
+    message_bytes: int | None
+    response_bytes: int | None
+    buffer_bytes: int | None
+    loop: str | None
+    requests_per_s: float | None
+    payload_bytes: int | None
+    interval_ms: float | None
+    others: str | None
+    frame_bytes: int | None
+    frame_mix: str | None
+    intended_mbps: float | None
+
+
+class _Said(Struct, frozen=True):
+    """So many trials of a cell that say the same."""
+
+    cell: str
+    uut_context: str
+    kind: str
+    words: str
+    trials: int
+
 
 _ATTEMPTS = """
 SELECT trial_id, cell, block, verdict <> 'invalid' AS usable, coalesce(uut_context, 'unknown') AS uut_context
@@ -108,7 +122,7 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
     table, said = TrialTable(result), _said(result)
     attempts = _attempts(result, table.ids)
     cells = []
-    for cell in recorded_cells(result, *LEVELS):
+    for cell in recorded_cells(result, _Levels):
         for context, (trial_ids, blocks) in attempts[cell.key].items():
             cells.append(
                 CellEvidence(
@@ -161,16 +175,16 @@ def _attempts(result: Result, told: NDArray[np.int64]) -> dict[str, dict[str, At
 def _said(result: Result) -> dict[tuple[str, str, str], Counter[str]]:
     """Marks, remarks and faults of trials by cell, context and kind, and how many trials say each."""
     found: dict[tuple[str, str, str], Counter[str]] = {}
-    for row in result.rows(_SAID):
-        key = row["cell"], row["uut_context"], row["kind"]
-        found.setdefault(key, Counter())[row["words"]] = row["trials"]
+    for row in result.read(_SAID, _Said):
+        key = row.cell, row.uut_context, row.kind
+        found.setdefault(key, Counter())[row.words] = row.trials
     return found
 
 
-def _levels(cell: Recorded, kind: str) -> dict[str, str]:
+def _levels(cell: Recorded[_Levels], kind: str) -> dict[str, str]:
     """Those that a cell has, as text."""
-    load = {"intended_mbps": load_label(cell.levels["intended_mbps"])} if kind == FORWARDING else {}
-    known = {name: str(level) for name, level in cell.levels.items() if level is not None}
+    load = {"intended_mbps": load_label(cell.levels.intended_mbps)} if kind == FORWARDING else {}
+    known = {name: str(level) for name, level in asdict(cell.levels).items() if level is not None}
     return {**known, **load, **dict(cell.further)}
 
 

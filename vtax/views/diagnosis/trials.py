@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vtax.results import Result
+from vtax.results import Result, Value, text, whole
+
+Name = TypeVar("Name")
 
 Account = tuple[str, int | None, str]
 """A domain of the table `cpu`, the guest's number where it is one's, and the component."""
@@ -129,18 +131,19 @@ class TrialTable:
         self._dropped: dict[str, Column] = {}
         self._reasons: dict[str, NDArray[np.object_]] = {}
         hops = result.query(_HOPS)
-        for hop, rows in _parts(hops, ["hop"]):
-            self._dropped[hop["hop"]] = self._column(rows, "share")
+        for named, rows in _parts(hops, ["hop"]):
+            hop = text(named["hop"])
+            self._dropped[hop] = self._column(rows, "share")
             reasons = np.full(len(self.ids), None, dtype=object)
             at, known = self._places(rows)
             reasons[at] = np.array(rows["reason"].to_pylist(), dtype=object)[known]
-            self._reasons[hop["hop"]] = reasons
+            self._reasons[hop] = reasons
 
     def of(self, trial_ids: NDArray[np.int64], blocks: NDArray[np.int32]) -> Trials:
         """Those trials, which have flows, of those blocks."""
         at = np.searchsorted(self.ids, trial_ids)
 
-        def known(columns: Mapping[Any, Column]) -> dict[Any, Column]:
+        def known(columns: Mapping[Name, Column]) -> dict[Name, Column]:
             own = {name: column[at] for name, column in columns.items()}
             return {name: column for name, column in own.items() if not np.isnan(column).all()}
 
@@ -160,14 +163,15 @@ class TrialTable:
 
     def _read_cpu(self, cpu: pa.Table) -> None:
         for named, rows in _parts(cpu, ["domain", "guest", "component", "sampled"]):
-            account: Account = named["domain"], named["guest"], named["component"]
+            domain, guest, component = text(named["domain"]), named["guest"], text(named["component"])
+            account = domain, None if guest is None else whole(guest), component
             percent = self._column(rows, "percent")
             if named["sampled"]:
                 self._sampled[account] = percent
-            elif named["component"] == "total":
-                before = self._totals.get(named["domain"], np.full(len(self.ids), np.nan))
+            elif component == "total":
+                before = self._totals.get(domain, np.full(len(self.ids), np.nan))
                 both = np.nan_to_num(before) + np.nan_to_num(percent)
-                self._totals[named["domain"]] = np.where(np.isnan(before) & np.isnan(percent), np.nan, both)
+                self._totals[domain] = np.where(np.isnan(before) & np.isnan(percent), np.nan, both)
             else:
                 self._counted[account] = percent
                 self._waits[account] = self._column(rows, "wait_percent")
@@ -185,7 +189,7 @@ class TrialTable:
         return np.searchsorted(self.ids, trials[known]), known
 
 
-def _parts(rows: pa.Table, names: list[str]) -> list[tuple[dict[str, Any], pa.Table]]:
+def _parts(rows: pa.Table, names: list[str]) -> list[tuple[dict[str, Value], pa.Table]]:
     """The rows by what these columns hold, in its order."""
     found = rows.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names]).to_pylist()
     parts = []

@@ -33,10 +33,10 @@ def openmetrics(result: Result) -> Iterator[str]:
     A mean that something other than the platform bounded has "at least" for "mean", and no upper end.
     The samples have the time at which the campaign ended, or began where it did not.
     """
-    scenario = result.campaign.get("scenario") or {}
+    scenario = result.scenario
     mean = anytime_interval if scenario.get("precision") else mean_interval
     measured = read_measured(result)
-    time = _seconds(result.campaign.get("finished_at") or result.campaign.get("created_at"))
+    time = _seconds(result.stored.get("finished_at") or result.stored.get("created_at"))
     for metric in metrics_of(result):
         unit, factor = UNITS[metric.unit]
         name = f"vtax_{metric.name}_{unit}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -55,11 +55,11 @@ def _rows(rows: pa.Table) -> Iterator[str]:
 
 
 def _flat(rows: pa.Table) -> pa.Table:
-    columns: Mapping[str, Any] = {
+    columns = {
         name: _as_json(column) if pa.types.is_list(column.type) else column
         for name, column in zip(rows.column_names, rows.columns, strict=True)
     }
-    return pa.table(dict(columns))
+    return pa.table(columns)
 
 
 def _as_json(column: pa.ChunkedArray) -> pa.Array:
@@ -67,5 +67,5 @@ def _as_json(column: pa.ChunkedArray) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _text(value: Any) -> str:
-    return str(value.isoformat())
+def _text(value: datetime) -> str:
+    return value.isoformat()

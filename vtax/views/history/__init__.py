@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.views.estimate import Estimate
 from vtax.views.history.campaigns import Experiment, find_campaigns
@@ -39,13 +40,13 @@ def read_history(directory: Path, within: float) -> History:
     return History(directory, within, chapters, found.unread)
 
 
-def history_document(history: History) -> dict[str, Any]:
+def history_document(history: History) -> dict[str, JsonValue]:
     """A history as JSON values; changes are relative, 0.1 for 10% more, or of metrics in points a difference."""
     return {
         "format_version": 1,
         "directory": str(history.directory),
         "within": history.within,
-        "unread": history.unread,
+        "unread": [*history.unread],
         "experiments": [
             {
                 "name": chapter.experiment.name,
@@ -57,7 +58,7 @@ def history_document(history: History) -> dict[str, Any]:
     }
 
 
-def _series(series: Series) -> dict[str, Any]:
+def _series(series: Series) -> dict[str, JsonValue]:
     return {
         "cell": series.cell,
         "uut_context": series.uut_context,
@@ -75,12 +76,12 @@ def _series(series: Series) -> dict[str, Any]:
     }
 
 
-def _estimate(found: Estimate) -> dict[str, Any]:
+def _estimate(found: Estimate) -> dict[str, JsonValue]:
     """An end that a bound leaves open is null, and so is a value that is withheld."""
     return {**found.numbers, "n": found.n, "bound": str(found.bound)}
 
 
-def _levels(levels: tuple[Level, ...]) -> Iterator[dict[str, Any]]:
+def _levels(levels: tuple[Level, ...]) -> Iterator[dict[str, JsonValue]]:
     for level in levels:
         yield {
             "since": level.since.isoformat(),

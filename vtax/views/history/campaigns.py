@@ -73,7 +73,7 @@ def find_campaigns(directory: Path) -> Found:
 
 
 def _campaign(result: Result) -> Campaign:
-    text = str(result.campaign.get("created_at"))
+    text = str(result.stored.get("created_at"))
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -88,7 +88,5 @@ def _campaign(result: Result) -> Campaign:
 
 
 def _experiment(result: Result, campaign: Campaign) -> tuple[str, ...]:
-    name = str(
-        (result.campaign.get("scenario") or {}).get("name") or result.campaign.get("name") or "unnamed"
-    )
+    name = str(result.scenario.get("name") or result.stored.get("name") or "unnamed")
     return (name, *(repr(sorted(campaign.facts[condition].items())) for condition in FIXED))

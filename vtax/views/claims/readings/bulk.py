@@ -27,7 +27,7 @@ QUANTITIES = (GOODPUT_MBPS, LINK_RATIO, HOST_PERCENT, FAIRNESS)
 def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     """A sample a cell; far ends without CPU time left set what they could, unless the link was full."""
     base = held(result)
-    testbed = (result.campaign.get("scenario") or {}).get("testbed") or {}
+    testbed = result.scenario.get("testbed") or {}
     cells = [cell for cell in read_bulk_cells(result, provenance.names) if cell.trials]
 
     def samples(

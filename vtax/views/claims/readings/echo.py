@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vtax.results import Result
 from vtax.views import numbers
-from vtax.views.claims.levels import held, levels
+from vtax.views.claims.levels import PlainLevel, held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Sample
 from vtax.views.echoes import read_echoes
@@ -20,7 +20,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     base = held(result)
     samples = []
     for row in read_echoes(result, provenance.names):
-        own = {
+        own: dict[str, PlainLevel] = {
             "others": row.setting.others,
             "payload_bytes": row.setting.payload_bytes,
             "interval_ms": row.setting.interval_ms,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from vtax.results import Result
 from vtax.statistics import jain_index
 from vtax.views import numbers
 from vtax.views.bound import Limit
 from vtax.views.cells import Cell, by_block, load_label, read_cells
-from vtax.views.claims.levels import held, levels
+from vtax.views.claims.levels import PlainLevel, held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import LargestSample, Levels, Sample
 from vtax.views.provenance import Provenance
@@ -81,7 +80,7 @@ def _levels(base: Levels, cell: Cell, load: str | None) -> Levels:
     """Guests behind one link have a stream each, whose number is theirs."""
     setting = cell.setting
     parallel = "guests" if base.get("uplink") == "shared" else "streams"
-    own: Mapping[str, Any] = {
+    own: Mapping[str, PlainLevel] = {
         "frame_bytes": setting.frame_mix or setting.frame_bytes,
         parallel: setting.streams,
         "uut_context": cell.uut_context,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 
 import numpy as np
+from msgspec.structs import asdict
 
 from vtax.results import Result
 from vtax.views import numbers
@@ -30,7 +30,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     def samples(values_of: Callable[[Runs], Mapping[int, float]]) -> list[Sample]:
         return [
             RunSample(
-                levels=levels(base, runs.platform, _own(runs), runs.setting.further),
+                levels=levels(base, runs.platform, asdict(cell.levels), runs.setting.further),
                 emulated=provenance.platform(runs.platform).emulated,
                 values=values,
                 recorded=cell.recorded,
@@ -46,10 +46,6 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
         DEVIATION_NS.name: samples(lambda runs: dict(enumerate(runs.deviations_ns))),
         TIMED_RATIO.name: samples(_timed),
     }
-
-
-def _own(runs: Runs) -> dict[str, object]:
-    return {name: value for name, value in asdict(runs.setting).items() if name != "further"}
 
 
 def _means(runs: Runs) -> dict[int, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from vtax.results import Result
 from vtax.views import numbers
 from vtax.views.claims.levels import held, levels
@@ -9,7 +11,7 @@ from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Sample, StageSample
 from vtax.views.provenance import Provenance
 from vtax.views.recorded import recorded_cells
-from vtax.views.stages import LEVELS, merged, read_traced, stage_blocks
+from vtax.views.stages import TracedLevels, merged, read_traced, stage_blocks
 
 STAGE_NS = Quantity("stage_ns", "µs", numbers.microseconds)
 COORDINATES = ("stage", "host", "way")
@@ -23,7 +25,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     cells = read_traced(result, provenance.names)
     if not cells:
         return {}
-    recorded = {cell.key: cell for cell in recorded_cells(result, *LEVELS, of="traced")}
+    recorded = {cell.key: cell for cell in recorded_cells(result, TracedLevels, of="traced")}
     samples: list[Sample] = []
     for cell, (host, direction, stage), blocks in stage_blocks(result, cells):
         row = recorded[cell.key]
@@ -32,14 +34,14 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
                 levels=levels(
                     base,
                     cell.platform,
-                    {**row.levels, "stage": stage, "host": host, "way": direction},
+                    {**asdict(row.levels), "stage": stage, "host": host, "way": direction},
                     row.further,
                 ),
                 emulated=provenance.platform(cell.platform).emulated,
-                values={block["block"]: block["mean_ns"] for block in blocks},
+                values={block.block: block.mean_ns for block in blocks},
                 recorded=cell.recorded,
                 invalid=cell.invalid,
-                packets={block["block"]: merged(block["histograms"]) for block in blocks},
+                packets={block.block: merged(block.histograms) for block in blocks},
             )
         )
     return {STAGE_NS.name: samples}
