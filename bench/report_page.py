@@ -32,7 +32,9 @@ def figures(directory: Path) -> list[Figure]:
     large_result.make(result, TRIALS, loads_mbps=LOADS_MBPS)
     subprocess.run([Path(sys.executable).parent / "vtax", "report", result], check=True, capture_output=True)
     page, bare = result / "report.html", directory / "bare.html"
-    bare.write_text(BARE.format(library=plotly_js({"x": {"data": [{"type": "scatter"}]}})), encoding="utf-8")
+    bare.write_text(
+        BARE.format(library=plotly_js({"x": {"data": [{"type": "scatter"}], "layout": {}}})), encoding="utf-8"
+    )
     megabytes, library = page.stat().st_size / 1e6, median(drawn_s(bare, DRAWN))
     name = f"report's page, {TRIALS:,} trials"
     size = _figure(f"{name}: size", f"{megabytes:.1f} MB", megabytes, f"{LARGEST_MB:g} MB", LARGEST_MB)

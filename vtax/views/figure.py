@@ -6,13 +6,14 @@ width; legend and table belong to the whole figure. Adding one is a function wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects
+from pydantic import JsonValue
 
 from vtax.inputs import InputError
+from vtax.results.stored import mapping
 from vtax.views.layout import Table
 from vtax.views.summary import Summary
 
@@ -25,7 +26,7 @@ class Panel:
     """
 
     title: str
-    plot: Any
+    plot: plotly.graph_objects.Figure
     row: str = ""
     platform: str = ""
 
@@ -113,9 +114,14 @@ def draw_figures(summary: Summary) -> list[Figure]:
     return [_REGISTRY[name](summary) for name in wanted]
 
 
-def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
+def plot(
+    traces: Sequence[dict[str, JsonValue] | plotly.graph_objects.Trace],
+    x_title: str,
+    y_title: str,
+    **layout: JsonValue,
+) -> plotly.graph_objects.Figure:
     """A Plotly figure in the house style: quiet, on transparent ground; the page's CSS gives the ink."""
-    style: dict[str, Any] = {
+    style: dict[str, JsonValue] = {
         "template": "none",
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -126,14 +132,13 @@ def plot(traces: list[Any], x_title: str, y_title: str, **layout: Any) -> Any:
         "font": {"family": "system-ui, sans-serif", "size": 12},
         "hovermode": "closest",
         "hoverlabel": {"bgcolor": "#22272e", "bordercolor": "#22272e", "font": {"color": "#ffffff"}},
-        "xaxis": {"title": {"text": x_title, "standoff": 8}, **_AXIS, **layout.pop("xaxis", {})},
-        "yaxis": {"title": {"text": y_title, "standoff": 8}, **_AXIS, **layout.pop("yaxis", {})},
+        "xaxis": {"title": {"text": x_title, "standoff": 8}, **_AXIS, **mapping(layout.pop("xaxis", None))},
+        "yaxis": {"title": {"text": y_title, "standoff": 8}, **_AXIS, **mapping(layout.pop("yaxis", None))},
     }
-    graph_objects: Any = plotly.graph_objects
-    return graph_objects.Figure(data=traces, layout={**style, **layout})
+    return plotly.graph_objects.Figure(data=list(traces), layout={**style, **layout})
 
 
-_AXIS: dict[str, Any] = {
+_AXIS: dict[str, JsonValue] = {
     "showgrid": True,
     "gridcolor": "rgba(128,128,128,0.22)",
     "zeroline": False,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from pydantic import JsonValue
 
 from vtax.views import (
     interference_figures,  # noqa: F401 - registers its own
@@ -77,8 +79,8 @@ def throughput_by_load(summary: Summary) -> Figure:
             MBPS_RECEIVED,
             lambda row: [Point(row.offered_mbps.value, row.received_mbps, _at(row), _is_hollow(row))],
         )
-        offered = {"range": [0, reach], "nticks": 6}
-        received = {
+        offered: dict[str, JsonValue] = {"range": [0, reach], "nticks": 6}
+        received: dict[str, JsonValue] = {
             "range": [0, max(reach, *(1.04 * _whisker(row.received_mbps) for row in here))],
             "nticks": 6,
         }
@@ -131,13 +133,15 @@ def maximum_by_streams(summary: Summary) -> Figure:
             ],
         )
         streams = [str(count) for count in sorted({row.setting.streams for row in here})]
-        axes: dict[str, Any] = {
-            "xaxis": {"type": "category", "categoryarray": streams, "showgrid": False},
+        axes: dict[str, JsonValue] = {
+            "xaxis": {"type": "category", "categoryarray": [*streams], "showgrid": False},
             "yaxis": {"rangemode": "tozero", "nticks": 6},
         }
+        side_by_side: dict[str, JsonValue] = {"barmode": "group", "bargap": 0.28, "bargroupgap": 0.08}
+        in_lanes: dict[str, JsonValue] = {"scattermode": "group", "scattergap": 0.28}
         for title, traces, mode in (
-            ("accumulated", accumulated, {"barmode": "group", "bargap": 0.28, "bargroupgap": 0.08}),
-            ("each stream", each, {"scattermode": "group", "scattergap": 0.28}),
+            ("accumulated", accumulated, side_by_side),
+            ("each stream", each, in_lanes),
         ):
             drawn = plot(traces, "streams", "received, Mbit/s", **axes, **mode)
             panels.append(Panel(f"{size}, {title}", drawn, row=size))
@@ -273,10 +277,10 @@ def _at(row: Throughput | Maximum | DelayPercentile) -> str:
     return f"at {load_phrase(row.intended_mbps)}"
 
 
-def _load_axis(rows: Iterable[Any]) -> dict[str, Any]:
+def _load_axis(rows: Iterable[Throughput | DelayPercentile]) -> dict[str, JsonValue]:
     loads = sorted({row.intended_mbps for row in rows}, key=load_order)
     labels = [load_label(load) for load in loads]
-    return {"type": "category", "categoryorder": "array", "categoryarray": labels}
+    return {"type": "category", "categoryorder": "array", "categoryarray": [*labels]}
 
 
 def _present(summary: Summary, rows: Iterable[Measured]) -> tuple[str, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import plotly.graph_objects
+from pydantic import JsonValue
 
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.interference import Interference
@@ -37,19 +36,18 @@ def interference(summary: Summary) -> Figure:
     )
 
 
-def _plot(rows: list[Interference]) -> Any:
+def _plot(rows: list[Interference]) -> plotly.graph_objects.Figure:
     victims = list(dict.fromkeys((row.platform, row.victim) for row in rows))
     aggressors = list(dict.fromkeys(row.aggressor for row in rows))
     entries = {(row.platform, row.victim, row.aggressor): row for row in rows}
     grid = [[entries.get((*victim, aggressor)) for aggressor in aggressors] for victim in victims]
     worse_is_more = rows[0].metric == _TIMES
     colors = [_BETTER, _EVEN, _WORSE] if worse_is_more else [_WORSE, _EVEN, _BETTER]
-    graph_objects: Any = plotly.graph_objects
     values = [
         [None if row is None or row.ratio.is_withheld else row.ratio.value for row in line] for line in grid
     ]
     reach = max((abs(value - 1) for line in values for value in line if value is not None), default=0) or 1.0
-    heat = graph_objects.Heatmap(
+    heat = plotly.graph_objects.Heatmap(
         x=aggressors,
         y=[f"{platform}: {victim}" for platform, victim in victims],
         z=values,
@@ -62,7 +60,7 @@ def _plot(rows: list[Interference]) -> Any:
         colorscale=[[index / 2, color] for index, color in enumerate(colors)],
         showscale=False,
     )
-    axis = {"autorange": "reversed", "title": None, "showgrid": False}
+    axis: dict[str, JsonValue] = {"autorange": "reversed", "title": None, "showgrid": False}
     return plot([heat], "neighbours", "", yaxis=axis, height=HEAD_PX + ROW_PX * len(victims))
 
 

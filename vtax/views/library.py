@@ -11,9 +11,10 @@ import importlib.resources
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any
 
 from markupsafe import Markup
+
+from vtax.views.page import Drawn
 
 VERSION = "4.1.1"
 """The one whose script is known to be of this form. Any other is taken as a whole."""
@@ -29,13 +30,15 @@ _HANDED_ON = re.compile(r"\.exports=([\w$]+)\(\)\}\);$")
 _KIND = re.compile(r'moduleType:"trace",name:"(\w+)"')
 
 
-def plotly_js(plots: Mapping[str, Any]) -> Markup:
+def plotly_js(plots: Mapping[str, Drawn]) -> Markup:
     """The source of the library that draws these plots, as of `plot_json`, so that a browser compiles it once.
 
     It comes within a function, for other ways of loading it, and functions are read through before they are compiled:
     a third of the time until it can draw. The first line tells V8 not to do so with those inside it either.
     """
-    return _source_of(frozenset(trace["type"] for plot in plots.values() for trace in plot["data"]), VERSION)
+    return _source_of(
+        frozenset(str(trace["type"]) for plot in plots.values() for trace in plot["data"]), VERSION
+    )
 
 
 @cache

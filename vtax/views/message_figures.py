@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import plotly.graph_objects
+from pydantic import JsonValue
 
 from vtax.views.bound import Bound
 from vtax.views.figure import Figure, Panel, figure, plot
@@ -35,15 +36,19 @@ def goodput_by_message(summary: Summary) -> Figure:
     )
 
 
-def _plot(summary: Summary, rows: list[MessageGoodput], reach: float) -> Any:
+def _plot(summary: Summary, rows: list[MessageGoodput], reach: float) -> plotly.graph_objects.Figure:
     lines = [
         line(platform, style, points, MBPS_GOODPUT)
         for platform, style in styles(summary.platforms).items()
         if (points := [_point(row) for row in rows if row.platform == platform])
     ]
     lengths = sorted({row.message_bytes for row in rows if row.message_bytes is not None})
-    ticks = {"type": "log", "tickvals": lengths, "ticktext": [f"{length:,}" for length in lengths]}
-    goodputs = {"range": [0, reach], "nticks": 6}
+    ticks: dict[str, JsonValue] = {
+        "type": "log",
+        "tickvals": [*lengths],
+        "ticktext": [f"{length:,}" for length in lengths],
+    }
+    goodputs: dict[str, JsonValue] = {"range": [0, reach], "nticks": 6}
     full = dotted({row.message_bytes: row.link_mbps for row in rows if row.message_bytes and row.link_mbps})
     return plot([full, *lines], "message, byte", "goodput, Mbit/s", xaxis=ticks, yaxis=goodputs)
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import jinja2
+import plotly.graph_objects
 from markupsafe import Markup
+from pydantic import JsonValue
+
+
+class Drawn(TypedDict):
+    """A Plotly figure as JSON values: what is drawn of each trace, and the axes."""
+
+    data: list[dict[str, JsonValue]]
+    layout: dict[str, JsonValue]
 
 
 def template(name: str) -> jinja2.Template:
@@ -46,12 +56,13 @@ def write_file(target: Path, page: str) -> None:
         raise
 
 
-def plot_json(plot: Any) -> Any:
+def plot_json(plot: plotly.graph_objects.Figure) -> Drawn:
     """A Plotly figure as JSON values."""
-    return json.loads(plot.to_json())
+    drawn: Drawn = json.loads(plot.to_json())
+    return drawn
 
 
-def script_json(value: Any) -> Markup:
+def script_json(value: JsonValue | Mapping[str, Drawn]) -> Markup:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":

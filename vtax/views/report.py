@@ -7,13 +7,13 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from vtax.results.stored import listed, mapping
 from vtax.views.chapters import Chapter, chapters, tax_chapter
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.library import plotly_js
-from vtax.views.page import columns, moment, plot_json, script_json, template, write_file
+from vtax.views.page import Drawn, columns, moment, plot_json, script_json, template, write_file
 from vtax.views.palette import styles
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL
@@ -85,13 +85,13 @@ def _contents(summary: Summary, figures: Sequence[Figure], found: Sequence[Chapt
     ]
 
 
-def _referring(plot: Any, behind: Mapping[str, int]) -> Any:
+def _referring(plot: Drawn, behind: Mapping[str, int]) -> Drawn:
     """A plot whose traces refer to the embedded trials instead of to cells' keys."""
     for trace in plot["data"]:
         if "customdata" in trace:
-            trace["customdata"] = [behind.get(key) for key in trace["customdata"]]
-        if "key" in trace.get("meta", {}):
-            trace["meta"] = {"trials": behind.get(trace["meta"]["key"])}
+            trace["customdata"] = [behind.get(str(key)) for key in listed(trace["customdata"])]
+        if "key" in (meta := mapping(trace.get("meta"))):
+            trace["meta"] = {"trials": behind.get(str(meta["key"]))}
     return plot
 
 
@@ -108,7 +108,7 @@ def _spans(sentence: str) -> list[tuple[str, bool]]:
     return [(part.replace("(95% interval ", "("), part.startswith("(")) for part in parts if part]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A fact of the environment as text; structured ones as JSON."""
     if value is None:
         return "unknown"

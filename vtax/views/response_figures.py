@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import plotly.graph_objects
+from pydantic import JsonValue
 
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.palette import styles
@@ -34,15 +35,19 @@ def response_time_by_message(summary: Summary) -> Figure:
     )
 
 
-def _plot(summary: Summary, rows: list[Responses]) -> Any:
+def _plot(summary: Summary, rows: list[Responses]) -> plotly.graph_objects.Figure:
     lines = [
         line(platform, style, points, RESPONSE_TIME)
         for platform, style in styles(summary.platforms).items()
         if (points := [_point(row) for row in rows if row.platform == platform])
     ]
     lengths = sorted({row.message_bytes for row in rows})
-    axis = {"type": "log", "tickvals": lengths, "ticktext": [f"{length:,}" for length in lengths]}
-    times = {"type": "log", "exponentformat": "none", "separatethousands": True}
+    axis: dict[str, JsonValue] = {
+        "type": "log",
+        "tickvals": [*lengths],
+        "ticktext": [f"{length:,}" for length in lengths],
+    }
+    times: dict[str, JsonValue] = {"type": "log", "exponentformat": "none", "separatethousands": True}
     return plot(lines, "request, byte", "response time, µs", xaxis=axis, yaxis=times)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypedDict
 
 import numpy as np
 import plotly.graph_objects
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.palette import styles
@@ -21,13 +22,23 @@ MOST_RUNS = 200
 HISTOGRAM_BINS = 120
 COLORS = "Viridis"
 
-_graph: Any = plotly.graph_objects
+
+class Grid(TypedDict):
+    """A mesh as Plotly takes it: runs, iterations, and times as a matrix, which JSON has not."""
+
+    x: list[int]
+    y: list[int]
+    z: NDArray[np.float32]
+    colorscale: str
+    colorbar: dict[str, JsonValue]
+    hovertemplate: str
+    meta: dict[str, str]
 
 
 @figure("rounds-mesh")
 def rounds_mesh(summary: Summary) -> Figure:
     """Runs across, iterations upwards, the time in colour, a panel a platform (matthews2009 Fig. 2)."""
-    axes: dict[str, Any] = {"xaxis": {"showgrid": False}, "yaxis": {"showgrid": False}}
+    axes: dict[str, JsonValue] = {"xaxis": {"showgrid": False}, "yaxis": {"showgrid": False}}
     return _mesh(
         summary,
         "rounds-mesh",
@@ -55,7 +66,7 @@ def rounds_histogram(summary: Summary) -> Figure:
         style = styles(summary.platforms)
         for title, (platform, key, times) in done.items():
             counts, _ = np.histogram(np.maximum(times, edges[0]), edges)
-            bars = _graph.Bar(
+            bars = plotly.graph_objects.Bar(
                 x=np.sqrt(edges[1:] * edges[:-1]).round(4).tolist(),
                 y=counts.tolist(),
                 width=np.diff(edges).round(4).tolist(),
@@ -63,7 +74,7 @@ def rounds_histogram(summary: Summary) -> Figure:
                 hovertemplate="%{x:.1f} µs: %{y} rounds<extra></extra>",
                 meta={"key": key},
             )
-            axes: dict[str, Any] = {
+            axes: dict[str, JsonValue] = {
                 "xaxis": {"type": "log", "range": np.log10([edges[0], edges[-1]]).tolist()},
                 "yaxis": {"type": "log", "dtick": 1},
             }
@@ -93,7 +104,7 @@ def null_ladder(summary: Summary) -> Figure:
         if len({row.setting.load for row in rows}) < 2:
             continue
         traces = [
-            _graph.Scatter(
+            plotly.graph_objects.Scatter(
                 x=[row.setting.rung for row in rows],
                 y=[_microseconds(value) for value in _of(rows, name)],
                 mode="lines+markers",
@@ -103,7 +114,7 @@ def null_ladder(summary: Summary) -> Figure:
             )
             for name, color in shown.items()
         ]
-        axes: dict[str, Any] = {"xaxis": {"type": "category"}, "yaxis": {"type": "log", "dtick": 1}}
+        axes: dict[str, JsonValue] = {"xaxis": {"type": "category"}, "yaxis": {"type": "log", "dtick": 1}}
         panels.append(Panel(platform.name, plot(traces, "timed", "time, µs", **axes), "", platform.name))
     return Figure(
         name="null-ladder",
@@ -129,7 +140,9 @@ def maxima(ns: NDArray[np.float64], most_runs: int, most_bins: int) -> tuple[NDA
     return np.where(np.isinf(binned), np.nan, binned), tall, wide
 
 
-def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
+def _mesh(
+    summary: Summary, name: str, title: str, draw: Callable[[Runs], plotly.graph_objects.Figure]
+) -> Figure:
     rows = [row for row in _fewest_hops(summary) if row.ns.size and not np.isnan(row.ns).all()]
     titled = {_title(row, rows): row for row in rows}
     bins = {maxima(row.ns, MOST_RUNS, MOST_BINS)[2] for row in rows}
@@ -145,7 +158,7 @@ def _mesh(summary: Summary, name: str, title: str, draw: Any) -> Figure:
     )
 
 
-def _grid(row: Runs) -> dict[str, Any]:
+def _grid(row: Runs) -> Grid:
     """Runs, iterations and times of a mesh, as Plotly takes them."""
     binned, tall, wide = maxima(row.ns, MOST_RUNS, MOST_BINS)
     micros = (binned / 1000).astype(np.float32)
@@ -160,14 +173,16 @@ def _grid(row: Runs) -> dict[str, Any]:
     }
 
 
-def _heat(row: Runs) -> Any:
+def _heat(row: Runs) -> plotly.graph_objects.Heatmap:
     low, high = _colors(row)
-    return _graph.Heatmap(**_grid(row), zmin=low, zmax=high)
+    return plotly.graph_objects.Heatmap(**_grid(row), zmin=low, zmax=high)
 
 
-def _surface(row: Runs) -> Any:
+def _surface(row: Runs) -> plotly.graph_objects.Figure:
     low, high = _colors(row)
-    drawn = plot([_graph.Surface(**_grid(row), cmin=low, cmax=high)], "run", "iteration", height=480)
+    drawn = plot(
+        [plotly.graph_objects.Surface(**_grid(row), cmin=low, cmax=high)], "run", "iteration", height=480
+    )
     titles = {"xaxis": "run", "yaxis": "iteration", "zaxis": "round, µs"}
     ink = {"color": "#808080"}  # of the drawing itself, which no style sheet reaches
     drawn.update_layout(scene={axis: {"title": {"text": title}, **ink} for axis, title in titles.items()})

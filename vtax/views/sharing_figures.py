@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from pydantic import JsonValue
 
 from vtax.views import sharing_tables
 from vtax.views.bound import Bound
@@ -51,11 +53,13 @@ def goodput_by_guests(summary: Summary) -> Figure:
             lambda row: [_point(row, found, f"guest {guest}") for guest, found in row.by_guest_mbps.items()],
         )
         full = here[0].link_mbps or 0.0
+        side_by_side: dict[str, JsonValue] = {"barmode": "group", "bargap": 0.28}
+        in_lanes: dict[str, JsonValue] = {"scattermode": "group", "scattergap": 0.28}
         for name, traces, link_mbps, mode in (
-            ("aggregate", aggregate, [full for _ in guests], {"barmode": "group", "bargap": 0.28}),
-            ("each guest", each, [full / n for n in guests], {"scattermode": "group", "scattergap": 0.28}),
+            ("aggregate", aggregate, [full for _ in guests], side_by_side),
+            ("each guest", each, [full / n for n in guests], in_lanes),
         ):
-            lines = [level(i, mbps) for i, mbps in enumerate(link_mbps) if mbps]
+            lines: list[JsonValue] = [level(i, mbps) for i, mbps in enumerate(link_mbps) if mbps]
             reach = 1.06 * max(full, *(row.aggregate_mbps.value for row in here))
             axes = _axes(guests, reach)
             drawn = plot(traces, "guests", "goodput, Mbit/s", **axes, **mode, shapes=lines)
@@ -151,10 +155,10 @@ def _traces(
     ]
 
 
-def _axes(guests: Sequence[int], reach: float) -> dict[str, Any]:
+def _axes(guests: Sequence[int], reach: float) -> dict[str, JsonValue]:
     categories = [str(number) for number in guests]
     return {
-        "xaxis": {"type": "category", "categoryarray": categories, "showgrid": False},
+        "xaxis": {"type": "category", "categoryarray": [*categories], "showgrid": False},
         "yaxis": {"range": [0, reach], "nticks": 6},
     }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.palette import guests_color, stage_color
@@ -14,8 +15,8 @@ from vtax.views.tables import heading
 from vtax.views.traces import Trace, curve
 
 SWITCH = "switch"
-DELAY_AXIS: dict[str, Any] = {"type": "log", "exponentformat": "none", "separatethousands": True}
-SHARE_AXIS: dict[str, Any] = {"range": [-0.02, 1.02], "nticks": 6}
+DELAY_AXIS: dict[str, JsonValue] = {"type": "log", "exponentformat": "none", "separatethousands": True}
+SHARE_AXIS: dict[str, JsonValue] = {"range": [-0.02, 1.02], "nticks": 6}
 
 
 @figure("stage-distributions")

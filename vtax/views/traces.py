@@ -6,14 +6,16 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.views import metrics, numbers
 from vtax.views.bound import Bound
 from vtax.views.estimate import Estimate
 from vtax.views.palette import Style
 
-Trace = dict[str, Any]
+Trace = dict[str, JsonValue]
+"""As Plotly's JSON has it."""
 
 _EMPTY = "rgba(0,0,0,0)"
 _PALE = "rgba(255,255,255,0.55)"
@@ -78,7 +80,7 @@ def dotted(heights: Mapping[float, float]) -> Trace:
     """A dotted line at a height over each x."""
     return {
         "type": "scatter",
-        "x": sorted(heights),
+        "x": [*sorted(heights)],
         "y": [heights[x] for x in sorted(heights)],
         "mode": "lines",
         "line": {"color": "rgba(128,128,128,1)", "width": 1.4, "dash": "dot"},
@@ -171,7 +173,7 @@ def whiskers(label: str, points: Sequence[Point], quantity: Quantity) -> Trace:
     }
 
 
-def level(position: int, y: float) -> dict[str, Any]:
+def level(position: int, y: float) -> Trace:
     """A dotted line at a height over one category, as a shape."""
     return {
         "type": "line",
@@ -225,8 +227,8 @@ def _error_bars(points: Sequence[Point], quantity: Quantity, color: str) -> Trac
     return {
         "type": "data",
         "symmetric": False,
-        "array": up,
-        "arrayminus": down,
+        "array": [*up],
+        "arrayminus": [*down],
         "color": color,
         "thickness": 1.2,
         "width": 3,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
+from pydantic import JsonValue
+
+from vtax.results import whole
+from vtax.results.stored import listed, mapping
 from vtax.views.figure import Figure, Key, Panel
-from vtax.views.page import columns, plot_json
+from vtax.views.page import Drawn, columns, plot_json
 from vtax.views.palette import Style
+from vtax.views.traces import Trace
 
 PLOT_PX = 266
 LEFT_PX, RIGHT_PX, BOTTOM_PX = 64, 20, 52
@@ -33,7 +37,7 @@ _OF_A_PANEL = (
 )
 
 
-def sheet(figure: Figure, style: Mapping[str, Style]) -> dict[str, Any]:
+def sheet(figure: Figure, style: Mapping[str, Style]) -> Drawn:
     """A Plotly figure as JSON values, with `width` and `height` in its layout; `style` has every platform's."""
     plots = [plot_json(panel.plot) for panel in figure.panels]
     left = max(map(_left, plots))
@@ -42,22 +46,28 @@ def sheet(figure: Figure, style: Mapping[str, Style]) -> dict[str, Any]:
     width = max(map(len, rows)) * wide
     legend = _legend(figure, style)
     top = LEGEND_PX * math.ceil(len(legend) / max(1, width // ENTRY_PX))
-    heights = [max(plots[index]["layout"]["height"] for index in row) for row in rows]
+    heights = [max(whole(plots[index]["layout"]["height"]) for index in row) for row in rows]
     height = top + sum(heights) + len(rows) * TITLE_PX
-    data: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {"annotations": [], "shapes": []}
+    data: list[Trace] = []
+    layout: dict[str, JsonValue] = {}
+    titles: list[JsonValue] = []
+    shapes: list[JsonValue] = []
     down = top
     for row, room in zip(rows, heights, strict=True):
         down += TITLE_PX
         for place, index in enumerate(row):
             x = [(place * wide + left) / width, (place * wide + left + PLOT_PX) / width]
             y = [1 - (down + room - BOTTOM_PX) / height, 1 - down / height]
-            _put(plots[index], index + 1, x, y, data, layout)
-            layout["annotations"].append(_title(figure.panels[index], place * wide / width, y[1]))
+            shapes += _shapes(plots[index], index + 1)
+            data += _traces(plots[index], index + 1, x, y)
+            layout |= _layout(plots[index], index + 1, x, y)
+            titles.append(_title(figure.panels[index], place * wide / width, y[1]))
         down += room
     return {
         "data": [*data, *legend],
         "layout": {
+            "annotations": titles,
+            "shapes": shapes,
             **layout,
             "width": width,
             "height": height,
@@ -81,43 +91,44 @@ def _rows(figure: Figure, *, alone: bool) -> list[list[int]]:
     return rows
 
 
-def _left(plot: Mapping[str, Any]) -> int:
+def _left(plot: Drawn) -> int:
     """Room that the labels of the y axis take: of categories as long as they are."""
-    labels = [label for trace in plot["data"] if trace["type"] == "heatmap" for label in trace["y"]]
+    labels = [label for trace in plot["data"] if trace["type"] == "heatmap" for label in listed(trace["y"])]
     return max([LEFT_PX, *(LETTER_PX * len(label) for label in labels if isinstance(label, str))])
 
 
-def _put(
-    plot: dict[str, Any],
-    number: int,
-    x: list[float],
-    y: list[float],
-    data: list[dict[str, Any]],
-    layout: dict[str, Any],
-) -> None:
-    """Add a panel's traces and axes, at these shares of the drawing's width and height."""
+def _traces(plot: Drawn, number: int, x: list[float], y: list[float]) -> Iterator[Trace]:
+    """A panel's traces with its axes, at these shares of the drawing's width and height."""
     for trace in plot["data"]:
-        own: dict[str, Any] = (
+        own: Trace = (
             {"scene": f"scene{number}"}
             if _is_surface(trace)
             else {"xaxis": f"x{number}", "yaxis": f"y{number}"}
         )
         if _draws_bar(trace):
-            bar = trace.get("colorbar", {})
+            bar = mapping(trace.get("colorbar"))
             own["colorbar"] = {**bar, "x": x[1], "y": sum(y) / 2, "len": y[1] - y[0], "thickness": 10}
-        data.append({**trace, **own, "showlegend": False})
-    own_layout = plot["layout"]
+        yield {**trace, **own, "showlegend": False}
+
+
+def _layout(plot: Drawn, number: int, x: list[float], y: list[float]) -> dict[str, JsonValue]:
+    """A panel's axes there, and what else its layout has."""
+    own, axes = plot["layout"], dict[str, JsonValue]()
     if any(map(_is_surface, plot["data"])):
-        layout[f"scene{number}"] = {**own_layout.get("scene", {}), "domain": {"x": x, "y": y}}
+        axes[f"scene{number}"] = {**mapping(own.get("scene")), "domain": {"x": [*x], "y": [*y]}}
     else:
-        layout[f"xaxis{number}"] = {**own_layout["xaxis"], "domain": x, "anchor": f"y{number}"}
-        layout[f"yaxis{number}"] = {**own_layout["yaxis"], "domain": y, "anchor": f"x{number}"}
-    for shape in own_layout.get("shapes", []):
-        layout["shapes"].append({**shape, "xref": f"x{number}", "yref": f"y{number}"})
-    layout.update({name: value for name, value in own_layout.items() if name not in _OF_A_PANEL})
+        axes[f"xaxis{number}"] = {**mapping(own["xaxis"]), "domain": [*x], "anchor": f"y{number}"}
+        axes[f"yaxis{number}"] = {**mapping(own["yaxis"]), "domain": [*y], "anchor": f"x{number}"}
+    return {**axes, **{name: value for name, value in own.items() if name not in _OF_A_PANEL}}
 
 
-def _title(panel: Panel, x: float, y: float) -> dict[str, Any]:
+def _shapes(plot: Drawn, number: int) -> Iterator[JsonValue]:
+    """A panel's lines, on its axes."""
+    for shape in listed(plot["layout"].get("shapes")):
+        yield {**mapping(shape), "xref": f"x{number}", "yref": f"y{number}"}
+
+
+def _title(panel: Panel, x: float, y: float) -> Trace:
     return {
         "text": f"<b>{html.escape(panel.title)}</b>",
         "xref": "paper",
@@ -132,15 +143,15 @@ def _title(panel: Panel, x: float, y: float) -> dict[str, Any]:
     }
 
 
-def _legend(figure: Figure, style: Mapping[str, Style]) -> list[dict[str, Any]]:
+def _legend(figure: Figure, style: Mapping[str, Style]) -> list[Trace]:
     """Entries without points; none where panels are of one platform, which their titles say, or name them."""
     named = all(panel.platform for panel in figure.panels) or figure.panels[0].plot.data[0].type == "heatmap"
     platforms = () if named else figure.platforms
     return [*(_platform(name, style[name]) for name in platforms), *map(_key, figure.keys)]
 
 
-def _platform(name: str, style: Style) -> dict[str, Any]:
-    line = {"color": style.color, "dash": style.dash, "width": 1.6}
+def _platform(name: str, style: Style) -> Trace:
+    line: Trace = {"color": style.color, "dash": style.dash, "width": 1.6}
     return {
         **_entry(name),
         "mode": "lines+markers",
@@ -149,7 +160,7 @@ def _platform(name: str, style: Style) -> dict[str, Any]:
     }
 
 
-def _key(key: Key) -> dict[str, Any]:
+def _key(key: Key) -> Trace:
     return {
         **_entry(key.label),
         "mode": "markers",
@@ -157,17 +168,17 @@ def _key(key: Key) -> dict[str, Any]:
     }
 
 
-def _entry(name: str) -> dict[str, Any]:
+def _entry(name: str) -> Trace:
     return {"type": "scatter", "name": html.escape(name), "x": [None], "y": [None], "showlegend": True}
 
 
-def _is_surface(trace: Mapping[str, Any]) -> bool:
+def _is_surface(trace: Trace) -> bool:
     return bool(trace["type"] == "surface")
 
 
-def _draws_bar(trace: Mapping[str, Any]) -> bool:
-    return trace["type"] in ("heatmap", "surface") and trace.get("showscale", True)
+def _draws_bar(trace: Trace) -> bool:
+    return trace["type"] in ("heatmap", "surface") and bool(trace.get("showscale", True))
 
 
-def _has_bar(plot: Mapping[str, Any]) -> bool:
+def _has_bar(plot: Drawn) -> bool:
     return any(map(_draws_bar, plot["data"]))

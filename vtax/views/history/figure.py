@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from vtax.views.figure import Panel, plot
 from vtax.views.history.series import Series
 from vtax.views.metrics import Metric
 from vtax.views.numbers import amount
 from vtax.views.palette import Style
+from vtax.views.traces import Trace
 
 _CHANGED, _PLAIN = 11, 5
 
@@ -30,7 +30,7 @@ def _axis(metric: Metric) -> str:
     return "percentage points since the first" if metric.points else "% since the first"
 
 
-def _line(series: Series, style: Style) -> dict[str, Any]:
+def _line(series: Series, style: Style) -> Trace:
     first = series.points[0].value.value
     changed = {level.place for level in series.levels or ()}
     return {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import vtax
 from vtax.views.figure import Panel
 from vtax.views.history import Chapter, History
 from vtax.views.history.figure import history_panels
 from vtax.views.history.table import latest_table, level_table, outcome
+from vtax.views.layout import Table
 from vtax.views.library import plotly_js
 from vtax.views.page import columns, plot_json, script_json, template
 from vtax.views.palette import Style, styles
@@ -14,6 +17,20 @@ from vtax.views.provenance import Platform
 
 OPEN_ROWS = 24
 """A table with more rows than this starts closed."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment as the page shows it."""
+
+    name: str
+    outcome: str
+    span: str
+    platforms: list[str]
+    emulated: set[str]
+    levels: Table
+    latest: Table
+    panels: list[Panel]
 
 
 def history_page(history: History) -> str:
@@ -47,19 +64,19 @@ def plot_id(chapter: int, index: int) -> str:
     return f"plot-history-{chapter}-{index}"
 
 
-def _chapter(chapter: Chapter, panels: list[Panel], style: dict[str, Style]) -> dict[str, object]:
+def _chapter(chapter: Chapter, panels: list[Panel], style: dict[str, Style]) -> Shown:
     campaigns = chapter.experiment.campaigns
     first, last = (campaign.created_at for campaign in (campaigns[0], campaigns[-1]))
-    return {
-        "name": chapter.experiment.name,
-        "outcome": outcome(chapter.series),
-        "span": f"{len(campaigns)} campaigns, {first:%Y-%m-%d} to {last:%Y-%m-%d}",
-        "platforms": [name for name in style if any(one.platform == name for one in chapter.series)],
-        "emulated": {platform.name for platform in campaigns[-1].platforms if platform.emulated},
-        "levels": level_table(chapter.series),
-        "latest": latest_table(chapter.series),
-        "panels": panels,
-    }
+    return Shown(
+        name=chapter.experiment.name,
+        outcome=outcome(chapter.series),
+        span=f"{len(campaigns)} campaigns, {first:%Y-%m-%d} to {last:%Y-%m-%d}",
+        platforms=[name for name in style if any(one.platform == name for one in chapter.series)],
+        emulated={platform.name for platform in campaigns[-1].platforms if platform.emulated},
+        levels=level_table(chapter.series),
+        latest=latest_table(chapter.series),
+        panels=panels,
+    )
 
 
 def _platforms(history: History) -> list[Platform]:
