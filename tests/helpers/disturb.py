@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vtax.machine.ownership import OwnershipRecord
+from tests.helpers.records import owned_processes
 
 Act = Callable[[str], Any]
 """What is done; it is given the run's name, which its namespaces begin with."""
@@ -33,8 +33,8 @@ def bpf_program(path: Path, section: str, body: str, helpers: str = "") -> Path:
 
 def hold_source(run: str, held_s: float) -> None:
     """Stop the source's agent for a while: it neither runs nor waits for a CPU."""
-    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-    (source, *_) = [detail["pid"] for detail in reversed(owned) if detail["name"] == "source"]
+    owned = owned_processes(run)
+    (source, *_) = [detail.pid for detail in reversed(owned) if detail.name == "source"]
     os.kill(source, signal.SIGSTOP)
     time.sleep(held_s)
     os.kill(source, signal.SIGCONT)

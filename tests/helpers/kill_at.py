@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.paths import ROOT, TOLERANT
-from vtax.machine.ownership import STATE_DIRECTORY, OwnershipRecord
+from tests.helpers.records import owned_processes
+from vtax.machine.ownership import STATE_DIRECTORY
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Instant:
 def _newest(name: str) -> int:
     """The process of this name that the run started last."""
     (record,) = STATE_DIRECTORY.glob("*.owned")
-    owned = [entry.detail for entry in OwnershipRecord(record.stem).entries() if entry.kind == "process"]
-    return int([detail for detail in owned if detail["name"] == name][-1]["pid"])
+    owned = owned_processes(record.stem)
+    return int([detail for detail in owned if detail.name == name][-1]["pid"])
 
 
 HOST = "vtax.testbed.host:Host"

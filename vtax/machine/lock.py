@@ -1,16 +1,23 @@
 """One campaign holds a host at a time."""
 
 import fcntl
-import json
 import os
 import time
 from pathlib import Path
 from typing import IO
 
+import msgspec
+from msgspec import Struct
+
 from vtax.inputs import InputError
 from vtax.machine.ownership import STATE_DIRECTORY
 
 TRY_AGAIN_S = 0.1
+
+
+class _Holder(Struct):
+    pid: int | None = None
+    purpose: str | None = None
 
 
 class HostLock:
@@ -32,12 +39,12 @@ class HostLock:
             holder = _parse(handle.read())
             handle.close()
             raise InputError(
-                f"this host is in use by process {holder.get('pid', 'unknown')} ({holder.get('purpose', 'unknown')}); "
+                f"this host is in use by process {holder.pid or 'unknown'} ({holder.purpose or 'unknown'}); "
                 "wait until it ends, or stop it"
             )
         handle.seek(0)
         handle.truncate()
-        handle.write(json.dumps({"pid": os.getpid(), "purpose": purpose}))
+        handle.write(msgspec.json.encode(_Holder(os.getpid(), purpose)).decode())
         handle.flush()
         self._file = handle
 
@@ -65,9 +72,8 @@ def _locked(handle: IO[str], deadline: float) -> bool:
             time.sleep(TRY_AGAIN_S)
 
 
-def _parse(text: str) -> dict[str, object]:
+def _parse(text: str) -> _Holder:
     try:
-        holder = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return holder if isinstance(holder, dict) else {}
+        return msgspec.json.decode(text, type=_Holder)
+    except (msgspec.DecodeError, RecursionError):
+        return _Holder()

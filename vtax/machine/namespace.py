@@ -83,7 +83,7 @@ class Namespace:
 
         return self.run(with_socket)
 
-    def bring_up(self, interface: str, **settings: object) -> None:
+    def bring_up(self, interface: str, **settings: int) -> None:
         """Set an interface of the namespace up, with further link settings (mtu, master) if given."""
         self.netlink(lambda ip: ip.link("set", index=index_of(ip, interface), state="up", **settings))
 

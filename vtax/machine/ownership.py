@@ -4,7 +4,6 @@ The record is a file of JSON lines under /run/vtax. Clean-up goes by it in rever
 a thing that merely looks like ours is never touched; a record whose run was killed is cleaned at the next start.
 """
 
-import json
 import logging
 import os
 import shlex
@@ -13,30 +12,79 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
 
 from vtax.machine.namespace import Namespace
 
 STATE_DIRECTORY = Path("/run/vtax")
 COMMAND_TIMEOUT_S = 30
 
-Remover = Callable[[dict[str, Any]], bool]
-"""Removes what a record's line describes; whether it was still there."""
-
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Owned:
-    """One thing made: its kind, and what removes it."""
+class Thing(Struct, frozen=True):
+    """A line of the record: a thing by its kind and name."""
 
     kind: str
-    detail: dict[str, Any]
+    name: str
+
+
+class Process(Thing, frozen=True):
+    """A process by id and start time, so that a recycled id is never signalled."""
+
+    pid: int
+    started: int
+
+
+class Removable(Thing, frozen=True):
+    """A thing that a command removes; a second one exits 0 as long as it is there."""
+
+    remove: list[str]
+    present: list[str]
+
+
+class _Commands(Struct):
+    """Those of any line."""
+
+    remove: list[str] | None = None
+    present: list[str] = []
+
+
+class _Kind(Struct):
+    kind: str
+
+
+T = TypeVar("T", bound=Struct)
+
+
+class Owned(Struct, frozen=True):
+    """One thing made: its kind, and the line of the record that tells what removes it."""
+
+    kind: str
+    line: Raw
+
+    def read(self, kind: type[T]) -> T:
+        """The line as what it should be; raises DecodeError where it is not."""
+        return msgspec.json.decode(self.line, type=kind)
+
+    @property
+    def name(self) -> str:
+        """Its name, empty where it has none."""
+        try:
+            return self.read(Thing).name
+        except msgspec.DecodeError:
+            return ""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.detail.get('name', '')}".strip()
+        return f"{self.kind} {self.name}".strip()
+
+
+Remover = Callable[[Owned], bool]
+"""Removes what a record's line describes; whether it was still there."""
 
 
 class OwnershipRecord:
@@ -55,25 +103,25 @@ class OwnershipRecord:
         self.add("directory", name=str(self.scratch))
         self.scratch.mkdir()
 
-    def add(self, kind: str, **detail: Any) -> None:
+    def add(self, kind: str, name: str) -> None:
         """Write down a thing of `kind` (a key of REMOVERS) that is about to be made."""
-        self._write(kind, detail)
+        self._write(Thing(kind, name))
 
     def add_removable(self, kind: str, name: str, *, remove: Sequence[str], present: Sequence[str]) -> None:
         """Write down a thing that a command removes; a second one exits 0 as long as it is there.
 
         A platform kind names its own things this way: the record alone tells a later process how to remove them.
         """
-        self._write(kind, {"name": name, "remove": list(remove), "present": list(present)})
+        self._write(Removable(kind, name, list(remove), list(present)))
 
-    def _write(self, kind: str, detail: dict[str, Any]) -> None:
-        with self.path.open("a") as record:
-            record.write(json.dumps({"kind": kind, **detail}) + "\n")
+    def _write(self, line: Thing) -> None:
+        with self.path.open("ab") as record:
+            record.write(msgspec.json.encode(line) + b"\n")
             record.flush()
 
     def add_process(self, pid: int, name: str) -> None:
         """Write down a process by id and start time, so that a recycled id is never signalled."""
-        self.add("process", name=name, pid=pid, started=process_start(pid))
+        self._write(Process("process", name, pid, process_start(pid)))
 
     def entries(self) -> list[Owned]:
         """All that was written down, oldest first.
@@ -82,12 +130,8 @@ class OwnershipRecord:
         """
         if not self.path.exists():
             return []
-        entries = []
-        for line in self.path.read_text(errors="replace").splitlines():
-            detail = _parsed(line)
-            if isinstance(detail, dict) and isinstance(detail.get("kind"), str):
-                entries.append(Owned(detail.pop("kind"), detail))
-        return entries
+        lines = self.path.read_bytes().splitlines()
+        return [entry for line in lines if (entry := _parsed(line)) is not None]
 
     def clean(self) -> list[Owned]:
         """Remove what is still there, newest first; returns what had to be removed.
@@ -98,7 +142,7 @@ class OwnershipRecord:
         for entry in reversed(self.entries()):
             try:
                 self._refuse_in_use(entry)
-                if _remover(entry)(entry.detail):
+                if _remover(entry)(entry):
                     removed.append(entry)
             except Exception as error:  # whatever one removal meets, the others are still due
                 self.failed.append((entry, error))
@@ -111,8 +155,9 @@ class OwnershipRecord:
         if entry.kind != "directory":
             return
         for user, _ in self.failed:
-            words = [*user.detail.get("remove", ()), *user.detail.get("present", ())]
-            if any(Path(word).is_relative_to(entry.detail["name"]) for word in words):
+            commands, directory = user.read(_Commands), entry.read(Thing).name
+            words = [*(commands.remove or ()), *commands.present]
+            if any(Path(word).is_relative_to(directory) for word in words):
                 raise OSError(f"{user} needs it")
 
     def _keep(self, entries: list[Owned]) -> None:
@@ -120,10 +165,10 @@ class OwnershipRecord:
         if not entries:
             self.path.unlink(missing_ok=True)
             return
-        lines = [json.dumps({"kind": entry.kind, **entry.detail}) + "\n" for entry in entries]
+        lines = [bytes(memoryview(entry.line)) + b"\n" for entry in entries]
         # Not named *.owned: a rewrite that is cut short must not pass for a record.
         temporary = self.path.with_suffix(".rewritten")
-        temporary.write_text("".join(lines))
+        temporary.write_bytes(b"".join(lines))
         temporary.replace(self.path)
 
 
@@ -132,10 +177,10 @@ def stale_records(directory: Path = STATE_DIRECTORY) -> list[OwnershipRecord]:
     return [OwnershipRecord(path.stem, directory) for path in sorted(directory.glob("*.owned"))]
 
 
-def _parsed(line: str) -> Any:
+def _parsed(line: bytes) -> Owned | None:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):  # the latter for deep nesting
+        return Owned(msgspec.json.decode(line, type=_Kind).kind, Raw(line))
+    except (msgspec.DecodeError, RecursionError):  # the latter for deep nesting
         return None
 
 
@@ -172,23 +217,24 @@ def _is_zombie(pid: int) -> bool:
         return False
 
 
-def _remove_process(detail: dict[str, Any]) -> bool:
-    pid, started = int(detail["pid"]), int(detail["started"])
+def _remove_process(entry: Owned) -> bool:
+    process = entry.read(Process)
+    pid, started = process.pid, process.started
     was_running = stop_process(pid, started)
     if was_running and process_start(pid) == started and not _is_zombie(pid):
         raise TimeoutError(f"process {pid} runs on after SIGKILL")
     return was_running
 
 
-def _remove_namespace(detail: dict[str, Any]) -> bool:
-    namespace = Namespace(detail["name"])
+def _remove_namespace(entry: Owned) -> bool:
+    namespace = Namespace(entry.read(Thing).name)
     existed = namespace.path.exists()
     namespace.remove()
     return existed
 
 
-def _remove_directory(detail: dict[str, Any]) -> bool:
-    path = Path(detail["name"])
+def _remove_directory(entry: Owned) -> bool:
+    path = Path(entry.read(Thing).name)
     existed = path.exists()
     shutil.rmtree(path, ignore_errors=True)
     if path.exists():
@@ -196,24 +242,25 @@ def _remove_directory(detail: dict[str, Any]) -> bool:
     return existed
 
 
-def _remove_by_command(detail: dict[str, Any]) -> bool:
-    if not _is_present(detail):
+def _remove_by_command(entry: Owned) -> bool:
+    thing = entry.read(Removable)
+    if not _is_present(thing):
         return False
-    command = detail["remove"]
+    command = thing.remove
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S)
-    if _is_present(detail):
+    if _is_present(thing):
         raise OSError(done.stderr.strip() or f"{shlex.join(command)} exited {done.returncode}")
     return True
 
 
-def _is_present(detail: dict[str, Any]) -> bool:
-    done = subprocess.run(detail["present"], check=False, capture_output=True, timeout=COMMAND_TIMEOUT_S)
+def _is_present(thing: Removable) -> bool:
+    done = subprocess.run(thing.present, check=False, capture_output=True, timeout=COMMAND_TIMEOUT_S)
     return done.returncode == 0
 
 
 def _remover(entry: Owned) -> Remover:
     """What removes an entry; raises LookupError for one that nothing here knows."""
-    if "remove" in entry.detail:
+    if entry.read(_Commands).remove is not None:
         return _remove_by_command
     if entry.kind not in REMOVERS:
         raise LookupError(f"this vtax cannot remove a {entry.kind}")

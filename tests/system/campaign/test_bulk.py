@@ -11,8 +11,8 @@ import pytest
 from tests.helpers.campaigns import DISTURBED
 from tests.helpers.disturb import Act
 from tests.helpers.guest_fault import with_fault
+from tests.helpers.records import owned_processes
 from vtax.cli import main
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import qemu
 from vtax.platforms.emulator import Emulator
 from vtax.platforms.kernel import Kernel
@@ -180,8 +180,8 @@ def test_two_guests_with_a_kernel_of_their_own_stream_over_sctp(between: Path, t
 
 
 def kill_second_guest(run: str) -> None:
-    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-    (guest,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
+    owned = owned_processes(run)
+    (guest,) = [detail.pid for detail in owned if detail.name == "guest1"]
     os.kill(guest, signal.SIGKILL)
 
 

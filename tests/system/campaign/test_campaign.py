@@ -15,8 +15,9 @@ import pytest
 
 from tests.helpers.campaigns import assert_measured, start, vtax, wait_for_line
 from tests.helpers.footprint import footprint
+from tests.helpers.records import owned_processes
 from vtax.cli import main
-from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.ownership import OwnershipRecord, Process
 from vtax.machine.remedy import AS_ROOT, install
 from vtax.platforms import PlatformUnusable, presets, qemu
 from vtax.platforms.cpio import newc_archive
@@ -158,9 +159,9 @@ def test_a_guest_that_dies_is_said_and_replaced(running: "subprocess.Popen[str]"
 
 def kill_newest_guest() -> None:
     (record,) = Path("/run/vtax").glob("*.owned")
-    owned = [entry.detail for entry in OwnershipRecord(record.stem).entries() if entry.kind == "process"]
+    owned = owned_processes(record.stem)
     with contextlib.suppress(ProcessLookupError):
-        os.kill([detail["pid"] for detail in owned if detail["name"] == "guest"][-1], signal.SIGKILL)
+        os.kill([detail.pid for detail in owned if detail.name == "guest"][-1], signal.SIGKILL)
 
 
 def test_what_a_killed_campaign_left_is_removed_at_the_next_start(
@@ -183,10 +184,10 @@ def test_a_container_whose_runtime_died_with_the_campaign_is_removed(
     wait_for_line(process, r"^\[\d+/")
     (record,) = Path("/run/vtax").glob("*.owned")
     owned = OwnershipRecord(record.stem).entries()
-    (name,) = {entry.detail["name"] for entry in owned if entry.kind == "container"}
-    runtime = [entry for entry in owned if entry.detail["name"] == "guest"][-1]
+    (name,) = {entry.name for entry in owned if entry.kind == "container"}
+    runtime = [entry for entry in owned if entry.name == "guest"][-1]
     process.send_signal(signal.SIGSTOP)  # or it would delete the container at once
-    os.kill(runtime.detail["pid"], signal.SIGKILL)
+    os.kill(runtime.read(Process).pid, signal.SIGKILL)
     process.kill()
     process.communicate(timeout=10)
     assert list(Path("/sys/fs/cgroup").glob(f"**/{name}"))

@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.campaigns import assert_measured, start, trials, vtax, wait_for_line
 from tests.helpers.footprint import footprint, settles
 from tests.helpers.kill_at import CHOSEN, FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant, run_with_a_kill
+from tests.helpers.records import owned_processes
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 
@@ -83,10 +84,8 @@ def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Pat
     process = start("run", scenario, "--platform", "raw", "--set", loads, "--repetitions", "1", "--out", out)
     wait_for_line(process, r"^\[1/")
     (record,) = Path("/run/vtax").glob("*.owned")
-    owned = [
-        entry.detail for entry in OwnershipRecord(record.stem).entries() if entry.detail.get("name") == agent
-    ]
-    os.kill(owned[-1]["pid"], signal.SIGKILL)
+    owned = [each for each in owned_processes(record.stem) if each.name == agent]
+    os.kill(owned[-1].pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=120)
     assert "raw: instrument failed: " in errors
     assert "; it is taken down" in errors

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.disturb import Act
+from tests.helpers.records import owned_processes
 from tests.helpers.scenarios import write_scenario
 from vtax.cli import main
-from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -102,8 +102,8 @@ def test_a_cap_holds_for_what_a_guest_forwards(tmp_path: Path) -> None:
 
 def test_a_dead_neighbour_makes_a_trial_invalid(tmp_path: Path, in_the_trial: Callable[[Act], None]) -> None:
     def kill(run: str) -> None:
-        owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-        (neighbour,) = [detail["pid"] for detail in owned if detail["name"] == "neighbour0"]
+        owned = owned_processes(run)
+        (neighbour,) = [detail.pid for detail in owned if detail.name == "neighbour0"]
         os.kill(neighbour, signal.SIGKILL)
 
     in_the_trial(kill)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.helpers.campaigns import DISTURBED
 from tests.helpers.disturb import Act
+from tests.helpers.records import owned_processes
 from vtax.cli import main
-from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 from vtax.views.summary import summarise
 
@@ -102,8 +102,8 @@ def children(pid: int) -> list[int]:
 
 def kill_a_relay(run: str) -> None:
     """The last of those that the host's own agent has started."""
-    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-    (agent,) = [detail["pid"] for detail in owned if detail["name"] == "guest"]
+    owned = owned_processes(run)
+    (agent,) = [detail.pid for detail in owned if detail.name == "guest"]
     os.kill(children(agent)[-1], signal.SIGKILL)
 
 
@@ -123,15 +123,15 @@ def test_a_relay_that_dies_is_told_of_and_started_anew(
 
 def kill_the_other_guest(run: str) -> None:
     """The agent of the second container, with all that runs there: a child of the runtime's process."""
-    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-    (runtime,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
+    owned = owned_processes(run)
+    (runtime,) = [detail.pid for detail in owned if detail.name == "guest1"]
     os.kill(children(runtime)[0], signal.SIGKILL)
 
 
 def kill_the_other_relay(run: str) -> None:
     """The relay of the second container."""
-    owned = [entry.detail for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
-    (runtime,) = [detail["pid"] for detail in owned if detail["name"] == "guest1"]
+    owned = owned_processes(run)
+    (runtime,) = [detail.pid for detail in owned if detail.name == "guest1"]
     (relay,) = children(children(runtime)[0])
     os.kill(relay, signal.SIGKILL)
 

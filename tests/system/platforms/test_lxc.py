@@ -14,7 +14,7 @@ from tests.helpers.namespaces import interfaces
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord, process_start
+from vtax.machine.ownership import OwnershipRecord, Process, process_start
 from vtax.platforms import GuestPlan, PlatformUnusable, lxc
 
 pytestmark = pytest.mark.system
@@ -70,7 +70,7 @@ def test_a_failed_start_leaves_nothing_and_says_why(plan: GuestPlan) -> None:
     assert interfaces(plan.host) == {"lo"}
     assert remains(plan) == []
     (entry,) = (entry for entry in plan.record.entries() if entry.kind == "process")
-    assert process_start(entry.detail["pid"]) == 0
+    assert process_start(entry.read(Process).pid) == 0
 
 
 def test_the_record_alone_removes_a_guest(plan: GuestPlan) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.guests import forward_streams, have_ended, orphans
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord, process_start
+from vtax.machine.ownership import OwnershipRecord, Process, process_start
 from vtax.platforms import GuestNic, GuestPlan, uml
 from vtax.platforms.cpio import newc_archive
 
@@ -145,7 +145,7 @@ class TestEnd:
         assert "Kernel panic - not syncing" in str(gone.value)
         assert interfaces(plan.host) == {"lo"}
         (entry,) = (entry for entry in plan.record.entries() if entry.kind == "process")
-        assert process_start(entry.detail["pid"]) == 0
+        assert process_start(entry.read(Process).pid) == 0
 
 
 def interfaces(namespace: Namespace) -> set[str]:

@@ -28,7 +28,7 @@ def add_container(record: OwnershipRecord, remove: list[str], state: Path) -> No
 
 def test_clean_removes_what_was_made_newest_first(record: OwnershipRecord) -> None:
     inner = record.scratch / "inner"
-    record.add("directory", name=str(inner))
+    record.add("directory", str(inner))
     inner.mkdir()
     removed = record.clean()
     assert [str(entry) for entry in removed] == [f"directory {inner}", f"directory {record.scratch}"]
@@ -37,8 +37,8 @@ def test_clean_removes_what_was_made_newest_first(record: OwnershipRecord) -> No
 
 
 def test_clean_names_only_what_was_still_there(record: OwnershipRecord) -> None:
-    record.add("directory", name=str(record.scratch / "never made"))
-    assert [entry.detail["name"] for entry in record.clean()] == [str(record.scratch)]
+    record.add("directory", str(record.scratch / "never made"))
+    assert [entry.name for entry in record.clean()] == [str(record.scratch)]
 
 
 def test_one_failing_removal_blocks_no_other(
@@ -46,13 +46,13 @@ def test_one_failing_removal_blocks_no_other(
 ) -> None:
     other, stuck, root = tmp_path / "other", tmp_path / "a file", record.scratch / "containers"
     (root / "guest").mkdir(parents=True)
-    record.add("directory", name=str(other))
+    record.add("directory", str(other))
     other.mkdir()
     add_container(record, ["/nowhere/runc", "delete", "guest"], root / "guest")
-    record.add("directory", name=str(stuck))
+    record.add("directory", str(stuck))
     stuck.write_text("rmtree removes no files")
 
-    assert [entry.detail["name"] for entry in record.clean()] == [str(other)]
+    assert [entry.name for entry in record.clean()] == [str(other)]
     assert not other.exists()
     assert [str(entry) for entry, _ in record.failed] == [
         f"directory {stuck}",
@@ -66,7 +66,7 @@ def test_one_failing_removal_blocks_no_other(
     assert [entry.kind for entry in again.entries()] == ["directory", "container", "directory"]
     stuck.unlink()
     (root / "guest").rmdir()
-    assert [entry.detail["name"] for entry in again.clean()] == [str(record.scratch)]
+    assert [entry.name for entry in again.clean()] == [str(record.scratch)]
     assert not again.failed
     assert list(tmp_path.iterdir()) == []
 
@@ -93,7 +93,7 @@ def test_a_command_removes_what_a_later_process_finds_in_the_record(
 
 
 def test_what_nothing_can_remove_is_named_and_kept(record: OwnershipRecord, tmp_path: Path) -> None:
-    record.add("starship", name="guest")
+    record.add("starship", "guest")
     record.clean()
     assert [str(entry) for entry, _ in record.failed] == ["starship guest"]
     assert [entry.kind for entry in OwnershipRecord(record.run, tmp_path).entries()] == ["starship"]

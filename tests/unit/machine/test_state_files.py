@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vtax.inputs import InputError
 from vtax.machine import ownership
 from vtax.machine.lock import HostLock
-from vtax.machine.ownership import Owned, OwnershipRecord
+from vtax.machine.ownership import Owned, OwnershipRecord, Thing
 from vtax.platforms import accelerator
 from vtax.platforms.accelerator import find_accelerator, memory_file, remembered_accelerators
 
@@ -52,16 +52,16 @@ def test_no_record_stops_the_clean_up(
     """The removers read their entries as ever, but remove nothing: an arbitrary entry may name anything."""
     asked = []
 
-    def remove(detail: dict[str, Any]) -> bool:
-        asked.append(str(Path(detail["name"])))
+    def remove(entry: Owned) -> bool:
+        asked.append(str(Path(entry.read(Thing).name)))
         return True
 
     monkeypatch.setattr(ownership, "REMOVERS", dict.fromkeys(ownership.REMOVERS, remove))
     record = OwnershipRecord("vtax-test", tmp_path)
     record.path.write_bytes(content + b'\n{"kind": "directory", "name": "last"}\n')
     removed = record.clean()
-    assert removed[0] == Owned("directory", {"name": "last"})
-    assert [str(Path(entry.detail["name"])) for entry in removed] == asked
+    assert str(removed[0]) == "directory last"
+    assert [str(Path(entry.name)) for entry in removed] == asked
     assert len(OwnershipRecord("vtax-test", tmp_path).entries()) == len(record.failed)
     record.path.unlink(missing_ok=True)
 

@@ -1,0 +1,8 @@
+"""What records of ownership name."""
+
+from vtax.machine.ownership import OwnershipRecord, Process
+
+
+def owned_processes(run: str) -> list[Process]:
+    """The processes of a run, oldest first."""
+    return [entry.read(Process) for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
