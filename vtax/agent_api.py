@@ -1595,21 +1595,21 @@ class GuestNic(Message, frozen=True, kw_only=True):
 class InterfaceState(Message, frozen=True, kw_only=True):
     """An interface as it is now."""
 
-    dropped_in: Annotated[int, Meta(ge=0)]
+    dropped_in: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Dropped on their way in: no room in the ring, no memory, no receiver."""
-    dropped_out: Annotated[int, Meta(ge=0)]
+    dropped_out: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Dropped by the driver on their way out."""
-    dropped_queue: Annotated[int, Meta(ge=0)]
+    dropped_queue: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Frames that its queueing discipline has dropped since it was made."""
-    interface: str
+    interface: Annotated[str, Meta(pattern="^[^\\x00-\\x20\\x7f-\\xa0/]{1,15}$")]
     """The name of the interface."""
     mac: MacAddress
     """The Ethernet address of the interface."""
     ready: bool
     """Administratively up, and with a carrier."""
-    received: Annotated[int, Meta(ge=0)]
+    received: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Frames received."""
-    sent: Annotated[int, Meta(ge=0)]
+    sent: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Frames sent."""
 
 
@@ -1963,11 +1963,11 @@ class GuestSetEgressQdiscParams(Message, frozen=True, kw_only=True):
 class GuestStateAnswer(Message, frozen=True, kw_only=True):
     """`guest.state`."""
 
-    clock_offset_ns: int
+    clock_offset_ns: Annotated[int, Meta(ge=-9223372036854775808, le=9223372036854775807)]
     """Time of day less monotonic time, in ns: changes when the clock is stepped."""
     interfaces: list[InterfaceState]
     """All that have an Ethernet address of their own, the loopback interface with its zeros too."""
-    oom_kills: Annotated[int, Meta(ge=0)] | None
+    oom_kills: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """Processes that this kernel has killed for want of memory since it started; null where it does not count
     them, or is not the guest's own.
     """

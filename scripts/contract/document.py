@@ -1,7 +1,6 @@
 """The contract as it is read: a keyword that is not known here is an error."""
 
 from pathlib import Path
-from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field, json
 
@@ -17,7 +16,7 @@ class Schema(Struct, forbid_unknown_fields=True, rename="camel", omit_defaults=T
     format: str | None = None
     const: str | None = None
     enum: list[str] | None = None
-    default: Any = UNSET
+    default: str | int | float | bool | list[str] | UnsetType | None = UNSET
     minimum: int | None = None
     exclusive_minimum: int | None = None
     maximum: int | None = None

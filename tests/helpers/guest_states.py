@@ -28,9 +28,10 @@ LIES: dict[str, tuple[Any, str]] = {
         r"\[0\]\.ready`",
     ),
     "an address that is none": ({**TRUE, "interfaces": [{**NIC, "mac": "x"}]}, r"\[0\]\.mac`"),
-    "a name with escapes": ({**TRUE, "interfaces": [{**NIC, "interface": "\x1b[2J"}]}, r"\.0\.interface: "),
+    "a name with escapes": ({**TRUE, "interfaces": [{**NIC, "interface": "\x1b[2J"}]}, r"\[0\]\.interface`"),
     "half a nanosecond": ({**TRUE, "clock_offset_ns": 0.5}, r"\$\.clock_offset_ns`"),
+    "an offset beyond any clock's": ({**TRUE, "clock_offset_ns": 10**400}, r"\$\.clock_offset_ns`"),
     "a truth value for a number": ({**TRUE, "oom_kills": True}, r"\$\.oom_kills`"),
     "fewer than no kills": ({**TRUE, "oom_kills": -1}, r"\$\.oom_kills`"),
-    "more than a column holds": ({**TRUE, "oom_kills": 2**63}, r"\(oom_kills: "),
+    "more than a column holds": ({**TRUE, "oom_kills": 2**63}, r"\$\.oom_kills`"),
 }

@@ -51,12 +51,16 @@ pub(super) struct Link {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub(super) struct Frames {
     /// Frames received.
+    #[schemars(range(max = i64::MAX))]
     pub(super) received: u64,
     /// Frames sent.
+    #[schemars(range(max = i64::MAX))]
     pub(super) sent: u64,
     /// Dropped on their way in: no room in the ring, no memory, no receiver.
+    #[schemars(range(max = i64::MAX))]
     pub(super) dropped_in: u64,
     /// Dropped by the driver on their way out.
+    #[schemars(range(max = i64::MAX))]
     pub(super) dropped_out: u64,
 }
 

@@ -25,9 +25,11 @@ pub(crate) struct GuestStateAnswer {
     /// All that have an Ethernet address of their own, the loopback interface with its zeros too.
     interfaces: Vec<InterfaceState>,
     /// Time of day less monotonic time, in ns: changes when the clock is stepped.
+    #[schemars(range(min = i64::MIN, max = i64::MAX))]
     clock_offset_ns: i64,
     /// Processes that this kernel has killed for want of memory since it started; null where it does not count them, or is
     /// not the guest's own.
+    #[schemars(range(max = i64::MAX))]
     oom_kills: Option<u64>,
 }
 
@@ -35,6 +37,7 @@ pub(crate) struct GuestStateAnswer {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct InterfaceState {
     /// The name of the interface.
+    #[schemars(regex(pattern = r"^[^\x00-\x20\x7f-\xa0/]{1,15}$"))]
     interface: String,
     /// The Ethernet address of the interface.
     mac: MacAddress,
@@ -43,6 +46,7 @@ struct InterfaceState {
     #[serde(flatten)]
     frames: Frames,
     /// Frames that its queueing discipline has dropped since it was made.
+    #[schemars(range(max = i64::MAX))]
     dropped_queue: u64,
 }
 
