@@ -7,9 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.figure import Section
 from bench.page import page
 from bench.tools import versions
-from validation.parts import are_known, carry_out, facts
+from validation.parts import are_known, facts, prepared
 
 PARTS = (
     "generation",
@@ -30,6 +31,12 @@ PARTS = (
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"
 
 
+def _section(name: str, directory: Path) -> Section:
+    module, own = prepared("bench", name, directory)
+    section: Section = module.run(own)
+    return section
+
+
 def main(names: list[str]) -> int:
     """Exit status 0 where everything held or is explained, 1 where something is not, 2 for an unknown part."""
     if not are_known(names, PARTS):
@@ -37,7 +44,7 @@ def main(names: list[str]) -> int:
     begun = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="vtax-bench-"))
     try:
-        sections = [carry_out("bench", name, directory) for name in names or PARTS]
+        sections = [_section(name, directory) for name in names or PARTS]
     finally:
         shutil.rmtree(directory)
     wall_min = (time.monotonic() - begun) / 60

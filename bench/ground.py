@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pyroute2 import IPRoute
 
 from bench.counter import Counter, counted
+from vtax.agent_api import AgentApi, SentPhase, SourceOpenParams, SourceStream
 from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
@@ -56,18 +56,24 @@ class Ground:
         """Where a peer's far end runs."""
         return self.cpus["host"][0]
 
-    def stream(self) -> dict[str, Any]:
-        """The way from the source to the far end, as `source.open` takes it."""
-        return {
-            "stream": STREAM.stream,
-            "interface": SOURCE_INTERFACE,
-            "source_mac": STREAM.source_mac,
-            "destination_mac": self.next_mac,
-            "source_ip": STREAM.source_ip,
-            "destination_ip": self.far_ip,
-            "source_port": UDP_PORT,
-            "destination_port": UDP_PORT,
-        }
+    @property
+    def sender(self) -> AgentApi:
+        """The methods of the source's agent."""
+        return self.source.api("source")
+
+    def open_source(self) -> None:
+        """Open the source on the way to the far end."""
+        stream = SourceStream(
+            stream=STREAM.stream,
+            interface=SOURCE_INTERFACE,
+            source_mac=STREAM.source_mac,
+            destination_mac=self.next_mac,
+            source_ip=STREAM.source_ip,
+            destination_ip=self.far_ip,
+            source_port=UDP_PORT,
+            destination_port=UDP_PORT,
+        )
+        self.sender.source_open(SourceOpenParams(cpu=self.cpu, streams=[stream]))
 
     @contextlib.contextmanager
     def offloading(self, feature: str) -> Iterator[None]:
@@ -129,6 +135,13 @@ def router_ground(
         yield ground
     finally:
         testbed.close()
+
+
+def sent_fps(phase: SentPhase) -> float:
+    """The rate at which the frames of a phase left, in frames a second; raises OSError where none did."""
+    if phase.first_ns is None or phase.last_ns is None:
+        raise OSError("the source sent nothing")
+    return (phase.frames_sent - 1) / (phase.last_ns - phase.first_ns) * 1e9
 
 
 def _give_addresses(ground: Ground) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from bench.ends import End, made_ends
 from bench.figure import Figure, Section
-from bench.request_response import OUR_PORT
+from bench.request_response import OUR_PORT, PROTOCOLS, listening
+from vtax.agent_api import Protocol, SinkOpenParams, SourceOpenParams, SourceStream, StreamInterface
 
 WATCHED_S = 10.0
 TEXT = f"""
@@ -35,19 +36,17 @@ class Spent:
 def run(directory: Path) -> Section:
     """Watch an agent with source, sink and responder open; logs go to `directory`."""
     with made_ends(directory) as ends:
-        return Section(
-            "Idle agent", TEXT, tuple(measure(ends.far, ends.near, each) for each in ("udp", "tcp"))
-        )
+        return Section("Idle agent", TEXT, tuple(measure(ends.far, ends.near, each) for each in PROTOCOLS))
 
 
-def measure(end: End, peer: End, protocol: str, watched_s: float = WATCHED_S) -> Figure:
+def measure(end: End, peer: End, protocol: Protocol, watched_s: float = WATCHED_S) -> Figure:
     """Watch one end's agent for a while."""
     open_all(end, peer, protocol)
     time.sleep(SETTLED_S)
     before = spent(end.agent.process.pid)
     time.sleep(watched_s)
     used = spent(end.agent.process.pid).since(before)
-    end.agent.call("responder.close")
+    end.agent.api.responder_close()
     return Figure(
         f"source, sink and {protocol.upper()} responder open",
         f"{used.run_ns} ns of CPU, {used.switches} context switches in {watched_s:g} s",
@@ -60,23 +59,23 @@ def measure(end: End, peer: End, protocol: str, watched_s: float = WATCHED_S) ->
     )
 
 
-def open_all(end: End, peer: End, protocol: str) -> None:
+def open_all(end: End, peer: End, protocol: Protocol) -> None:
     """Open what an agent can have open: a source, a sink and a responder on the end's interface."""
-    stream = {
-        "stream": 0,
-        "interface": end.interface,
-        "source_mac": end.mac,
-        "destination_mac": peer.mac,
-        "source_ip": end.ip,
-        "destination_ip": peer.ip,
-        "source_port": OUR_PORT,
-        "destination_port": OUR_PORT,
-    }
-    end.agent.call("source.open", {"cpu": end.cpu, "streams": [stream]})
-    sink = {"streams": [{"stream": 0, "interface": end.interface}], "attach": "auto"}
-    end.agent.call("sink.open", sink)
-    listen = {"cpu": end.cpu, "interface": end.interface, "address": end.ip, "port": OUR_PORT}
-    end.agent.call("responder.open", {"protocol": protocol, "response_bytes": "equal", **listen})
+    stream = SourceStream(
+        stream=0,
+        interface=end.interface,
+        source_mac=end.mac,
+        destination_mac=peer.mac,
+        source_ip=end.ip,
+        destination_ip=peer.ip,
+        source_port=OUR_PORT,
+        destination_port=OUR_PORT,
+    )
+    agent = end.agent.api
+    agent.source_open(SourceOpenParams(cpu=end.cpu, streams=[stream]))
+    received = StreamInterface(stream=0, interface=end.interface)
+    agent.sink_open(SinkOpenParams(streams=[received], attach="auto"))
+    agent.responder_open(listening(end, protocol))
 
 
 def spent(pid: int) -> Spent:

@@ -5,15 +5,17 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bench.figure import Figure, Section, sample_text
-from bench.ground import Ground, link_ground
+from bench.ground import Ground, link_ground, sent_fps
 from bench.pauses import NOTICED_NS, Pauses, pauses, together
+from vtax.agent_api import Ceiling, Mechanism
 from vtax.campaign.forwarding.calibrate import AMPLE, PLAIN
 from vtax.machine.cpu import sample_cpus
 from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
+from vtax.scenario.frames import FrameSpec
 from vtax.statistics import mean_interval
 from vtax.testbed.layout import cpu_layout
 from vtax.units import fps, gap_ns
@@ -60,7 +62,7 @@ class Load(NamedTuple):
 
     frame_bytes: int
     rate_mbps: int
-    mechanism: str
+    mechanism: Mechanism
 
 
 def run(directory: Path) -> Section:
@@ -106,16 +108,16 @@ def _open_ground(
 ) -> Iterator[Ground]:
     """A pair of links whose source is open."""
     with link_ground(record, cpus, directory, own_context=own_context) as ground:
-        ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
+        ground.open_source()
         yield ground
 
 
 def _loads(ground: Ground) -> Iterator[Load]:
     """Every frame size at every rate, by the mechanism that a campaign would take."""
     for frame_bytes in FRAME_BYTES:
-        asked = {"frame_bytes": frame_bytes, "load": "paced"}
+        asked = FrameSpec(frame_bytes).calibrate("paced")
         with ground.counting(frame_bytes):
-            ceilings = ground.source.call("source", "source.calibrate", asked, timeout_s=60.0)["ceilings"]
+            ceilings = ground.sender.source_calibrate(asked, timeout_s=60.0).ceilings
         for rate_mbps in RATES_MBPS:
             yield Load(frame_bytes, rate_mbps, _mechanism(ceilings, fps(rate_mbps, frame_bytes)))
 
@@ -125,34 +127,30 @@ def _trials(ground: Ground, load: Load) -> list[Trial]:
         return [_trial(ground, *load) for _ in range(TRIALS)]
 
 
-def _mechanism(ceilings: list[dict[str, Any]], needed_fps: float) -> str:
-    by_name = {entry["mechanism"]: entry["ceiling_fps"] for entry in ceilings}
-    return PLAIN if by_name[PLAIN] >= AMPLE * needed_fps else str(ceilings[0]["mechanism"])
+def _mechanism(ceilings: list[Ceiling], needed_fps: float) -> Mechanism:
+    by_name = {entry.mechanism: entry.ceiling_fps for entry in ceilings}
+    return PLAIN if by_name[PLAIN] >= AMPLE * needed_fps else ceilings[0].mechanism
 
 
-def _trial(ground: Ground, frame_bytes: int, rate_mbps: int, mechanism: str) -> Trial:
+def _trial(ground: Ground, frame_bytes: int, rate_mbps: int, mechanism: Mechanism) -> Trial:
     before = pauses(ground.cpu)
     asked_fps = fps(rate_mbps, frame_bytes)
-    parameters = {
-        "trial": 1,
-        "frame_bytes": frame_bytes,
-        "mechanism": mechanism,
-        "intended_fps": asked_fps,
-        "probe_fps": PROBE_FPS,
-        "phases": [
-            {"phase": "warmup", "duration_s": WARMUP_S},
-            {"phase": "measure", "duration_s": TRIAL_S},
-        ],
-    }
+    params = FrameSpec(frame_bytes).run(
+        1,
+        mechanism,
+        {"warmup": WARMUP_S, "measure": TRIAL_S},
+        intended_fps=asked_fps,
+        probe_fps=PROBE_FPS,
+    )
     steal = sample_cpus([ground.cpu]).steal_s
-    reply = ground.source.call("source", "source.run", parameters)
-    phase = reply["streams"][0]["phases"][-1]
-    elapsed_s = (phase["last_ns"] - phase["first_ns"]) / 1e9
+    reply = ground.sender.source_run(params)
+    phase = reply.streams[0].phases[-1]
+    assert reply.gap_error_ns is not None  # noqa: S101 - it is paced
     return Trial(
-        (phase["frames_sent"] - 1) / elapsed_s / asked_fps - 1,
-        reply["gap_error_ns"]["p99"],
-        phase["longest_burst"],
-        phase["frames_sent"] / phase["sends"],
+        sent_fps(phase) / asked_fps - 1,
+        reply.gap_error_ns.p99,
+        phase.longest_burst,
+        phase.frames_sent / phase.sends,
         sample_cpus([ground.cpu]).steal_s != steal,
         before,
     )

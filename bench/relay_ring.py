@@ -7,6 +7,15 @@ from pathlib import Path
 
 from bench.ends import End, made_ends
 from bench.figure import Figure, Section, sample_text
+from vtax.agent_api import (
+    RelayGoParams,
+    RelayLoad,
+    RelayLoadFields,
+    RelayOpenParams,
+    RelayParams,
+    RelayPath,
+    RelaySamplesParams,
+)
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.statistics import mean_interval
 from vtax.statistics.paired import paired_ratio
@@ -79,28 +88,34 @@ def stamp(end: End) -> Figure:
     )
 
 
-def network() -> dict[str, object]:
+def network() -> RelayLoadFields:
     """One hop, from the relay to itself."""
-    here = {"interface": "lo", "address": "127.0.0.1", "port": OUR_PORT}
-    following = {"next_address": "127.0.0.1", "next_port": OUR_PORT}
-    return {
-        "network": {"protocol": "tcp", "connection": "fresh", "timeout_ms": 2000, **here, **following},
-    }
+    path = RelayPath(
+        protocol="tcp",
+        connection="fresh",
+        timeout_ms=2000,
+        interface="lo",
+        address="127.0.0.1",
+        port=OUR_PORT,
+        next_address="127.0.0.1",
+        next_port=OUR_PORT,
+    )
+    return RelayLoadFields(network=path)
 
 
-def our_mean_ns(end: End, load: object) -> float:
+def our_mean_ns(end: End, load: RelayLoad) -> float:
     """A run of our master. Raises RuntimeError where a message did not come back."""
-    relay = {"mode": "master", "cpu": None, "message_bytes": 4, "load": load}
-    end.agent.call("relay.open", {"relays": [relay]})
-    go = {"trial": 1, "iterations": ITERATIONS, "interval_ms": None}
-    end.agent.call("relay.go", go, timeout_s=60)
-    told = end.agent.call("relay.collect")
-    if told["failed"]:
-        raise RuntimeError(f"{told['failed']} messages did not come back: {told['last_problem']}")
+    relay = RelayParams(mode="master", message_bytes=4, load=load)
+    agent = end.agent.api
+    agent.relay_open(RelayOpenParams(relays=[relay]))
+    agent.relay_go(RelayGoParams(trial=1, iterations=ITERATIONS), timeout_s=60)
+    told = agent.relay_collect()
+    if told.failed:
+        raise RuntimeError(f"{told.failed} messages did not come back: {told.last_problem}")
     ns: list[int] = []
     while len(ns) < ITERATIONS:
-        ns += end.agent.call("relay.samples", {"first": len(ns)})["ns"]
-    end.agent.call("relay.close")
+        ns += agent.relay_samples(RelaySamplesParams(first=len(ns))).ns
+    agent.relay_close()
     return statistics.fmean(ns)
 
 

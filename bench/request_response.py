@@ -14,12 +14,13 @@ from pathlib import Path
 
 from bench.ends import End, Ends, made_ends
 from bench.figure import Figure, Section, sample_text
+from vtax.agent_api import Protocol, RequesterGoParams, RequesterOpenParams, ResponderOpenParams
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.machine.ownership import process_start, stop_process
 from vtax.statistics.paired import paired_ratio
 
 MESSAGE_BYTES = (64, 1400)
-PROTOCOLS = ("udp", "tcp")
+PROTOCOLS: tuple[Protocol, ...] = ("udp", "tcp")
 ROUNDS = 36
 SECONDS = 1
 WARMUP_S = 0.4
@@ -62,7 +63,9 @@ def run(directory: Path) -> Section:
     return Section("Request and response", f"{TEXT}\nThe peer, on the same CPUs:\n\n{shown}\n", figures)
 
 
-def compare(ends: Ends, protocol: str, message_bytes: int, directory: Path, rounds: int = ROUNDS) -> Figure:
+def compare(
+    ends: Ends, protocol: Protocol, message_bytes: int, directory: Path, rounds: int = ROUNDS
+) -> Figure:
     """Measure both tools in turns, each first in every other round."""
     ours: list[RoundTrip] = []
     theirs: list[RoundTrip] = []
@@ -95,31 +98,51 @@ def compare(ends: Ends, protocol: str, message_bytes: int, directory: Path, roun
     )
 
 
+def listening(end: End, protocol: Protocol) -> ResponderOpenParams:
+    """What opens our responder at an end."""
+    return ResponderOpenParams(
+        protocol=protocol,
+        response_bytes="equal",
+        cpu=end.cpu,
+        interface=end.interface,
+        address=end.ip,
+        port=OUR_PORT,
+    )
+
+
 @contextlib.contextmanager
-def responder(ends: Ends, protocol: str, message_bytes: int) -> Iterator[None]:
+def responder(ends: Ends, protocol: Protocol, message_bytes: int) -> Iterator[None]:
     """Our responder at the far end and the way to it from the near end."""
     near, far = ends.near, ends.far
-    exchange = {"protocol": protocol, "port": OUR_PORT, "response_bytes": "equal"}
-    listen = {"cpu": far.cpu, "interface": far.interface, "address": far.ip}
-    far.agent.call("responder.open", exchange | listen)
-    way = {"cpu": near.cpu, "interface": near.interface, "local_address": near.ip, "remote_address": far.ip}
-    load = {"message_bytes": message_bytes, "rps": None, "timeout_ms": TIMEOUT_MS}
-    near.agent.call("requester.open", exchange | way | load)
+    far.agent.api.responder_open(listening(far, protocol))
+    params = RequesterOpenParams(
+        protocol=protocol,
+        port=OUR_PORT,
+        response_bytes="equal",
+        cpu=near.cpu,
+        interface=near.interface,
+        local_address=near.ip,
+        remote_address=far.ip,
+        message_bytes=message_bytes,
+        timeout_ms=TIMEOUT_MS,
+    )
+    near.agent.api.requester_open(params)
     try:
         yield
     finally:
-        near.agent.call("requester.close")
-        far.agent.call("responder.close")
+        near.agent.api.requester_close()
+        far.agent.api.responder_close()
 
 
 def our_round(near: End) -> RoundTrip:
     """One run of the requester. Raises RuntimeError for a transaction without an answer."""
-    go = {"trial": 1, "warmup_s": WARMUP_S, "duration_s": SECONDS - WARMUP_S, "transactions": None}
-    near.agent.call("requester.go", go, timeout_s=SECONDS + 10)
-    found = near.agent.call("requester.collect")
-    if found["failed"]:
-        raise RuntimeError(f"{found['failed']} requests went unanswered: {found['last_problem']}")
-    return RoundTrip(found["latency"]["mean_ns"], found["latency"]["p50_ns"])
+    go = RequesterGoParams(trial=1, warmup_s=WARMUP_S, duration_s=SECONDS - WARMUP_S)
+    near.agent.api.requester_go(go, timeout_s=SECONDS + 10)
+    found = near.agent.api.requester_collect()
+    mean_ns, p50_ns = found.latency.mean_ns, found.latency.p50_ns
+    if found.failed or mean_ns is None or p50_ns is None:
+        raise RuntimeError(f"{found.failed} requests went unanswered: {found.last_problem}")
+    return RoundTrip(mean_ns, p50_ns)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from bench.ground import SOURCE_INTERFACE, STREAM, Ground
 from validation.agreement.process import started, within
+from vtax.agent_api import Mechanism
 from vtax.machine.offloads import CHECKSUMS, PIECES
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import UDP_PORT
 from vtax.units import HEADER_BYTES
 
@@ -30,7 +32,7 @@ class Sender:
     flood: Flood
 
 
-def vtax(mechanism: str, *, checksums: bool = True) -> Sender:
+def vtax(mechanism: Mechanism, *, checksums: bool = True) -> Sender:
     """vtax's agent with one of its mechanisms.
 
     Without `checksums`, UDP's is left to whoever receives the frame, as a veth does it by default. The agent refuses
@@ -38,21 +40,14 @@ def vtax(mechanism: str, *, checksums: bool = True) -> Sender:
     """
 
     def flood(ground: Ground, frame_bytes: int) -> str:
-        parameters = {
-            "trial": 1,
-            "frame_bytes": frame_bytes,
-            "mechanism": mechanism,
-            "intended_fps": None,
-            "probe_fps": 1,
-            "phases": [{"phase": "measure", "duration_s": SEND_S}],
-        }
-        ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
+        params = FrameSpec(frame_bytes).run(1, mechanism, {"measure": SEND_S}, intended_fps=None, probe_fps=1)
+        ground.open_source()
         try:
             with contextlib.nullcontext() if checksums else ground.offloading(CHECKSUMS):
-                return str(ground.source.call("source", "source.run", parameters))
+                return str(ground.sender.source_run(params))
         finally:
             # Another's XDP socket could not be bound beside ours.
-            ground.source.call("source", "source.close", {})
+            ground.sender.source_close()
 
     return Sender("vtax", f"vtax {mechanism}{'' if checksums else ' without checksums'}", flood)
 
@@ -154,15 +149,14 @@ def peers(*, own_context: bool) -> tuple[Sender, ...]:
     return (*(() if own_context else (TRAFGEN,)), TRAFGEN_SENDS, IPERF3, *TESTPMD)
 
 
-def fastest(ground: Ground, frame_bytes: int) -> str:
+def fastest(ground: Ground, frame_bytes: int) -> Mechanism:
     """The mechanism that vtax chooses for a flood itself: the fastest of its calibration."""
-    opened = {"cpu": ground.cpu, "streams": [ground.stream()]}
-    asked = {"frame_bytes": frame_bytes, "load": "flood"}
+    asked = FrameSpec(frame_bytes).calibrate("flood")
     with contextlib.ExitStack() as closing:
-        ground.source.call("source", "source.open", opened)
-        closing.callback(ground.source.call, "source", "source.close", {})
-        found = ground.source.call("source", "source.calibrate", asked, timeout_s=60.0)
-    return str(found["ceilings"][0]["mechanism"])
+        ground.open_source()
+        closing.callback(ground.sender.source_close)
+        found = ground.sender.source_calibrate(asked, timeout_s=60.0)
+    return found.ceilings[0].mechanism
 
 
 def commands(ground: Ground, frame_bytes: int) -> list[str]:

@@ -5,14 +5,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.figure import Figure, Section
-from bench.ground import STREAM, Ground, link_ground
+from bench.ground import STREAM, Ground, link_ground, sent_fps
 from bench.rounds import ROUNDS, mpps_text
 from validation.agreement.process import started
+from vtax.agent_api import AttachRequest, ExpectedStream, SinkCollectParams, SinkOpenParams, StreamInterface
 from vtax.machine.hold import hold_host
+from vtax.scenario.frames import FrameSpec
 from vtax.statistics import paired_difference, paired_ratio
 from vtax.testbed.layout import cpu_layout
 
 FRAME_BYTES = 64
+FRAMES = FrameSpec(FRAME_BYTES)
 SEND_S = 0.8
 BEYOND_REACH_FPS = 1e7
 """Every frame by itself and every one a probe, as fast as they go."""
@@ -36,7 +39,7 @@ def run(directory: Path) -> Section:
         link_ground(record, cpu_layout(), directory, own_context=False) as ground,
     ):
         ground.far.start_agent("sink", "agents")
-        ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
+        ground.open_source()
         ends: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
             "bare XDP drop": lambda: ground.counting(FRAME_BYTES, at="xdp"),
             "sink at XDP": lambda: _sink(ground, "native"),
@@ -62,32 +65,27 @@ def run(directory: Path) -> Section:
 
 def _send(ground: Ground) -> float:
     """Frames a second that the sender got rid of."""
-    parameters = {
-        "trial": 1,
-        "frame_bytes": FRAME_BYTES,
-        "mechanism": "raw",
-        "intended_fps": BEYOND_REACH_FPS,
-        "probe_fps": BEYOND_REACH_FPS,
-        "phases": [{"phase": "measure", "duration_s": SEND_S}],
-    }
-    phase = ground.source.call("source", "source.run", parameters)["streams"][0]["phases"][-1]
-    return float((phase["frames_sent"] - 1) / (phase["last_ns"] - phase["first_ns"]) * 1e9)
+    params = FRAMES.run(
+        1, "raw", {"measure": SEND_S}, intended_fps=BEYOND_REACH_FPS, probe_fps=BEYOND_REACH_FPS
+    )
+    return sent_fps(ground.sender.source_run(params).streams[0].phases[-1])
 
 
 @contextlib.contextmanager
-def _sink(ground: Ground, attach: str) -> Iterator[None]:
+def _sink(ground: Ground, attach: AttachRequest) -> Iterator[None]:
     """vtax's sink in place and armed; it must have checked the frames that came."""
-    stream = {"stream": STREAM.stream, "interface": ground.interface}
-    ground.far.call("sink", "sink.open", {"streams": [stream], "attach": attach})
+    sink = ground.far.api("sink")
+    stream = StreamInterface(stream=STREAM.stream, interface=ground.interface)
+    sink.sink_open(SinkOpenParams(streams=[stream], attach=attach))
     try:
-        ground.far.call("sink", "sink.arm", {"trial": 1, "phase": "measure", "frame_bytes": FRAME_BYTES})
+        sink.sink_arm(FRAMES.arm(1, "measure"))
         yield
-        asked = {"expected": [{"stream": STREAM.stream, "frames": 0}], "quiet_ms": 50, "limit_ms": 500}
-        (found,) = ground.far.call("sink", "sink.collect", asked)["streams"]
-        if not found["latency"]["count"]:
+        expected = [ExpectedStream(stream=STREAM.stream, frames=0)]
+        (found,) = sink.sink_collect(SinkCollectParams(expected=expected, quiet_ms=50, limit_ms=500)).streams
+        if not found.latency.count:
             raise OSError("the sink filed no delay: nothing was checked")
     finally:
-        ground.far.call("sink", "sink.close", {})
+        sink.sink_close()
 
 
 @contextlib.contextmanager

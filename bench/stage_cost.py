@@ -5,13 +5,20 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.counter import Counted
 from bench.figure import Figure, Section, sample_text
 from bench.ground import SOURCE_INTERFACE, Ground, link_ground, router_ground
 from bench.rounds import ROUNDS, mpps_text
 from bench.senders import SEND_S, Sender, vtax
+from vtax.agent_api import (
+    Hook,
+    StagesCollectAnswer,
+    StagesCollectParams,
+    StagesOpenParams,
+    StagesPoint,
+    StagesTrail,
+)
 from vtax.machine.hold import hold_host
 from vtax.machine.namespace import Namespace
 from vtax.statistics import paired_difference, paired_ratio
@@ -25,7 +32,7 @@ MOST_LOSS = 0.03
 ALL = 1
 SAMPLED = 64
 """The default of `stages.open`."""
-Point = tuple[str, Namespace, str]
+Point = tuple[Hook, Namespace, str]
 
 TEXT = f"""
 One core sends {HOOK_FRAME_BYTES}-byte frames one by one, as fast as they go, into a far end in the sender's
@@ -120,26 +127,29 @@ def _followed(
     if sample_every is None:
         yield None
         return
-    trail: dict[str, Any] = {
-        "name": "bench",
-        "points": [
-            {"hook": hook, "netns": str(namespace.path), "interface": interface}
+    trail = StagesTrail(
+        name="bench",
+        points=[
+            StagesPoint(hook=hook, netns=str(namespace.path), interface=interface)
             for hook, namespace, interface in points
         ],
-        "stages": [f"stage {number}" for number in range(1, len(points))],
-    }
-    parameters = {"trails": [trail], "sample_every": sample_every, "follow": "stamp"}
-    ground.far.call("tracer", "stages.open", parameters)
+        stages=[f"stage {number}" for number in range(1, len(points))],
+    )
+    tracer = ground.far.api("tracer")
+    tracer.stages_open(StagesOpenParams(trails=[trail], sample_every=sample_every, follow="stamp"))
     try:
-        yield lambda: _program_ns(ground.far.call("tracer", "stages.collect", {"trail": 0, "first": 0}))
+        yield lambda: _program_ns(tracer.stages_collect(StagesCollectParams(trail=0, first=0)))
     finally:
-        ground.far.call("tracer", "stages.close", {})
+        tracer.stages_close()
 
 
-def _program_ns(collected: dict[str, Any]) -> float:
-    if not collected["attributed"]:
+def _program_ns(collected: StagesCollectAnswer) -> float:
+    if not collected.attributed:
         raise OSError("no frame was followed to its end: nothing was traced")
-    return statistics.mean(float(hook["ns"]) for hook in collected["hooks"])
+    times = [hook.ns for hook in collected.hooks if hook.ns is not None]
+    if len(times) < len(collected.hooks):
+        raise OSError("a hook was not hit: its program has no time")
+    return statistics.mean(times)
 
 
 def _program_figure(rounds: Rounds, sample_every: int, most_ns: float | None) -> Figure:

@@ -7,11 +7,18 @@ import time
 from pathlib import Path
 
 from validation.page import page
-from validation.parts import are_known, carry_out, facts
+from validation.parts import are_known, facts, prepared
+from validation.section import Section
 
 PARTS = ("known_tax", "agreement", "undisturbed", "simulated", "anytime", "artifacts")
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
+
+
+def _section(name: str, directory: Path) -> Section:
+    module, own = prepared("validation", name, directory)
+    section: Section = module.run(own)
+    return section
 
 
 def main(names: list[str]) -> int:
@@ -20,7 +27,7 @@ def main(names: list[str]) -> int:
         return 2
     begun = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="vtax-validation-"))
-    sections = [carry_out("validation", name, directory) for name in names or PARTS]
+    sections = [_section(name, directory) for name in names or PARTS]
     wall_min = (time.monotonic() - begun) / 60
     text = page(f"{facts(wall_min)}\n", sections)
     if names:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from vtax.testbed.layout import cpu_layout
 
@@ -19,12 +19,12 @@ def are_known(names: Sequence[str], parts: Sequence[str]) -> bool:
     return not unknown
 
 
-def carry_out(package: str, name: str, directory: Path) -> Any:
-    """What `run` of the module returns; it has a directory of its own under `directory`."""
+def prepared(package: str, name: str, directory: Path) -> tuple[ModuleType, Path]:
+    """The module of a part, whose `run` is due, and a directory of its own under `directory`."""
     print(f"{package}: {name}", file=sys.stderr, flush=True)
     part = directory / name
     part.mkdir()
-    return importlib.import_module(f"{package}.{name}").run(part)
+    return importlib.import_module(f"{package}.{name}"), part
 
 
 def facts(wall_min: float, cpus: str = "") -> str:

@@ -70,11 +70,11 @@ def _behind(
     path = ForwardingPath(preset, config, local_testbed(settings_of(asked, cpus), 1, OneMachine(record)))
     try:
         path.open()
-        path.testbed.uut.call(GUEST, "residence.open", {})
+        path.testbed.uut.api(GUEST).residence_open()
         _, flow = trials.whole(path, asked, emulated=emulated)
-        residence = path.testbed.uut.call(GUEST, "residence.read", {})
+        residence = path.testbed.uut.api(GUEST).residence_read()
     finally:
         path.close()
-    if residence["frames"] < flow.received:
-        raise NotStamped(f"{platform}: the guest stamped {residence['frames']} of {flow.received} frames")
-    return Held(float(residence["p50_ns"]), flow.delay_p50_ns)
+    if residence.frames < flow.received or residence.p50_ns is None:
+        raise NotStamped(f"{platform}: the guest stamped {residence.frames} of {flow.received} frames")
+    return Held(residence.p50_ns, flow.delay_p50_ns)

@@ -116,6 +116,8 @@ def trace(
     json: Json = False,
 ) -> None:
     """Show live where packets spend their time on an existing path; nothing is changed or stays attached."""
+    from msgspec import to_builtins
+
     from vtax.terminal import table_console
     from vtax.trace import Request
     from vtax.trace import trace as follow
@@ -125,7 +127,7 @@ def trace(
     with screen_on(sys.stderr, plain=json) as screen:
         result = follow(Request(interfaces, netns, sample, duration), screen)
     if json:
-        print_json(document(result), sys.stdout)
+        print_json(to_builtins(document(result)), sys.stdout)
     else:
         print_result(result, table_console())
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from scripts.contract.document import Contract, read
-from scripts.contract.methods import answers, api, bounds
+from scripts.contract.methods import api, bounds
 from scripts.contract.models import models
 from scripts.contract.page import page
 
@@ -24,9 +24,7 @@ COMMON = "from vtax.agent_message import CALL_TIMEOUT_S, NO_PARAMS, Caller, Mess
 def module(contract: Contract) -> str:
     """Return the source of vtax/agent_api.py."""
     imports, types = models(contract)
-    source = "\n".join(
-        (HEAD, imports, COMMON, bounds(contract), types, "\n", answers(contract), "\n", api(contract))
-    )
+    source = "\n".join((HEAD, imports, COMMON, bounds(contract), types, "\n", api(contract)))
     path = ["--stdin-filename", str(ROOT / "vtax/agent_api.py")]
     sorted_imports = _ruff(["check", "--fix", "--select", "F401,I,UP", "--quiet", *path, "-"], source)
     return _ruff(["format", *path, "-"], sorted_imports)

@@ -26,18 +26,6 @@ def api(contract: Contract) -> str:
     return "\n".join(lines) + "\n"
 
 
-def answers(contract: Contract) -> str:
-    """Return the source of the table of answers."""
-    entries = [f'    "{name}": {method.answer.refers_to},' for name, method in contract.methods.items()]
-    lines = [
-        "ANSWERS: dict[str, type[Message]] = {",
-        *entries,
-        "}",
-        '"""The type of each method\'s answer."""',
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def _call(name: str, method: Method) -> list[str]:
     params, given = _params(method)
     arguments = f"self, {params}timeout_s: float = CALL_TIMEOUT_S"

@@ -14,6 +14,8 @@ from vtax.agent_api import (
     DropPlace,
     DropsReadAnswer,
     Durations,
+    GuestStateAnswer,
+    InterfaceState,
     PhaseFrames,
     Quantiles,
     ReceivedFlow,
@@ -43,7 +45,7 @@ from vtax.stages import StageTimes
 from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.cpu_time import Activity, CpuCounters
 from vtax.testbed.guest import GUEST
-from vtax.testbed.guest_state import GuestNic, GuestState
+from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import host_names, turn_of
 from vtax.units import fps
 
@@ -165,19 +167,26 @@ def _surroundings(at_s: float) -> Activity:
 
 def _guest() -> GuestState:
     nics = [make_nic(f"eth{number}", f"02:00:00:00:00:0{number}") for number in range(2)]
-    return GuestState(condition="answers", interfaces=nics, clock_offset_ns=10**18, oom_kills=0)
+    return GuestState.told(GuestStateAnswer(interfaces=nics, clock_offset_ns=10**18, oom_kills=0), "")
 
 
-def make_nic(interface: str, mac: str, **counted: int) -> GuestNic:
+def make_nic(interface: str, mac: str, **counted: int) -> InterfaceState:
     """A guest's interface that is ready; counters that are not named are 0."""
     counters = dict.fromkeys(("received", "sent", "dropped_in", "dropped_out", "dropped_queue"), 0)
-    return GuestNic(interface=interface, mac=mac, ready=True, **{**counters, **counted})
+    return InterfaceState(interface=interface, mac=mac, ready=True, **{**counters, **counted})
+
+
+def otherwise(state: GuestState, **changes: Any) -> GuestState:
+    """A guest's state with other fields, of its own or of what its agent answered."""
+    answered = {name: changes.pop(name) for name in GuestStateAnswer.__struct_fields__ if name in changes}
+    assert state.answer is not None
+    return structs.replace(state, answer=structs.replace(state.answer, **answered), **changes)
 
 
 def change_guest(measured: Observed, name: str = GUEST, **after: Any) -> None:
     """Have a guest stand otherwise after the trial."""
     before, stood = measured.guests[name]
-    measured.guests[name] = (before, stood.model_copy(update=after))
+    measured.guests[name] = (before, otherwise(stood, **after))
 
 
 def change_source(measured: Measured, host: str = "source", **changes: Any) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 from tests.helpers.simulated_esxi import (
     DATASTORE,
@@ -22,6 +23,7 @@ from tests.helpers.simulated_esxi import (
     certificate,
     running_simulator,
 )
+from vtax.agent_api import GuestConfigureParams, GuestNic
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import GuestPlan, PlatformUnusable
@@ -89,13 +91,12 @@ class TestGuest:
             assert own.name == made.directory
             put = (own / "vtax.iso").read_bytes()
             assert hashlib.sha256(put).digest() == hashlib.sha256(disc.read_bytes()).digest()
-            settings = {"mac": nic.mac, "address": "198.18.0.1/24", "mtu": 1500, "neighbours": []}
-            found = guest.agent.call(
-                "guest.configure", {"modules": ["vmxnet3"], "nics": [settings], "forward": True}, 30
-            )
-            assert [each["driver"] for each in found["nics"]] == ["vmxnet3"]
+            settings = GuestNic(mac=nic.mac, address="198.18.0.1/24", mtu=1500, neighbours=[])
+            params = GuestConfigureParams(modules=["vmxnet3"], nics=[settings], forward=True)
+            found = guest.agent.api.guest_configure(params, 30)
+            assert [each.driver for each in found.nics] == ["vmxnet3"]
             with pytest.raises(AgentError, match="no method"):  # more than a terminal holds at a time
-                guest.agent.call("nothing", {"of": "x" * 20_000}, 30)
+                guest.agent.begin("nothing", Raw(b'{"of":"%s"}' % (b"x" * 20_000))).wait(30)
             (own / "console.log").write_text("[ 1.0] Kernel panic - not syncing: Oops\n")
             assert "Kernel panic" in guest.last_words()
             files = [path for path in esxi_plan.record.path.parent.rglob("*") if path.is_file()]

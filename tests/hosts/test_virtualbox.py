@@ -35,7 +35,7 @@ def test_a_machine_starts_from_its_disc_answers_at_its_pipe_and_goes(
     monkeypatch.setattr(kind, "HELLO_TIMEOUT_S", 240)  # VirtualBox would not emulate its CPU
     (manage.parent / "VBoxHeadless").write_text(EMULATED.format(calls=f"{manage}.calls"))
     guest = virtualbox.Kind().start(plan)
-    assert guest.agent.call("ping") is not None
+    guest.agent.api.ping()
     assert {pid for pid, _ in guest.threads().values()} == {guest.hypervisor.pid}
     guest.stop()
     assert guest.hypervisor.returncode is not None

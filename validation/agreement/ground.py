@@ -5,10 +5,10 @@ neighbours, and sinks and sources of vtax's own for the way back.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from pyroute2 import IPRoute
 
+from vtax.agent_api import SinkOpenParams, SourceOpenParams, SourceStream, StreamInterface
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
@@ -33,18 +33,18 @@ class End:
     sender: str
     receiver: str
 
-    def stream_to(self, far: "End") -> dict[str, Any]:
+    def stream_to(self, far: "End") -> SourceStream:
         """The stream from here to the far end, as `source.open` takes it."""
-        return {
-            "stream": STREAM.stream,
-            "interface": self.interface,
-            "source_mac": self.mac,
-            "destination_mac": self.next_mac,
-            "source_ip": self.ip,
-            "destination_ip": far.ip,
-            "source_port": UDP_PORT,
-            "destination_port": UDP_PORT,
-        }
+        return SourceStream(
+            stream=STREAM.stream,
+            interface=self.interface,
+            source_mac=self.mac,
+            destination_mac=self.next_mac,
+            source_ip=self.ip,
+            destination_ip=far.ip,
+            source_port=UDP_PORT,
+            destination_port=UDP_PORT,
+        )
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,10 @@ def path_ground(path: ForwardingPath, record: OwnershipRecord, *, emulated: bool
     _give_addresses(far, near)
     near.host.start_agent(near.receiver, "agents")
     far.host.start_agent(far.sender, "agents")
-    sink = {"streams": [{"stream": STREAM.stream, "interface": near.interface}], "attach": "auto"}
-    near.host.call(near.receiver, "sink.open", sink)
-    far.host.call(far.sender, "source.open", {"cpu": ground.cpu, "streams": [far.stream_to(near)]})
+    received = StreamInterface(stream=STREAM.stream, interface=near.interface)
+    near.host.api(near.receiver).sink_open(SinkOpenParams(streams=[received], attach="auto"))
+    sent = SourceOpenParams(cpu=ground.cpu, streams=[far.stream_to(near)])
+    far.host.api(far.sender).source_open(sent)
     return ground
 
 

@@ -4,12 +4,12 @@ import itertools
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pydantic import JsonValue
 
 from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
+from vtax.agent_api import Durations, ExpectedStream, Phase, SinkCollectParams, SourceRunAnswer
 from vtax.campaign.forwarding.instrument import WAIT_INVALID
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath as TestPath
@@ -19,6 +19,7 @@ from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
 from vtax.results import number, whole
 from vtax.scenario import Cell, Scenario
+from vtax.scenario.frames import FrameSpec
 from vtax.statistics import decode
 from vtax.units import mbps
 
@@ -61,43 +62,30 @@ class Trials:
         """Median one-way delay from one end to the other, every frame a probe."""
         sender, receiver = (ground.near, ground.far) if there else (ground.far, ground.near)
         for _ in range(ATTEMPTS):
-            arm = {"trial": next(self.numbers), "phase": "measure", "frame_bytes": frame_bytes}
-            receiver.host.call(receiver.receiver, "sink.arm", arm)
-            sent = sender.host.call(
-                sender.sender,
-                "source.run",
-                {
-                    "trial": arm["trial"],
-                    "frame_bytes": frame_bytes,
-                    "mechanism": "raw",
-                    "intended_fps": fps,
-                    "probe_fps": fps,
-                    "phases": [
-                        {"phase": "warmup", "duration_s": WARMUP_S},
-                        {"phase": "measure", "duration_s": duration_s},
-                    ],
-                },
-            )
+            trial, frames = next(self.numbers), FrameSpec(frame_bytes)
+            receiver.host.api(receiver.receiver).sink_arm(frames.arm(trial, "measure"))
+            phases_s: dict[Phase, float] = {"warmup": WARMUP_S, "measure": duration_s}
+            run = frames.run(trial, "raw", phases_s, intended_fps=fps, probe_fps=fps)
+            sent = sender.host.api(sender.sender).source_run(run)
             latency = _collected(ground, receiver, sent)
-            if sent["thread"]["run_delay_ns"] <= WAIT_INVALID * (sent["end_ns"] - sent["start_ns"]):
-                found = decode(latency["histogram"]).quantile(0.5)
+            if sent.thread is None:
+                raise NoTrial(f"the kernel does not count how long {sender.sender} waited for its CPU")
+            if sent.thread.run_delay_ns <= WAIT_INVALID * (sent.end_ns - sent.start_ns):
+                found = decode(latency.histogram).quantile(0.5)
                 if found is None:
                     raise NoTrial(
-                        f"{latency['count']} frames came from {sender.interface} to {receiver.interface}"
+                        f"{latency.count} frames came from {sender.interface} to {receiver.interface}"
                     )
                 return found
         raise NoTrial(f"the source at {sender.interface} was kept waiting for its CPU")
 
 
-def _collected(ground: Ground, receiver: End, sent: dict[str, Any]) -> dict[str, Any]:
-    frames = sent["streams"][0]["phases"][-1]["frames_sent"]
+def _collected(ground: Ground, receiver: End, sent: SourceRunAnswer) -> Durations:
+    frames = sent.streams[0].phases[-1].frames_sent
     quiet_ms = QUIET_EMULATED_MS if ground.emulated else QUIET_MS
-    expected = [{"stream": STREAM.stream, "frames": frames}]
-    collect = {"expected": expected, "quiet_ms": quiet_ms, "limit_ms": DRAIN_LIMIT_MS}
-    latency: dict[str, Any] = receiver.host.call(receiver.receiver, "sink.collect", collect)["streams"][0][
-        "latency"
-    ]
-    return latency
+    expected = [ExpectedStream(stream=STREAM.stream, frames=frames)]
+    collect = SinkCollectParams(expected=expected, quiet_ms=quiet_ms, limit_ms=DRAIN_LIMIT_MS)
+    return receiver.host.api(receiver.receiver).sink_collect(collect).streams[0].latency
 
 
 def cell(platform: str, frame_bytes: int, fps: float, duration_s: float) -> Cell:

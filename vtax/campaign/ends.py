@@ -48,7 +48,7 @@ class End:
 
 def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:
     """An end that is a guest itself, at its first NIC. Raises PathFailed where it does not say what that is called."""
-    state, mac = guest.state(), guest.interfaces[0]["mac"]
+    state, mac = guest.state(), guest.interfaces[0].mac
     if not state.answers:
         raise PathFailed(ending(state, guest=called(guest.name)))
     interface = next((nic.interface for nic in state.interfaces if nic.mac == mac), None)

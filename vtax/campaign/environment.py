@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from pydantic import JsonValue
 
@@ -17,7 +18,7 @@ def described(machines: Machines) -> dict[str, JsonValue]:
     uut = machines.machine("uut")
     label = {"label": "shared-core" if shared_core(uut.cpus) else None}
     return {
-        machine.name: {**machine.environment(), "roles": roles, **(label if machine is uut else {})}
+        machine.name: {**asdict(machine.environment()), "roles": roles, **(label if machine is uut else {})}
         for machine, roles in _with_roles(machines)
     }
 

@@ -10,7 +10,7 @@ from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.sampling import CpuMeter
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.bridge_netfilter import BridgeNetfilter
-from vtax.platforms import PlatformConfig, Preset
+from vtax.platforms import PlatformConfig, Preset, keys_of
 from vtax.stages.hooks import NicKind
 from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.cpu_time import Activity, Owners
@@ -123,20 +123,19 @@ class Path:
         if (host_weight := self._config.weight_of_host) is not None:
             self.testbed.uut.weigh(host_weight)
         hellos = []
-        config = self._config.model_dump()
         for guest in self.guests:
             started = guest.host.start_guest(
                 guest.name,
                 self.preset.kind,
-                guest.config(config),
+                keys_of(guest.config(self._config)),
                 guest.nics,
                 self._protocols,
                 guest.cpus,
                 self.packages,
                 guest.interfaces,
             )
-            hellos.append(started["hello_s"])
-            guest.api.guest_configure(guest.configuration(started["modules"]), timeout_s=30.0)
+            hellos.append(started.hello_s)
+            guest.api.guest_configure(guest.configuration(started.modules), timeout_s=30.0)
         return float(max(hellos))
 
     def set_egress(self) -> None:

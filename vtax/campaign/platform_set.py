@@ -25,7 +25,7 @@ class PlatformSet:
     variants: dict[tuple[str, PlatformConfig], Probe | PlatformUnusable] = field(default_factory=dict)
     """Of each set of keys that a cell has."""
     skipped: dict[str, PlatformUnusable] = field(default_factory=dict)
-    switches: dict[str, dict[str, JsonValue] | PlatformUnusable] = field(default_factory=dict)
+    switches: dict[str, dict[str, str] | PlatformUnusable] = field(default_factory=dict)
     """What looking for each switch that guests' NICs meet the host at showed: facts, or why there is none."""
     refused: dict[str, PlatformUnusable] = field(default_factory=dict)
     """Cells by their keys whose frames the platform's kernel cannot forward, or whose keys cannot be had here."""
@@ -91,7 +91,7 @@ class PlatformSet:
         return {key: value for key, value in cell.platform_overrides.items() if key in keys}
 
     @property
-    def _switch_facts(self) -> dict[str, JsonValue]:
+    def _switch_facts(self) -> dict[str, str]:
         return {
             f"{name}_{fact}": value
             for name, found in self.switches.items()
@@ -109,7 +109,10 @@ class PlatformSet:
                 "kind": preset.kind,
                 "accelerator": probe.accelerator if probe else None,
                 "emulated": probe.emulated if probe else None,
-                "facts": self.facts(name) | ({} if preset.platform().port == "wire" else self._switch_facts),
+                "facts": {
+                    **self.facts(name),
+                    **({} if preset.platform().port == "wire" else self._switch_facts),
+                },
                 "skipped": {"reason": skipped.reason, "remedy": skipped.remedy} if skipped else None,
             }
         return document
@@ -184,7 +187,7 @@ def _machine_without_netfilter(machines: Machines) -> str | None:
     for hosts in machines.roles.values():
         for host in hosts:
             machine = machines.machine(host)
-            if machine.environment()["bridge_netfilter"] is None:
+            if machine.environment().bridge_netfilter is None:
                 return machine.name
     return None
 

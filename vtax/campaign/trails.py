@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vtax.stages import Arrives, Gap, Interface, Leaves, NicKind, Part, Trail, trail
+from vtax.stages import Arrives, Gap, Joint, Leaves, NicKind, Part, Trail, trail
 from vtax.stages.hooks import GUEST, STACK, SWITCH
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.local import LocalTestbed
@@ -20,20 +20,10 @@ class Way:
     trail: Trail
 
 
-@dataclass(frozen=True)
-class Passage:
-    """What frames of a NIC pass on its host: the link's end, and the guest's own interface where it has one."""
-
-    link: Interface
-    nic: Interface | None
-
-    @classmethod
-    def of(cls, guest: GuestSpec, number: int, kind: NicKind) -> "Passage":
-        """That of a guest's NIC, on a host that stands."""
-        nic = guest.nics[number]
-        told = guest.host.way(nic["port"], nic["mac"], kind)
-        own = told["nic"]
-        return cls(Interface.from_json(told["link"]), None if own is None else Interface.from_json(own))
+def joint_of(guest: GuestSpec, number: int, kind: NicKind) -> Joint:
+    """Where frames of a guest's NIC pass its host, which stands."""
+    nic = guest.nics[number]
+    return guest.host.joint(nic.port, nic.mac, kind)
 
 
 def end_host_ways(testbed: SharedTestbed | PairTestbed, kind: NicKind) -> list[Way]:
@@ -59,9 +49,9 @@ def router_ways(testbed: LocalTestbed, kind: NicKind) -> list[Way]:
 
 
 def _ends(guest: GuestSpec, number: int, kind: NicKind) -> Iterator[Way]:
-    passage, host = Passage.of(guest, 0, kind), guest.host.name
+    joint, host = joint_of(guest, 0, kind), guest.host.name
     whose = f"{host} {guest.name}"
-    link, nic = passage.link, passage.nic
+    link, nic = joint.link, joint.nic
     if nic is None:
         yield Way(host, None, trail(f"{whose} rx", "rx", [Arrives(link, "rx")]))
         yield Way(host, None, trail(f"{whose} tx", "tx", [Leaves(link, "tx")]))
@@ -73,7 +63,7 @@ def _ends(guest: GuestSpec, number: int, kind: NicKind) -> Iterator[Way]:
 
 
 def _inside(testbed: PairTestbed, kind: NicKind) -> Iterator[Way]:
-    nics = [Passage.of(guest, 0, kind).nic for guest in testbed.guests]
+    nics = [joint_of(guest, 0, kind).nic for guest in testbed.guests]
     for number, other in ((0, 1), (1, 0)):
         own, far = nics[number], nics[other]
         assert own is not None and far is not None  # noqa: S101 - a bare host has no two guests
@@ -84,7 +74,7 @@ def _inside(testbed: PairTestbed, kind: NicKind) -> Iterator[Way]:
 
 def _through(guest: GuestSpec, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[Way]:
     for stream in range(len(guest.nics) // 2):
-        to, out = (Passage.of(guest, 2 * stream + side, kind) for side in (0, 1))
+        to, out = (joint_of(guest, 2 * stream + side, kind) for side in (0, 1))
         parts = [
             Arrives(to.link, "rx", from_source=True),
             *_inner(to, out),
@@ -94,7 +84,7 @@ def _through(guest: GuestSpec, number: int, kind: NicKind, *, into_sink: bool) -
         yield Way(guest.host.name, whose, trail(f"{guest.name} stream {stream}", "through", parts))
 
 
-def _inner(to: Passage, out: Passage) -> Sequence[Part]:
+def _inner(to: Joint, out: Joint) -> Sequence[Part]:
     if to.nic is None or out.nic is None:
         return [Gap(STACK, "through")]
     return [

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from msgspec import structs
 
@@ -17,7 +16,9 @@ from vtax.machine.remedy import leave_netfilter_out
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.clocks import Clock
+from vtax.testbed.host import Borrowed
 from vtax.testbed.layout import shared_core
+from vtax.testbed.link import EndPlace
 from vtax.testbed.remote import SeveralMachines, TestbedFile
 from vtax.testbed.remote.file import LinkKeys
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
@@ -50,9 +51,9 @@ def _machine(name: str, found: RemoteMachine | InputError) -> Check:
     shared = "; roles share CPUs" if shared_core(found.cpus) else ""
     control = f"control network at {found.control}; " if found.control else ""
     detail = (
-        f"Linux {facts['kernel']}, {facts['cpu_model']}; CPUs: {cpus}{shared}; {control}"
+        f"Linux {facts.kernel}, {facts.cpu_model}; CPUs: {cpus}{shared}; {control}"
         f"clock {offset_ms:+.1f} ms from this machine's (within {clock.ahead.error_ns / 1e6:.1f} ms){_chrony(clock)}"
-        f"{_netfilter(facts['bridge_netfilter'])}"
+        f"{_netfilter(facts.bridge_netfilter)}"
     )
     return Check("machines", name, True, detail)
 
@@ -95,12 +96,12 @@ def _link(link: LinkKeys, reached: Reached) -> Check:
         f"ethtool -K {interface} {short} off ({machine})"
         for machine, interface, was in ((one, near, were[0]), (other, far, were[1]))
         for offload, short in MERGING.items()
-        if offload in was["offloads"]
+        if offload in was.offloads
     )
     if merging:
         problem = "frames arrive, but the NIC joins several to one, which then are forwarded as one"
         return unusable("links", subject, problem, f"needs {'; '.join(merging)}")
-    mtus = " and ".join(str(was["mtu"]) for was in were)
+    mtus = " and ".join(str(was.mtu) for was in were)
     carried = f"frames of {LONGEST_FRAME_BYTES} bytes arrive both ways; MTU {mtus}, no NIC joins frames"
     return Check("links", subject, True, carried)
 
@@ -110,14 +111,14 @@ def _machines(ends: tuple[RemoteMachine | InputError, ...]) -> Iterator[RemoteMa
 
 
 @contextlib.contextmanager
-def _joined(sides: list[RemoteHost], interfaces: tuple[str, str]) -> Iterator[list[dict[str, Any]]]:
+def _joined(sides: list[RemoteHost], interfaces: tuple[str, str]) -> Iterator[list[Borrowed]]:
     """Both ends of a link in hosts with two agents each, until they are given back; as Host.borrow tells."""
-    were: list[dict[str, Any]] = []
+    were: list[Borrowed] = []
     with contextlib.ExitStack() as closing:
         for side, interface, mac in zip(sides, interfaces, MACS, strict=True):
             side.create()
             closing.callback(side.close)
-            were.append(side.borrow(interface, {"interface": "link0", "mac": mac}, MTU))
+            were.append(side.borrow(interface, EndPlace("link0", mac), MTU))
             side.start_agent("source", "agents")
             side.start_agent("sink", "agents")
         yield were

@@ -6,19 +6,18 @@ emulator); it opens no port anywhere.
 
 import contextlib
 import itertools
-import json
 import os
 import queue
 import re
 import subprocess
 import threading
 from pathlib import Path
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
-from vtax.agent_api import ANSWERS, LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
+from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
 from vtax.inputs import one_line
 from vtax.machine.remedy import build_agent
@@ -32,13 +31,16 @@ PIECE_BYTES = 1024
 """What is sent at a time on a line with a window."""
 
 
+NO_DATA = Raw()
+
+
 class AgentError(Exception):
     """The agent answered with an error: what it was asked, and what it says is wrong."""
 
-    def __init__(self, message: str, problem: str = "", data: Any = None) -> None:
+    def __init__(self, message: str, problem: str = "", data: Raw = NO_DATA) -> None:
         super().__init__(message)
         self.problem, self.data = problem or message, data
-        """What it says, and what it adds to that."""
+        """What it says, and the JSON that it adds to that, empty where it adds nothing."""
 
 
 class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLookupError does
@@ -79,7 +81,14 @@ def agent_binary() -> Path:
 
 class _Problem(Struct):
     message: str
-    data: Any = None
+    data: Raw = NO_DATA
+
+
+class _Request(Struct):
+    id: int
+    method: str
+    params: Raw
+    jsonrpc: str = "2.0"
 
 
 class _Line(Struct):
@@ -93,7 +102,7 @@ class _Line(Struct):
 
 
 class _Spoken(Struct):
-    protocol: Any = None
+    protocol: Raw = Raw(b"null")
 
 
 Replies = queue.SimpleQueue[_Line | None]
@@ -145,7 +154,7 @@ class Agent:
         if hello is None:
             raise AgentGone(f"{self.name}: {self._ended} before it said hello")
         try:
-            spoken = msgspec.json.decode(hello.params, type=_Spoken).protocol
+            spoken = msgspec.json.decode(msgspec.json.decode(hello.params, type=_Spoken).protocol)
             if spoken != PROTOCOL:
                 raise AgentGone(
                     f"{self.name}: speaks protocol {_shown(spoken)}, not {PROTOCOL}; rebuild with `make build`"
@@ -154,24 +163,18 @@ class Agent:
         except UNREADABLE as error:
             raise AgentBreach(self.name, "said hello", error) from None
 
-    def call(
-        self, method: str, params: dict[str, Any] | None = None, timeout_s: float = CALL_TIMEOUT_S
-    ) -> Any:
-        """Ask and wait for the answer. Raises AgentError for an error reply, AgentGone for none."""
-        return self.begin(method, params)(timeout_s)
-
-    def begin(self, method: str, params: dict[str, Any] | None = None) -> "PendingReply":
-        """Ask and return at once; call what is returned to wait for the answer."""
+    def begin(self, method: str, params: Raw) -> "PendingReply":
+        """Ask with params that are JSON already, and return at once what waits for the answer."""
         number = next(self._numbers)
         reply: Replies = queue.SimpleQueue()
-        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+        request = msgspec.json.encode(_Request(number, method, params)) + b"\n"
         with self._lock:
             if self._ended:
                 raise AgentGone(f"{self.name}: {self._ended} before it was asked to {method}")
             self._waiting[number] = reply
             try:
                 assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
-                self._send(self.process.stdin, json.dumps(request, separators=(",", ":")).encode() + b"\n")
+                self._send(self.process.stdin, request)
                 return PendingReply(self, method, reply)
             except (BrokenPipeError, ValueError, OSError):
                 pass
@@ -288,15 +291,8 @@ class PendingReply:
     def __init__(self, agent: Agent, method: str, reply: Replies) -> None:
         self._agent, self.method, self._reply = agent, method, reply
 
-    def __call__(self, timeout_s: float = CALL_TIMEOUT_S) -> Any:
-        """Wait for the answer as JSON values; that of a method of the contract has to be of its type."""
-        result = self.wait(timeout_s)
-        if (kind := ANSWERS.get(self.method)) is not None:
-            self._read(result, kind)
-        return self._read(result, Any)
-
     def wait(self, timeout_s: float) -> Raw:
-        """Wait for the answer, not yet decoded."""
+        """Wait for the answer, not yet decoded. Raises AgentError for an error reply, AgentGone for none."""
         try:
             message = self._reply.get(timeout=timeout_s)
         except queue.Empty:
@@ -312,14 +308,7 @@ class PendingReply:
 
     def typed(self, answer: type[Answer], timeout_s: float) -> Answer:
         """Wait for the answer, which has to be of that type; raises AgentBreach."""
-        read: Answer = self._read(self.wait(timeout_s), answer)
-        return read
-
-    def _read(self, result: Raw, kind: Any) -> Any:
-        try:
-            return msgspec.json.decode(result, type=kind)
-        except UNREADABLE as error:
-            raise AgentBreach(self._agent.name, f"answered {self.method}", error) from None
+        return read_answer(self._agent.name, self.method, self.wait(timeout_s), answer)
 
 
 class TypedReply(Generic[Answer]):
@@ -346,15 +335,23 @@ class _TypedCalls:
         return TypedReply(self._agent.begin(method, checked(self._agent.name, method, params)), answer)
 
 
-def checked(agent: str, method: str, params: Message) -> dict[str, Any]:
-    """Return the params as JSON values; raises AgentError where one is beyond its bound, as the agent would."""
-    values: dict[str, Any] = msgspec.to_builtins(params)
+def read_answer(agent: str, method: str, result: Raw, answer: type[Answer]) -> Answer:
+    """Return what an agent answered as that type; raises AgentBreach."""
     try:
-        msgspec.convert(values, type=type(params))
+        return msgspec.json.decode(result, type=answer)
+    except UNREADABLE as error:
+        raise AgentBreach(agent, f"answered {method}", error) from None
+
+
+def checked(agent: str, method: str, params: Message) -> Raw:
+    """Return the params as JSON; raises AgentError where one is beyond its bound, as the agent would."""
+    text = msgspec.json.encode(params)
+    try:
+        msgspec.json.decode(text, type=type(params))
     except msgspec.ValidationError as error:
         problem = AT_FIELD.sub(r"\2: \1", str(error))  # as the agent puts it
         raise AgentError(f"{agent}: {method}: {problem}", problem) from None
-    return values
+    return Raw(text)
 
 
 def start_agent(name: str, *, netns: Path, cpus: list[int], log: Path) -> Agent:

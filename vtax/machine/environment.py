@@ -3,53 +3,71 @@
 import hashlib
 import json
 import platform
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from vtax.machine.bridge_netfilter import read_bridge_netfilter
+from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 
 CHANGING = {"frequency_mhz", "bridge_netfilter", "hash"}
 """Facts of the moment: anybody may change them, and what a trial had is told by itself."""
 
 
-def host_environment() -> dict[str, Any]:
-    """Kernel, mitigations, clock source, CPU model and frequency of this machine; absent facts are null.
+@dataclass(frozen=True)
+class HostFacts:
+    """What a machine is; what cannot be read is null."""
 
-    `bridge_netfilter` is of the machine's own bridges: those of the network namespace that vtax runs in.
-    """
-    facts = {
-        "kernel": platform.release(),
-        "cpu_model": _cpu_model(),
-        "cpus": len(list(Path("/sys/devices/system/cpu").glob("cpu[0-9]*"))),
-        "clocksource": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "frequency_mhz": _frequency(),
-        "mitigations": {
+    kernel: str
+    cpu_model: str | None
+    cpus: int
+    clocksource: str | None
+    frequency_mhz: float | None
+    mitigations: dict[str, str]
+    """Of vulnerabilities of the CPU, in the kernel's words."""
+    bridge_netfilter: BridgeNetfilter | None
+    """Of the machine's own bridges: those of the network namespace that vtax runs in."""
+
+    @property
+    def stable_hash(self) -> str:
+        """A short hash of the facts that should stay."""
+        stable = {name: value for name, value in asdict(self).items() if name not in CHANGING}
+        return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class HostEnvironment(HostFacts):
+    """The same, with the hash of what should stay."""
+
+    hash: str
+
+
+def host_environment() -> HostEnvironment:
+    """Kernel, mitigations, clock source, CPU model and frequency of this machine."""
+    facts = HostFacts(
+        kernel=platform.release(),
+        cpu_model=_cpu_model(),
+        cpus=len(list(Path("/sys/devices/system/cpu").glob("cpu[0-9]*"))),
+        clocksource=_read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        frequency_mhz=_frequency(),
+        mitigations={
             path.name: path.read_text().strip()
             for path in sorted(Path("/sys/devices/system/cpu/vulnerabilities").glob("*"))
         },
-        "bridge_netfilter": read_bridge_netfilter(),
-    }
-    facts["hash"] = environment_hash(facts)
-    return facts
+        bridge_netfilter=read_bridge_netfilter(),
+    )
+    return HostEnvironment(**asdict(facts), hash=facts.stable_hash)
 
 
 def environment_columns() -> dict[str, str | None]:
     """The environment as columns of a result's table `environment`: texts, structured ones as JSON."""
     facts = host_environment()
     return {
-        "kernel": facts["kernel"],
-        "mitigations": json.dumps(facts["mitigations"]),
-        "clocksource": facts["clocksource"],
-        "frequency_mhz": json.dumps(facts["frequency_mhz"]),
-        "own_bridge_netfilter": json.dumps(facts["bridge_netfilter"]),
-        "hash": facts["hash"],
+        "kernel": facts.kernel,
+        "mitigations": json.dumps(facts.mitigations),
+        "clocksource": facts.clocksource,
+        "frequency_mhz": json.dumps(facts.frequency_mhz),
+        "own_bridge_netfilter": json.dumps(facts.bridge_netfilter),
+        "hash": facts.hash,
     }
-
-
-def environment_hash(facts: dict[str, Any]) -> str:
-    """A short hash of the facts that should stay."""
-    stable = {name: value for name, value in facts.items() if name not in CHANGING}
-    return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _read(path: str) -> str | None:

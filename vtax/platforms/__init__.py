@@ -3,6 +3,7 @@
 from vtax.platforms.contract import (
     Apart,
     Argument,
+    Fact,
     Guest,
     GuestNic,
     GuestPlan,
@@ -11,11 +12,12 @@ from vtax.platforms.contract import (
     PlatformUnusable,
     Probe,
 )
-from vtax.platforms.preset import Preset, load_kind, presets
+from vtax.platforms.preset import Preset, config_of, keys_of, load_kind, presets
 
 __all__ = [
     "Apart",
     "Argument",
+    "Fact",
     "Guest",
     "GuestNic",
     "GuestPlan",
@@ -24,6 +26,8 @@ __all__ = [
     "PlatformUnusable",
     "Preset",
     "Probe",
+    "config_of",
+    "keys_of",
     "load_kind",
     "presets",
 ]

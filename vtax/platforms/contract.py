@@ -7,10 +7,11 @@ else in vtax knows which kinds there are.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
+from vtax import agent_api
 from vtax.agent_api import Qdisc
 from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
@@ -21,7 +22,7 @@ ProgramsOf = Literal["host", "packages"]
 """Whose programs a guest has: the host's own, or those of packages that are unpacked for it (userland.py)."""
 
 
-Fact = str | int | None | Sequence[str]
+Fact = str | int | bool | None | Sequence[str]
 """What a probe states: a version, a name, a number, whether something is so, or a list of names."""
 
 
@@ -29,6 +30,13 @@ class PlatformConfig(BaseModel):
     """Keys `platform.*` of a kind, with their bounds. Every field is a possible factor."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def with_memory(self, least_bytes: int) -> Self:
+        """The same keys for a guest that needs so much memory, where guests have memory of their own."""
+        memory_bytes: int | None = getattr(self, "memory_bytes", None)
+        if memory_bytes is None or memory_bytes >= least_bytes:
+            return self
+        return self.model_copy(update={"memory_bytes": least_bytes})
 
     @property
     def egress(self) -> Qdisc | None:
@@ -145,7 +153,7 @@ class GuestPlan:
     """A CPU of `cpus` for each virtual CPU; none where these float over all of them."""
     admission: Sequence[str] = ()
     """What precedes the guest's command, so that it runs in the cgroup that has the guest's weight."""
-    interfaces: Sequence[dict[str, JsonValue]] = ()
+    interfaces: Sequence[agent_api.GuestNic] = ()
     """The NICs as `guest.configure` will set them up, for guests that have to find them so."""
     packages: Sequence[str] | None = None
     """Where programs are to be started in it, the Debian packages that have them; None where none are."""

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
-from vtax.agent_api import GuestConfigureParams, GuestNic
+from vtax.agent_api import GuestConfigureParams
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import threads_of
 from vtax.machine.namespace import Namespace
@@ -148,8 +146,8 @@ def set_up(plan: GuestPlan, namespace: Namespace) -> None:
     ) as agent:
         plan.record.add_process(agent.process.pid, name)
         agent.wait_hello(5.0)
-        nics = msgspec.convert(plan.interfaces, type=list[GuestNic])
-        agent.api.guest_configure(GuestConfigureParams(nics=nics, forward=False), timeout_s=15.0)
+        params = GuestConfigureParams(nics=list(plan.interfaces), forward=False)
+        agent.api.guest_configure(params, timeout_s=15.0)
 
 
 def _command(pid: int) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Literal, Union
 
+from msgspec import Raw
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, create_model
 
 from vtax import platforms
@@ -138,3 +139,14 @@ def load_kind(kind: str) -> ModuleType:
     if kind not in kinds():
         raise InputError(f"unknown platform kind {kind!r}; there are: {', '.join(kinds())}")
     return importlib.import_module(f"vtax.platforms.{kind}")
+
+
+def keys_of(config: PlatformConfig) -> Raw:
+    """A platform's keys as JSON, in which a kind's own keys need no type of their own."""
+    return Raw(config.model_dump_json().encode())
+
+
+def config_of(kind: str, keys: Raw) -> PlatformConfig:
+    """The keys of a kind of which `keys_of` made JSON."""
+    config: PlatformConfig = load_kind(kind).Config.model_validate_json(bytes(memoryview(keys)))
+    return config

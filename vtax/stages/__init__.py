@@ -7,7 +7,19 @@ Which hooks see it is data (`hooks`), a table a kind of interface; a way through
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import Found, interfaces_of
 from vtax.stages.meter import Event, Reading, StageMeter, StageTimes, TrailReading
-from vtax.stages.trails import Arrives, Direction, Gap, Interface, Leaves, Part, Place, Stage, Trail, trail
+from vtax.stages.trails import (
+    Arrives,
+    Direction,
+    Gap,
+    Interface,
+    Joint,
+    Leaves,
+    Part,
+    Place,
+    Stage,
+    Trail,
+    trail,
+)
 
 __all__ = [
     "Arrives",
@@ -16,6 +28,7 @@ __all__ = [
     "Found",
     "Gap",
     "Interface",
+    "Joint",
     "Leaves",
     "NicKind",
     "Part",

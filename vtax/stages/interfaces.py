@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pyroute2 import IPRoute
+from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 
 from vtax.machine.namespace import NAMED, Namespace
 from vtax.stages.hooks import NicKind
@@ -51,7 +51,7 @@ class Found:
 def interfaces_of(namespace: Namespace) -> dict[str, Found]:
     """Every interface of a namespace by name, the loopback left out. Raises OSError where there is no such."""
 
-    def read(ip: IPRoute) -> tuple[list[Any], dict[int, Namespace]]:
+    def read(ip: IPRoute) -> tuple[list[ifinfmsg], dict[int, Namespace]]:
         links = list(ip.get_links())
         return links, _neighbours(ip, {link.get_attr("IFLA_LINK_NETNSID") for link in links} - {None})
 
@@ -67,7 +67,7 @@ def interfaces_of(namespace: Namespace) -> dict[str, Found]:
     return found
 
 
-def _kind(link: Any) -> str:
+def _kind(link: ifinfmsg) -> str:
     kind = str(link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND") or "")
     of_tap = link.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA", "IFLA_TUN_TYPE") == IFLA_TUN_TYPE_TAP
     return "tap" if kind == "tun" and of_tap else kind
@@ -76,12 +76,12 @@ def _kind(link: Any) -> str:
 class _Ends:
     """The far ends of a namespace's veth pairs; other namespaces are looked into once."""
 
-    def __init__(self, own: Namespace, links: list[Any], neighbours: dict[int, Namespace]) -> None:
+    def __init__(self, own: Namespace, links: list[ifinfmsg], neighbours: dict[int, Namespace]) -> None:
         self._neighbours = neighbours
         self._own = own
         self._names = {own.path: _names(links)}
 
-    def far(self, link: Any) -> Place | None:
+    def far(self, link: ifinfmsg) -> Place | None:
         """The other end of a pair; None where its namespace cannot be found, or it is gone."""
         index, number = link.get_attr("IFLA_LINK"), link.get_attr("IFLA_LINK_NETNSID")
         namespace = self._own if number is None else self._neighbours.get(number)
@@ -93,7 +93,7 @@ class _Ends:
         return None if name is None else Place(name, str(namespace.path))
 
 
-def _names(links: Iterable[Any]) -> dict[int, str]:
+def _names(links: Iterable[ifinfmsg]) -> dict[int, str]:
     return {link["index"]: link.get_attr("IFLA_IFNAME") for link in links}
 
 

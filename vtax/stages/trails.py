@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from vtax.agent_api import Hook as HookName
 from vtax.agent_api import StagesPoint, StagesTrail
@@ -28,11 +28,13 @@ class Interface:
     own: Place
     far: Place | None = None
 
-    @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "Interface":
-        """What `dataclasses.asdict` made of one."""
-        far = told["far"]
-        return cls(told["kind"], Place(**told["own"]), None if far is None else Place(**far))
+
+@dataclass(frozen=True)
+class Joint:
+    """Where frames of a guest's NIC pass its host: the link's end, and the guest's own interface where it has one."""
+
+    link: Interface
+    nic: Interface | None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """What the interfaces of a namespace have counted."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from pyroute2 import IPRoute
+from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
+from pyroute2.netlink.rtnl.tcmsg import tcmsg
 
 from vtax.machine.namespace import Namespace
 
@@ -38,7 +40,7 @@ class InterfaceCounters(_Frames, _Queue):
 def interface_counters(namespace: Namespace) -> dict[str, InterfaceCounters]:
     """Return the totals of every interface, by name."""
 
-    def read(ip: IPRoute) -> tuple[list[Any], list[Any]]:
+    def read(ip: IPRoute) -> tuple[list[ifinfmsg], list[tcmsg]]:
         return list(ip.get_links()), list(ip.get_qdiscs())
 
     links, qdiscs = namespace.netlink(read)
@@ -56,7 +58,7 @@ def interface_counters(namespace: Namespace) -> dict[str, InterfaceCounters]:
     }
 
 
-def _queue(qdisc: Any) -> _Queue:
+def _queue(qdisc: tcmsg | None) -> _Queue:
     statistics = qdisc.get_attr("TCA_STATS2") if qdisc is not None else None
     queue = statistics.get_attr("TCA_STATS_QUEUE") if statistics else None
     return {
@@ -65,7 +67,7 @@ def _queue(qdisc: Any) -> _Queue:
     }
 
 
-def _frames(link: Any) -> _Frames:
+def _frames(link: ifinfmsg) -> _Frames:
     stats, kind = link.get_attr("IFLA_STATS64"), link.get_nested("IFLA_LINKINFO", "IFLA_INFO_KIND")
     if kind == "macvtap":
         # Seen from the guest, unlike a tap; what the queue to its reader had no room for is among the received.

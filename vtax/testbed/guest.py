@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
-
-from vtax.agent_api import AgentApi, GuestConfigureParams, GuestNic
+from vtax.agent_api import AgentApi, GuestConfigureParams, GuestNic, Neighbour
+from vtax.platforms import PlatformConfig
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest_state import GuestState
-from vtax.testbed.host import Host
+from vtax.testbed.host import Host, PortNic
 from vtax.testbed.settings import LocalSettings
 
 GUEST = "guest"
@@ -42,10 +40,9 @@ class GuestSpec:
 
     name: str
     host: Host
-    nics: list[dict[str, Any]]
-    """As Host.start_guest takes them."""
-    interfaces: list[dict[str, Any]]
-    """The same as `guest.configure` takes them: addresses, static neighbours."""
+    nics: list[PortNic]
+    interfaces: list[GuestNic]
+    """The same as its agent sets them up: addresses, static neighbours."""
     forwards: bool
     egress_macs: list[str]
     """The NICs that what is measured leaves the guest by."""
@@ -61,14 +58,11 @@ class GuestSpec:
 
     def state(self) -> GuestState:
         """How it stands."""
-        return GuestState.model_validate(self.host.guest_state(self.name))
+        return self.host.guest_state(self.name)
 
-    def config(self, platform: dict[str, Any]) -> dict[str, Any]:
+    def config(self, platform: PlatformConfig) -> PlatformConfig:
         """The platform's keys for this guest."""
-        memory_bytes = platform.get("memory_bytes")
-        if memory_bytes is None:
-            return platform
-        return {**platform, "memory_bytes": max(memory_bytes, self.least_memory_bytes)}
+        return platform.with_memory(self.least_memory_bytes)
 
     def configuration(self, modules: list[str]) -> GuestConfigureParams:
         """Return the params of `guest.configure`."""
@@ -76,36 +70,35 @@ class GuestSpec:
 
 
 def configuration(
-    interfaces: Sequence[dict[str, Any]], *, forward: bool, modules: Sequence[str] = ()
+    interfaces: Sequence[GuestNic], *, forward: bool, modules: Sequence[str] = ()
 ) -> GuestConfigureParams:
     """Return the params of `guest.configure` of an agent that has these interfaces."""
-    nics = msgspec.convert(interfaces, type=list[GuestNic])
-    return GuestConfigureParams(modules=list(modules), nics=nics, forward=forward)
+    return GuestConfigureParams(modules=list(modules), nics=list(interfaces), forward=forward)
 
 
-def nic(settings: LocalSettings, mac: str, port: str) -> dict[str, Any]:
+def nic(settings: LocalSettings, mac: str, port: str) -> PortNic:
     """A NIC as Host.start_guest takes it."""
-    return {"mac": mac, "port": port, "mtu": settings.mtu}
+    return PortNic(mac, port, settings.mtu)
 
 
-def interface_towards_source(settings: LocalSettings, stream: StreamAddresses, mac: str) -> dict[str, Any]:
+def interface_towards_source(settings: LocalSettings, stream: StreamAddresses, mac: str) -> GuestNic:
     """The NIC that a stream's far end is behind, as `guest.configure` takes it."""
     return interface(settings, stream, mac, stream.uut_in_ip, stream.source_ip, stream.source_mac)
 
 
-def interface_towards_sink(settings: LocalSettings, stream: StreamAddresses, mac: str) -> dict[str, Any]:
+def interface_towards_sink(settings: LocalSettings, stream: StreamAddresses, mac: str) -> GuestNic:
     """The NIC that a stream's sink is behind."""
     return interface(settings, stream, mac, stream.uut_out_ip, stream.sink_ip, stream.sink_mac)
 
 
 def interface(
     settings: LocalSettings, stream: StreamAddresses, mac: str, address: str, far_address: str, far_mac: str
-) -> dict[str, Any]:
+) -> GuestNic:
     """An end of a stream's links, as `guest.configure` takes it."""
-    return {
-        "mac": mac,
-        "address": f"{address}/{stream.prefix_bits}",
-        "mtu": settings.mtu,
-        "vlan": settings.encapsulation.vlan,
-        "neighbours": [{"address": far_address, "mac": far_mac}],
-    }
+    return GuestNic(
+        mac=mac,
+        address=f"{address}/{stream.prefix_bits}",
+        mtu=settings.mtu,
+        vlan=settings.encapsulation.vlan,
+        neighbours=[Neighbour(address=far_address, mac=far_mac)],
+    )

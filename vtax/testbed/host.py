@@ -1,4 +1,4 @@
-"""One machine of a testbed. Methods are whole acts; they take and return JSON values only.
+"""One machine of a testbed. Methods are whole acts; they take and return values that JSON can hold.
 
 So a host may be in this process, as the namespaces of the local testbed are, or at the far end of a byte stream,
 with no other difference to its callers.
@@ -6,17 +6,17 @@ with no other difference to its callers.
 
 import errno
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Raw
 from pyroute2.netlink.exceptions import NetlinkError
 
+from vtax import agent_api
 from vtax.agent_api import AgentApi
 from vtax.inputs import one_line
-from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, PendingReply, start_agent
+from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, start_agent
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
@@ -24,10 +24,12 @@ from vtax.machine.ingress import thread_ingress
 from vtax.machine.lent import Lent, lend, problem_of
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import Guest, GuestNic, GuestPlan, load_kind
+from vtax.platforms import Guest, GuestNic, GuestPlan, config_of, load_kind
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import interfaces_of
+from vtax.stages.trails import Joint
 from vtax.testbed.addressing import Station
+from vtax.testbed.cap import Cap
 from vtax.testbed.counters import InterfaceCounters, interface_counters
 from vtax.testbed.cpu_time import (
     Activity,
@@ -38,14 +40,43 @@ from vtax.testbed.cpu_time import (
     heirs_of,
     threads_of,
 )
+from vtax.testbed.end_acts import EndAct
 from vtax.testbed.guest_state import Condition, GuestState
-from vtax.testbed.link import ACTS, LinkEnd
-from vtax.testbed.ports import PORTS, Cap, Port, Site, Surroundings
+from vtax.testbed.link import EndPlace, LinkEnd
+from vtax.testbed.ports import PORTS, Port, Site, Surroundings
 from vtax.testbed.scheduling import Scheduling
 
 GUEST_PATIENCE_S = 5.0
 """A guest that says nothing for so long hangs."""
 GONE = {errno.ENODEV, errno.ENOENT, errno.ESRCH}
+
+
+@dataclass(frozen=True)
+class PortNic:
+    """A NIC of a guest that is to be started, at a port of its host."""
+
+    mac: str
+    port: str
+    mtu: int
+
+
+@dataclass(frozen=True)
+class Started:
+    """What starting a guest showed."""
+
+    hello_s: float
+    """How long its agent took to its first message."""
+    modules: list[str]
+    """Names of lists of kernel modules, which its agent has to load."""
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """What an interface of the machine was before it was borrowed."""
+
+    mtu: int
+    offloads: list[str]
+    """Those that were on, by ethtool's long names."""
 
 
 class Host:
@@ -61,7 +92,6 @@ class Host:
         self._guests: dict[str, Guest] = {}
         self._ports: dict[str, Port] = {}
         self._surroundings = Surroundings(name, record, cpus["host"])
-        self._pending: dict[str, PendingReply] = {}
         self._ingress_threads: dict[str, list[int]] = {}
         self._scheduling = Scheduling(record, cpus)
         self._lent: list[Lent] = []
@@ -101,22 +131,12 @@ class Host:
     @property
     def api(self) -> Callable[[str], AgentApi]:
         """What returns the methods of an agent or a guest's agent. They raise AgentError, AgentGone."""
-        return lambda agent: self._agent(agent).api
+        return lambda agent: self.agents[agent].api
 
-    def call(self, agent: str, method: str, params: dict[str, Any], timeout_s: float = 10.0) -> Any:
-        """Ask an agent or a guest's agent and wait for the answer. Raises AgentError, AgentGone."""
-        return self._agent(agent).call(method, params, timeout_s)
-
-    def begin(self, agent: str, method: str, params: dict[str, Any]) -> str:
-        """Ask and return at once with a ticket for `finish`."""
-        pending = self._agent(agent).begin(method, params)
-        ticket = f"{agent}/{method}"
-        self._pending[ticket] = pending
-        return ticket
-
-    def finish(self, ticket: str, timeout_s: float) -> Any:
-        """Wait for the answer to what `begin` asked."""
-        return self._pending.pop(ticket)(timeout_s)
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """The agents here, those of guests included, by name."""
+        return {**self._agents, **{name: guest.agent for name, guest in self._guests.items()}}
 
     def stop_agent(self, name: str) -> None:
         """End an agent."""
@@ -128,48 +148,38 @@ class Host:
         self,
         name: str,
         kind: str,
-        end: dict[str, str],
-        far: list[dict[str, Any]],
-        near: list[dict[str, Any]],
-        cap: dict[str, Any] | None = None,
+        end: EndPlace,
+        far: Sequence[Station],
+        near: Sequence[Station],
+        cap: Cap | None = None,
     ) -> None:
-        """Make a port of `kind` at the link end {"interface", "mac"}, which leads to `far`, for the guests `near`.
-
-        Either has the fields of vtax.testbed.addressing.Station, `cap` those of vtax.testbed.ports.Cap.
-        """
-        at = LinkEnd(self.namespace, end["interface"], end["mac"])
-        beyond, here = ([Station(**station) for station in side] for side in (far, near))
-        self._ports[name] = PORTS[kind](Site(at, name, beyond, here, self._surroundings))
+        """Make a port of `kind` at a link's end, which leads to `far`, for the guests `near`."""
+        at = self._end(end)
+        self._ports[name] = PORTS[kind](Site(at, name, far, near, self._surroundings))
         if cap is not None:
-            Cap(**cap).apply(at)
+            cap.apply(at)
 
-    def borrow(self, interface: str, end: dict[str, str], mtu: int) -> dict[str, Any]:
-        """Make an interface of this machine a link's end {"interface", "mac"}, until the host is closed.
-
-        Returns what it was before: {"mtu", "offloads" (those that are on, by ethtool's long names)}.
-        """
+    def borrow(self, interface: str, end: EndPlace, mtu: int) -> Borrowed:
+        """Make an interface of this machine a link's end, until the host is closed."""
         if (problem := problem_of(interface)) is not None:
             raise OSError(f"{interface} {problem}; name one that is there and nothing else uses")
-        lent = lend(interface, self.namespace, mtu, self._record, end["interface"], end["mac"])
+        lent = lend(interface, self.namespace, mtu, self._record, end.interface, end.mac)
         self._lent.append(lent)
-        return {"mtu": lent.mtu, "offloads": [name for name, enabled in lent.offloads.items() if enabled]}
+        return Borrowed(lent.mtu, [name for name, enabled in lent.offloads.items() if enabled])
 
     def attach(self, port: str, interface: str, mac: str) -> None:
         """Join an interface of the host's own to a port, by the MAC that is behind it."""
         self._ports[port].attach(interface, mac)
 
-    def set_end(self, end: dict[str, str], act: str, parameters: dict[str, Any]) -> None:
-        """Carry out one of vtax.testbed.link.ACTS at a link's end {"interface", "mac"}."""
-        ACTS[act](LinkEnd(self.namespace, end["interface"], end["mac"]), **parameters)
+    def set_end(self, end: EndPlace, act: EndAct) -> None:
+        """Carry out an act at a link's end."""
+        act.apply(self._end(end))
 
-    def way(self, port: str, guest_mac: str, nic: NicKind) -> dict[str, Any]:
-        """What frames of a guest's NIC pass here: {"link", "nic"}, with the fields of vtax.stages.Interface.
-
-        The NIC is None where it is the link's end itself.
-        """
-        here, joint = interfaces_of(self.namespace), self._ports[port]
-        own = None if nic == "wire" else asdict(here[joint.interface_of(guest_mac)].interface(nic))
-        return {"link": asdict(here[joint.end.interface].interface("wire")), "nic": own}
+    def joint(self, port: str, guest_mac: str, nic: NicKind) -> Joint:
+        """Where frames of a guest's NIC pass here."""
+        here, meeting = interfaces_of(self.namespace), self._ports[port]
+        own = None if nic == "wire" else here[meeting.interface_of(guest_mac)].interface(nic)
+        return Joint(here[meeting.end.interface].interface("wire"), own)
 
     def give_ingress_context(self, interface: str, cpus: str = "host") -> None:
         """Poll a link's end by a kernel thread of its own on the CPUs of a role."""
@@ -187,24 +197,23 @@ class Host:
         self,
         name: str,
         kind: str,
-        config: dict[str, Any],
-        nics: list[dict[str, Any]],
-        protocols: list[str],
+        keys: Raw,
+        nics: Sequence[PortNic],
+        protocols: Sequence[str],
         cpus: list[int] | None = None,
         packages: Sequence[str] | None = None,
-        interfaces: Sequence[dict[str, Any]] = (),
-    ) -> dict[str, Any]:
-        """Start a guest on NICs {"mac", "port", "mtu"} that speaks `protocols`; returns {"hello_s", "modules"}.
+        interfaces: Sequence[agent_api.GuestNic] = (),
+    ) -> Started:
+        """Start a guest of a platform's kind on these NICs that speaks `protocols`; `keys` as keys_of returns them.
 
         It runs on `cpus`, or the guests', and will be configured with `interfaces`. Programs of `packages` are to be
         started in it, where that is not None. Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
         """
-        module = load_kind(kind)
-        chosen = module.Config(**config)
+        chosen = config_of(kind, keys)
         plan = GuestPlan(
             name=name,
             config=chosen,
-            nics=[GuestNic(nic["mac"], self._ports[nic["port"]], nic["mtu"]) for nic in nics],
+            nics=[GuestNic(nic.mac, self._ports[nic.port], nic.mtu) for nic in nics],
             host=self.namespace,
             cpus=cpus or self.cpus["guests"],
             record=self._record,
@@ -214,15 +223,12 @@ class Host:
             interfaces=interfaces,
             packages=packages,
         )
-        guest: Guest = module.Kind().start(plan)
+        guest: Guest = load_kind(kind).Kind().start(plan)
         self._guests[name] = guest
-        return {"hello_s": guest.hello_s, "modules": list(guest.modules)}
+        return Started(guest.hello_s, list(guest.modules))
 
-    def guest_state(self, name: str) -> dict[str, Any]:
-        """How a guest stands: the fields of vtax.testbed.guest_state.GuestState."""
-        return self._guest_state(name).model_dump()
-
-    def _guest_state(self, name: str) -> GuestState:
+    def guest_state(self, name: str) -> GuestState:
+        """How a guest stands."""
         guest = self._guests.get(name)
         if guest is None:
             return GuestState(condition="ended")
@@ -236,7 +242,7 @@ class Host:
             reason = guest.agent.death
             condition: Condition = "agent died" if reason else "ended" if guest.agent.gone else "silent"
             return GuestState(condition=condition, reason=reason, last_words=guest.last_words())
-        return GuestState.told(to_builtins(answer), guest.last_words())
+        return GuestState.told(answer, guest.last_words())
 
     def surroundings(self) -> Activity:
         """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
@@ -308,10 +314,8 @@ class Host:
         if errors:
             raise errors[0]
 
-    def _agent(self, name: str) -> Agent:
-        if name in self._guests:
-            return self._guests[name].agent
-        return self._agents[name]
+    def _end(self, end: EndPlace) -> LinkEnd:
+        return LinkEnd(self.namespace, end.interface, end.mac)
 
 
 def _attempt(step: Callable[[], None]) -> Exception | None:

@@ -5,7 +5,7 @@ preamble, gap and FCS a frame); with flow control the source's sockets block whi
 """
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.machine.namespace import Namespace, index_of
@@ -33,6 +33,14 @@ SHAPER = "1:"
 ONE_QUEUE = {"num_tx_queues": 1, "num_rx_queues": 1}
 """A wire is one queue: frames keep their order, and one program at a time sees them."""
 TAGS = "tx-vlan-hw-insert"
+
+
+@dataclass(frozen=True)
+class EndPlace:
+    """Where a link ends on its host: an interface, and its MAC address."""
+
+    interface: str
+    mac: str
 
 
 @dataclass(frozen=True)
@@ -164,13 +172,6 @@ def cap(
             f"filter add {device} parent 2: protocol {protocol} u32 match {sender} classid 2:{number}",
         ]
     _run(end.namespace, "tc -batch -", "\n".join(lines))
-
-
-ACTS: dict[str, Callable[..., None]] = {
-    act.__name__: act
-    for act in (set_address, complete_frames, tag_inside, shape, shape_host, share, switch_to)
-}
-"""What a host does at an end of its own when it is asked to (Host.set_end), by name."""
 
 
 def _cap_burst_bytes(cap_mbps: float, longest_bytes: int, burst_frames: int | None) -> int:

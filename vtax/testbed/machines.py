@@ -2,21 +2,24 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from pydantic import JsonValue
 
 from vtax.machine.emulation import is_emulated
-from vtax.machine.environment import environment_columns, host_environment
+from vtax.machine.environment import HostEnvironment, environment_columns, host_environment
 from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Probe, load_kind
 from vtax.platforms.raw import require_protocols
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead
+from vtax.testbed.end_acts import EndAct
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
-from vtax.testbed.link import LinkEnd, make_link
+from vtax.testbed.link import EndPlace, LinkEnd, make_link
 from vtax.testbed.ports import PORTS
 
 Agent = tuple[Host, str]
@@ -38,18 +41,23 @@ class End:
     mac: str
 
     @property
-    def place(self) -> dict[str, str]:
+    def place(self) -> EndPlace:
         """As methods of its host take it."""
-        return {"interface": self.interface, "mac": self.mac}
+        return EndPlace(self.interface, self.mac)
 
-    def set(self, act: str, **parameters: Any) -> None:
-        """Have its host carry out one of vtax.testbed.link.ACTS at it."""
-        self.host.set_end(self.place, act, parameters)
+    def set(self, act: EndAct) -> None:
+        """Have its host carry out an act at it."""
+        self.host.set_end(self.place, act)
 
 
 def far_cpus(cpus: dict[str, list[int]]) -> dict[str, list[int]]:
     """The CPUs of a host that is far from the UUT and yet on its machine, by role."""
     return {**cpus, "host": cpus["agents"], "guests": cpus["agents"]}
+
+
+def as_json(cpus: Mapping[str, Sequence[int]]) -> dict[str, JsonValue]:
+    """CPUs by role as JSON."""
+    return {role: [*numbers] for role, numbers in cpus.items()}
 
 
 def host_names(role: str, count: int) -> list[str]:
@@ -66,8 +74,8 @@ class Machine(Protocol):
     is_emulated: bool
     """Whether vtax emulates it."""
 
-    def environment(self) -> dict[str, Any]:
-        """Facts about it for campaign.json; see vtax.machine.environment."""
+    def environment(self) -> HostEnvironment:
+        """What it is, for campaign.json."""
 
     def environment_columns(self) -> dict[str, str | None]:
         """The same as columns of a result."""
@@ -81,7 +89,7 @@ class Machine(Protocol):
     def require_protocols(self, protocols: Sequence[str]) -> None:
         """The same of its own kernel."""
 
-    def find_switch(self, name: str) -> dict[str, Any]:
+    def find_switch(self, name: str) -> dict[str, str]:
         """Facts about a switch that guests' NICs meet a host at; raises PlatformUnusable where there is none."""
 
 
@@ -94,7 +102,7 @@ class Machines(Protocol):
     def roles(self) -> dict[str, list[str]]:
         """The names of the hosts by role (source, uut, sink); of several sources, and sinks, streams take turns."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, JsonValue]:
         """For campaign.json: their name, the CPUs of the UUT's machine, and all that reaching them again takes."""
 
     def reach(self) -> AbstractContextManager[None]:
@@ -129,7 +137,7 @@ class ThisMachine:
         self.cpus = cpus or cpu_layout()
         self.is_emulated = is_emulated()
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> HostEnvironment:
         """See Machine."""
         return host_environment()
 
@@ -150,7 +158,7 @@ class ThisMachine:
         """See Machine."""
         require_protocols(protocols)
 
-    def find_switch(self, name: str) -> dict[str, Any]:
+    def find_switch(self, name: str) -> dict[str, str]:
         """See Machine."""
         return PORTS[name].find()
 
@@ -170,9 +178,9 @@ class OneMachine:
         """See Machines."""
         return {role: host_names(role, 1) for role in ("source", "uut", "sink")}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, JsonValue]:
         """See Machines."""
-        return {"name": self.name, "cpus": self._here.cpus}
+        return {"name": self.name, "cpus": as_json(self._here.cpus)}
 
     def reach(self) -> AbstractContextManager[None]:
         """It is here."""

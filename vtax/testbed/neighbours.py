@@ -8,14 +8,14 @@ The far ends are bare, and have the agents' CPUs.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
-from vtax.agent_api import GuestConfigureParams
+from vtax.agent_api import GuestConfigureParams, GuestNic
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.links import MOST_GUESTS
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import NEIGHBOUR, GuestSpec, configuration, interface, nic
-from vtax.testbed.host import Host
+from vtax.testbed.host import Host, PortNic
 from vtax.testbed.machines import Machines
 from vtax.testbed.pair import NEAR_PORT, PairTestbed
 from vtax.testbed.settings import LocalSettings
@@ -37,12 +37,12 @@ class Needs:
         self,
         number: int,
         host: Host,
-        nics: list[dict[str, Any]],
-        interfaces: list[dict[str, Any]],
+        nics: list[PortNic],
+        interfaces: list[GuestNic],
         forwards: bool,
     ) -> GuestSpec:
         """The neighbour of a number."""
-        macs = [nic["mac"] for nic in nics]
+        macs = [nic.mac for nic in nics]
         name = f"{NEIGHBOUR}{number}"
         return GuestSpec(
             name, host, nics, interfaces, forwards, macs[-1:], self.least_memory_bytes, self.cpus

@@ -8,12 +8,12 @@ A guest of raw is its host itself. The far host has the CPUs of the agents, as a
 """
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
-from vtax.agent_api import GuestConfigureParams
+from vtax.agent_api import GuestConfigureParams, GuestNic
 from vtax.testbed.addressing import Station, StreamAddresses, neighbour_streams
+from vtax.testbed.end_acts import CompleteFrames, SetAddress, ShapeHost
 from vtax.testbed.guest import GuestSpec, configuration, guest_name, interface, interface_towards_source, nic
 from vtax.testbed.host import Host
 from vtax.testbed.machines import Agent, End, Machines
@@ -115,14 +115,15 @@ class PairTestbed:
         self._machines.join(far, near, settings.mtu)
         for end in (near, far):
             end.set(
-                "shape_host",
-                link_mbps=settings.link_mbps,
-                flow_control=settings.flow_control,
-                mtu=settings.mtu,
-                burst_frames=self._burst_frames,
+                ShapeHost(
+                    link_mbps=settings.link_mbps,
+                    flow_control=settings.flow_control,
+                    mtu=settings.mtu,
+                    burst_frames=self._burst_frames,
+                )
             )
             if not kind.offloads:
-                end.set("complete_frames")
+                end.set(CompleteFrames())
         self.uut.give_ingress_context(near.interface, "host")
         self.source.give_ingress_context(far.interface, "agents")
         if inter and kind.own_interface:
@@ -130,25 +131,13 @@ class PairTestbed:
         else:
             self.beside_end = far
         cap = settings.cap(self._near_senders, self._burst_frames)
-        self._open_port(self.uut, NEAR_PORT, port_kind, near, self._beyond_link, self._near, cap)
+        self.uut.open_port(NEAR_PORT, port_kind, near.place, self._beyond_link, self._near, cap)
         if inter:
             across = [replace(each.uut_in, mac=self.near_mac(each)) for each in (stream, *self.beside)]
             cap = None if wire else settings.cap([f"ether src {stream.source_mac}"], self._burst_frames)
-            self._open_port(self.source, FAR_PORT, port_kind, far, across, [self._asks], cap)
+            self.source.open_port(FAR_PORT, port_kind, far.place, across, [self._asks], cap)
             if kind.own_interface:
-                self.beside_end.set("set_address")
-
-    @staticmethod
-    def _open_port(
-        host: Host,
-        name: str,
-        port_kind: str,
-        end: End,
-        far: Sequence[Station],
-        near: Sequence[Station],
-        cap: dict[str, Any] | None,
-    ) -> None:
-        host.open_port(name, port_kind, end.place, [*map(asdict, far)], [*map(asdict, near)], cap)
+                self.beside_end.set(SetAddress())
 
     @property
     def _asks(self) -> Station:
@@ -185,12 +174,12 @@ class PairTestbed:
         """The NIC that has a neighbour's address; raw has one for all."""
         return self.streams[0].uut_in_mac if self._wire else stream.uut_in_mac
 
-    def beside_interface(self, stream: StreamAddresses) -> dict[str, Any]:
+    def beside_interface(self, stream: StreamAddresses) -> GuestNic:
         """A neighbour's NIC as `guest.configure` takes it."""
         mac, far_mac = self.beside_mac(stream), self.beside_end.mac
         return interface(self.settings, stream, mac, stream.uut_in_ip, stream.source_ip, far_mac)
 
-    def beside_far_interface(self, stream: StreamAddresses) -> dict[str, Any]:
+    def beside_far_interface(self, stream: StreamAddresses) -> GuestNic:
         """The same of its far end, beyond the link."""
         mac, near_mac = self.beside_end.mac, self.near_mac(stream)
         return interface(self.settings, stream, mac, stream.source_ip, stream.uut_in_ip, near_mac)
@@ -199,7 +188,7 @@ class PairTestbed:
         """Parameters of `guest.configure` of a bare peer's agent."""
         return configuration([self._far_interface(stream)], forward=False)
 
-    def _far_interface(self, stream: StreamAddresses) -> dict[str, Any]:
+    def _far_interface(self, stream: StreamAddresses) -> GuestNic:
         return interface(
             self.settings,
             stream,

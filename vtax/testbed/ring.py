@@ -8,9 +8,8 @@ A guest of raw is its host itself, and alone.
 """
 
 import contextlib
-from dataclasses import asdict
-from typing import Any
 
+from vtax.agent_api import GuestNic, Neighbour
 from vtax.testbed.addressing import Station, StreamAddresses
 from vtax.testbed.guest import GuestSpec, guest_name, nic
 from vtax.testbed.host import Host
@@ -55,21 +54,20 @@ class RingTestbed:
             Station(mac, address, towards=towards)
             for mac, address, towards in zip(self._macs, self.addresses, next_macs, strict=True)
         ]
-        self.uut.open_port(PORT, port_kind, near.place, [], [asdict(guest) for guest in guests])
+        self.uut.open_port(PORT, port_kind, near.place, [], guests)
 
     def _guest(self, number: int) -> GuestSpec:
         mac, count = self._macs[number], len(self._macs)
-        interface: dict[str, Any] = {
-            "mac": mac,
-            "address": f"{self.addresses[number]}/24",
-            "mtu": self.settings.mtu,
-            "vlan": None,
-            "neighbours": [
-                {"address": address, "mac": other}
+        interface = GuestNic(
+            mac=mac,
+            address=f"{self.addresses[number]}/24",
+            mtu=self.settings.mtu,
+            neighbours=[
+                Neighbour(address=address, mac=other)
                 for address, other in zip(self.addresses, self._macs, strict=True)
                 if other != mac
             ],
-        }
+        )
         return GuestSpec(
             guest_name(number, count), self.uut, [nic(self.settings, mac, PORT)], [interface], False, [mac]
         )

@@ -1,9 +1,9 @@
 """Keys `testbed.*` as the built-in testbeds take them, and the frames these are for."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from vtax.scenario.encapsulation import Encapsulation
+from vtax.testbed.cap import Cap
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,11 @@ class LocalSettings:
     bridge_netfilter: bool = field(default=False, compare=False)
     """Whether bridges of the hosts pass frames to netfilter."""
 
-    def cap(self, senders: list[str], burst_frames: int | None = None) -> dict[str, Any] | None:
+    def cap(self, senders: list[str], burst_frames: int | None = None) -> Cap | None:
         """What a port holds back of each of the guests behind it, as Host.open_port takes it."""
         if self.cap_mbps is None:
             return None
-        return {
-            "cap_mbps": self.cap_mbps,
-            "senders": senders,
-            "mtu": self.mtu,
-            "burst_frames": burst_frames,
-        }
+        return Cap(self.cap_mbps, senders, self.mtu, burst_frames)
 
     def port_kind(self, needed: str) -> str:
         """The kind of the ports of guests whose platform needs one: theirs is the link's end, or the switch's."""

@@ -9,12 +9,14 @@ uplink takes, the switch's queue overflows, as in anhalt2009 (section IV).
 """
 
 import contextlib
-from dataclasses import asdict
 
-from vtax.agent_api import GuestConfigureParams, SourceStream, StreamInterface
+from msgspec import structs
+
+from vtax.agent_api import GuestConfigureParams, Route, SourceStream, StreamInterface
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.clocks import ClockAhead
+from vtax.testbed.end_acts import CompleteFrames, Shape, ShapeHost, Share, SwitchTo, TagInside
 from vtax.testbed.guest import (
     GuestSpec,
     configuration,
@@ -113,7 +115,7 @@ class SharedTestbed:
     def _lay_side(self, side: str, port_kind: str, wire_mac: str, far: str, far_host: Host) -> None:
         role = 0 if side == "in" else 1
         mtu, first = self.settings.mtu, self.streams[0]
-        rate = {"link_mbps": self.settings.link_mbps, "flow_control": self.settings.flow_control}
+        link_mbps, flow_control = self.settings.link_mbps, self.settings.flow_control
         uut = End(self.uut, side, wire_mac if self._one_mac else first.end_mac(role))
         trunk = End(self.switch, f"trunk-{side}", first.end_mac(role + 2))
         self._machines.join(trunk, uut, mtu)
@@ -121,24 +123,24 @@ class SharedTestbed:
         guests = [stream.uut_in if side == "in" else stream.uut_out for stream in self.streams]
         behind = guests[:1] if self._one_mac else guests
         switch = f"switch-{side}"
-        self.switch.open_port(switch, "bridge", trunk.place, [*map(asdict, behind)], [])
+        self.switch.open_port(switch, "bridge", trunk.place, behind, [])
         for number, station in enumerate(ends):
             end = End(far_host, f"{far}{number}", station.mac)
             member = End(self.switch, f"to-{far}{number}", self.streams[number].end_mac(role + 4))
             self._machines.join(end, member, mtu)
-            end.set("complete_frames")
+            end.set(CompleteFrames())
             self.switch.attach(switch, member.interface, station.mac)
-            member.set("switch_to", interface=trunk.interface, macs=[guest.mac for guest in behind])
+            member.set(SwitchTo(trunk.interface, [guest.mac for guest in behind]))
             for sender in (end, member):
-                sender.set("shape", **rate)
+                sender.set(Shape(link_mbps, flow_control))
         for sender in (trunk, uut):
-            sender.set("tag_inside")
-        trunk.set("share", **rate, macs=[station.mac for station in ends], mtu=mtu)
-        uut.set("shape_host", **rate, mtu=mtu)
+            sender.set(TagInside())
+        trunk.set(Share(link_mbps, flow_control, [station.mac for station in ends], mtu))
+        uut.set(ShapeHost(link_mbps, flow_control, mtu))
         self.uut.give_ingress_context(uut.interface, "host")
         if side == "in" or not self._busy_source:
             self.switch.give_ingress_context(trunk.interface, "agents")
-        self.uut.open_port(f"port-{side}", port_kind, uut.place, [*map(asdict, ends)], [*map(asdict, guests)])
+        self.uut.open_port(f"port-{side}", port_kind, uut.place, ends, guests)
 
     def _towards(self, stream: StreamAddresses) -> StreamAddresses:
         """Whose MACs a stream's far ends send to."""
@@ -161,8 +163,8 @@ class SharedTestbed:
         end = interface(
             self.settings, stream, stream.source_mac, stream.source_ip, stream.uut_in_ip, own.uut_in_mac
         )
-        routes = [{"network": stream.sink_network, "gateway": stream.uut_in_ip}] if self.forwards else []
-        return configuration([{**end, "routes": routes}], forward=False)
+        routes = [Route(network=stream.sink_network, gateway=stream.uut_in_ip)] if self.forwards else []
+        return configuration([structs.replace(end, routes=routes)], forward=False)
 
     def server_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
         """The same of the agent that answers for a stream's sink."""
@@ -170,8 +172,8 @@ class SharedTestbed:
         end = interface(
             self.settings, stream, stream.sink_mac, stream.sink_ip, stream.uut_out_ip, own.uut_out_mac
         )
-        routes = [{"network": stream.source_network, "gateway": stream.uut_out_ip}]
-        return configuration([{**end, "routes": routes}], forward=False)
+        routes = [Route(network=stream.source_network, gateway=stream.uut_out_ip)]
+        return configuration([structs.replace(end, routes=routes)], forward=False)
 
     def source_streams(self, count: int, frames: FrameSpec) -> list[SourceStream]:
         """The first `count` streams, of such frames, as `source.open` takes them."""

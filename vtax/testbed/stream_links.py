@@ -1,13 +1,13 @@
 """A stream's own pair of links: source -> a host, through a guest of it -> sink, no interface shared."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from vtax.agent_api import SourceStream, StreamInterface
+from vtax.agent_api import GuestNic, SourceStream, StreamInterface
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
+from vtax.testbed.end_acts import CompleteFrames, Shape, ShapeHost, TagInside
 from vtax.testbed.guest import interface_towards_sink, interface_towards_source, nic
-from vtax.testbed.host import Host
+from vtax.testbed.host import Host, PortNic
 from vtax.testbed.machines import End, Machines
 from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
@@ -27,7 +27,7 @@ class StreamLinks:
     """Whether source and guest talk to each other, as hosts do, instead of frames passing through."""
 
     @property
-    def nics(self) -> list[dict[str, Any]]:
+    def nics(self) -> list[PortNic]:
         """The guest's NICs, one in and one out, as Host.start_guest takes them."""
         number = self.stream.stream
         return [
@@ -36,7 +36,7 @@ class StreamLinks:
         ]
 
     @property
-    def interfaces(self) -> list[dict[str, Any]]:
+    def interfaces(self) -> list[GuestNic]:
         """The same as `guest.configure` takes them."""
         return [
             interface_towards_source(self.settings, self.stream, self.stream.uut_in_mac),
@@ -72,8 +72,8 @@ class StreamLinks:
         self.machines.join(out, sink, self.settings.mtu)
         self._shape(source, into)
         if not kind.offloads:
-            source.set("complete_frames")
-        out.set("tag_inside")
+            source.set(CompleteFrames())
+        out.set(TagInside())
         self.through.give_ingress_context(into.interface)
         sides = (
             ("in", into, stream.at_source, stream.uut_in),
@@ -82,13 +82,13 @@ class StreamLinks:
         for side, end, far, near in sides:
             cap = self.settings.cap([f"ether dst {far.mac}"])
             name = f"port-{side}{number}"
-            self.through.open_port(name, port_kind, end.place, [asdict(far)], [asdict(near)], cap)
+            self.through.open_port(name, port_kind, end.place, [far], [near], cap)
 
     def _shape(self, source: End, into: End) -> None:
         link_mbps, flow_control, mtu = self.settings.link_mbps, self.settings.flow_control, self.settings.mtu
         if not self.talks:
-            source.set("complete_frames")
-            source.set("shape", link_mbps=link_mbps, flow_control=flow_control)
+            source.set(CompleteFrames())
+            source.set(Shape(link_mbps, flow_control))
             return
         for end in (source, into):
-            end.set("shape_host", link_mbps=link_mbps, flow_control=flow_control, mtu=mtu)
+            end.set(ShapeHost(link_mbps, flow_control, mtu))

@@ -1,15 +1,73 @@
 """What a trace has shown as tables, and as JSON values."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 from vtax.stages import StageTimes, TrailReading
 from vtax.trace.session import Drop, Result
 from vtax.views import numbers
 from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table
 
-LEAST = {"p50_ns": 20, "p90_ns": 100, "p99_ns": 1000}
+LEAST_P50, LEAST_P90, LEAST_P99 = 20, 100, 1000
 """Packets that a quantile is shown with at least: 10 / (1 - q)."""
+
+
+class Times(TypedDict):
+    """Delays of packets between two hooks; null where too few passed."""
+
+    count: int
+    min_ns: float | None
+    mean_ns: float | None
+    p50_ns: float | None
+    p90_ns: float | None
+    p99_ns: float | None
+    max_ns: float | None
+
+
+class StageDocument(Times):
+    """Those of a stage."""
+
+    stage: str
+
+
+class HookDocument(TypedDict):
+    """Packets that a hook at an interface saw."""
+
+    hook: str
+    interface: str
+    packets: int
+
+
+class WayDocument(TypedDict):
+    """A way of packets."""
+
+    name: str
+    hooks: list[HookDocument]
+    stages: list[StageDocument]
+    total: Times
+
+
+class DropDocument(TypedDict):
+    """Packets that the kernel dropped at an interface."""
+
+    interface: str
+    arrived: bool
+    reason: str
+    packets: int
+
+
+class TraceDocument(TypedDict):
+    """What a trace has shown."""
+
+    sample: int
+    elapsed_s: float
+    followed: int
+    unattributed: int
+    lost_events: int
+    ways: list[WayDocument]
+    drops: list[DropDocument]
+    hook_ns: dict[str, float | None]
+    not_observed: list[str]
 
 
 def stages_table(result: Result) -> Table:
@@ -61,7 +119,7 @@ def remarks(result: Result) -> list[str]:
     return told
 
 
-def document(result: Result) -> dict[str, Any]:
+def document(result: Result) -> TraceDocument:
     """Everything as JSON values, units in the names."""
     reading = result.reading
     trails = reading.trails if reading is not None else ()
@@ -113,7 +171,7 @@ def _rows(reading: TrailReading) -> Iterator[tuple[Cell, ...]]:
 
 def _row(name: str, times: StageTimes) -> tuple[Cell, ...]:
     told = _values(times)
-    shown = (told[f"{key}_ns"] for key in ("mean", "p50", "p90", "p99", "max"))
+    shown = (told["mean_ns"], told["p50_ns"], told["p90_ns"], told["p99_ns"], told["max_ns"])
     return (
         name,
         Number(f"{times.count:,}"),
@@ -121,11 +179,18 @@ def _row(name: str, times: StageTimes) -> tuple[Cell, ...]:
     )
 
 
-def _values(times: StageTimes) -> dict[str, Any]:
+def _values(times: StageTimes) -> Times:
     """Without quantiles that too few packets tell of."""
-    names = ("count", "min_ns", "mean_ns", *LEAST, "max_ns")
-    told = {name: getattr(times, name) for name in names}
-    return told | {name: None for name, least in LEAST.items() if times.count < least}
+    told: Times = {
+        "count": times.count,
+        "min_ns": times.min_ns,
+        "mean_ns": times.mean_ns,
+        "p50_ns": times.p50_ns if times.count >= LEAST_P50 else None,
+        "p90_ns": times.p90_ns if times.count >= LEAST_P90 else None,
+        "p99_ns": times.p99_ns if times.count >= LEAST_P99 else None,
+        "max_ns": times.max_ns,
+    }
+    return told
 
 
 def _drop(drop: Drop) -> tuple[Cell, ...]:

@@ -6,6 +6,7 @@ import pytest
 
 from bench.ground import link_ground
 from vtax.machine.hold import hold_host
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.layout import cpu_layout
 
 pytestmark = pytest.mark.system
@@ -14,25 +15,18 @@ pytestmark = pytest.mark.system
 @pytest.mark.measures
 def test_what_arrives_is_counted_whoever_sent_it(tmp_path: Path) -> None:
     """The counter agrees with what the agent says it sent, and does not believe a length that was not sent."""
-    parameters = {
-        "trial": 1,
-        "frame_bytes": 64,
-        "mechanism": "gso",
-        "intended_fps": 500_000,
-        "probe_fps": 1000,
-    }
-    phases = [{"phase": "measure", "duration_s": 0.4}]
+    params = FrameSpec(64).run(1, "gso", {"measure": 0.4}, intended_fps=500_000, probe_fps=1000)
     with (
         hold_host("test bench") as record,
         link_ground(record, cpu_layout(), tmp_path, own_context=False) as ground,
     ):
-        ground.source.call("source", "source.open", {"cpu": ground.cpu, "streams": [ground.stream()]})
+        ground.open_source()
         with ground.counting(64) as counter:
-            reply = ground.source.call("source", "source.run", {**parameters, "phases": phases})
+            reply = ground.sender.source_run(params)
             counted = counter.read()
-        sent = reply["streams"][0]["phases"][0]["frames_sent"]
+        sent = reply.streams[0].phases[0].frames_sent
         assert counted.frames == sent
         assert counted.fps == pytest.approx(500_000, rel=0.01)
         with ground.counting(1500) as counter:
-            ground.source.call("source", "source.run", {**parameters, "phases": phases})
+            ground.sender.source_run(params)
             assert counter.read().frames == 0

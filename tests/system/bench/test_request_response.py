@@ -22,9 +22,10 @@ def test_a_round_measures_what_fits_into_its_time(tmp_path: Path) -> None:
         for protocol in PROTOCOLS:
             with responder(ends, protocol, 64):
                 trip = our_round(ends.near)
-                found = ends.near.agent.call("requester.collect")
-            latency = found["latency"]
-            assert trip.mean_ns == latency["mean_ns"]
-            assert latency["min_ns"] <= trip.p50_ns * 1.001
+                found = ends.near.agent.api.requester_collect()
+            latency = found.latency
+            assert trip.mean_ns == latency.mean_ns
+            assert latency.min_ns is not None and latency.max_ns is not None
+            assert latency.min_ns <= trip.p50_ns * 1.001
             # One at a time: all round trips together last no longer than the round.
-            assert 0 < latency["count"] * trip.mean_ns <= (SECONDS - WARMUP_S) * 1e9 + latency["max_ns"]
+            assert 0 < latency.count * trip.mean_ns <= (SECONDS - WARMUP_S) * 1e9 + latency.max_ns

@@ -19,8 +19,9 @@ from vtax.machine.bridge_netfilter import read_bridge_netfilter, set_bridge_netf
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
+from vtax.testbed.addressing import Station
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, make_link
+from vtax.testbed.link import EndPlace, LinkEnd, make_link
 
 pytestmark = pytest.mark.system
 
@@ -54,8 +55,8 @@ def bridged(directory: Path, *enabled: bool) -> Iterator[Bridged]:
             end.namespace.create()
         for number, end in enumerate(ends):
             make_link(end, LinkEnd(host.namespace, f"in{number}", f"02:00:00:00:01:0{number}"), mtu=1500)
-        station = {"mac": SOURCE_MAC, "address": "198.18.0.2"}
-        host.open_port("port-in", "bridge", {"interface": "in0", "mac": "02:00:00:00:01:00"}, [station], [])
+        station = Station(SOURCE_MAC, "198.18.0.2")
+        host.open_port("port-in", "bridge", EndPlace("in0", "02:00:00:00:01:00"), [station], [])
         host.attach("port-in", "in1", GUEST_MAC)
         yield Bridged(host, *ends)
     finally:

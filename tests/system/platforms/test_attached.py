@@ -136,7 +136,7 @@ class TestGuest:
     ) -> None:
         before = machine.links()
         guest = attached.Kind().start(replace(plan, config=machine.config))
-        assert guest.agent.call("ping") is not None
+        guest.agent.api.ping()
         assert len(interfaces(plan.host)) == 2
         assert len(machine.links()) < len(before)
         guest.agent.process.kill()

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tests.helpers.guests import forward_streams, have_ended, orphans
 from tests.helpers.namespaces import interfaces
+from vtax.agent_api import GuestConfigureParams, GuestNic, Neighbour
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
@@ -26,9 +27,9 @@ built = [pytest.mark.soak, pytest.mark.platform, pytest.mark.usefixtures("leaves
 
 @pytest.fixture
 def plan(plan: GuestPlan) -> GuestPlan:
-    nic = {"mac": plan.nics[0].mac, "address": "198.18.0.1/24", "mtu": 1500}
-    far = {"address": "198.18.0.2", "mac": "02:00:00:00:00:0a"}
-    return replace(plan, config=gvisor.Config(), interfaces=[{**nic, "neighbours": [far]}])
+    far = Neighbour(address="198.18.0.2", mac="02:00:00:00:00:0a")
+    nic = GuestNic(mac=plan.nics[0].mac, address="198.18.0.1/24", mtu=1500, neighbours=[far])
+    return replace(plan, config=gvisor.Config(), interfaces=[nic])
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ class TestGuest:
     def test_it_starts_answers_and_goes(self, plan: GuestPlan) -> None:
         for _ in range(2):
             guest = gvisor.Kind().start(plan)
-            assert guest.agent.call("ping") is not None
+            guest.agent.api.ping()
             assert 0 < guest.hello_s < 4
             assert interfaces(plan.host) == {"lo", "guestp0"}
             guest.stop()
@@ -78,14 +79,14 @@ class TestGuest:
     def test_it_is_a_kernel_of_its_own_with_the_nics_it_was_given(
         self, plan: GuestPlan, guest: gvisor.GvisorGuest
     ) -> None:
-        (nic,) = plan.interfaces
-        configured = guest.agent.call("guest.configure", {"modules": [], "nics": [nic], "forward": True})
-        assert [(nic["mac"], nic["interface"]) for nic in configured["nics"]] == [(nic["mac"], "eth0")]
-        again = guest.agent.call("guest.configure", {"modules": [], "nics": [nic], "forward": True})
-        assert again == configured
-        state = guest.agent.call("guest.state")
-        (eth0,) = (each for each in state["interfaces"] if each["interface"] == "eth0")
-        assert eth0["ready"]
+        (asked,) = plan.interfaces
+        params = GuestConfigureParams(modules=[], nics=[asked], forward=True)
+        configured = guest.agent.api.guest_configure(params)
+        assert [(nic.mac, nic.interface) for nic in configured.nics] == [(asked.mac, "eth0")]
+        assert guest.agent.api.guest_configure(params) == configured
+        state = guest.agent.api.guest_state()
+        (eth0,) = (each for each in state.interfaces if each.interface == "eth0")
+        assert eth0.ready
         threads = guest.threads()
         assert {component for _, component in threads.values()} >= {"kernel", "userspace"}
         assert {frozenset(os.sched_getaffinity(tid)) for tid in threads} == {frozenset(plan.cpus)}

@@ -64,7 +64,7 @@ class TestGuest:
     def test_it_answers_and_ends_with_its_keeper(self, plan: GuestPlan) -> None:
         """As of Proxmox: i440fx with an e1000."""
         guest = libvirt.Kind().start(replace(plan, config=config("proxmox")))
-        assert guest.agent.call("ping") is not None
+        guest.agent.api.ping()
         assert interfaces(plan.host) == {"lo", "guestp0"}
         assert {"vcpu 0", "emulator"} == {component for _, component in guest.threads().values()}
         with os.fdopen(os.pidfd_open(guest.emulator[0])) as emulator:
@@ -81,7 +81,7 @@ class TestGuest:
         emulator, _ = guest.emulator
         os.kill(emulator, signal.SIGSTOP)
         with pytest.raises(AgentGone):
-            guest.agent.call("ping", timeout_s=0.5)
+            guest.agent.api.ping(timeout_s=0.5)
         with os.fdopen(os.pidfd_open(emulator)) as handle:
             guest.stop()
             assert select.select([handle], [], [], 5)[0], "readable as soon as its process has ended"

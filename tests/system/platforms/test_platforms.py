@@ -47,7 +47,7 @@ def test_a_failed_start_of_a_container_can_be_repeated(runtime: str, plan: Guest
 
     for _ in range(2):
         guest = container.Kind().start(plan)
-        assert guest.agent.call("ping") is not None
+        guest.agent.api.ping()
         assert interfaces(plan.host) == {"lo", "guestp0"}
         assert interfaces(namespace) == {"lo", "eth0"}
         guest.stop()
@@ -82,7 +82,8 @@ def test_eight_emulators_are_up_at_once(plan: GuestPlan) -> None:
     # An emulator ends with the thread that started it: the threads live as long as the guests.
     with ThreadPoolExecutor(len(plans)) as starting:
         guests = list(starting.map(qemu.Kind().start, plans))
-        assert all(guest.agent.call("ping") is not None for guest in guests)
+        for guest in guests:
+            guest.agent.api.ping()
         assert all("vcpu 0" in {name for _, name in guest.threads().values()} for guest in guests)
         assert interfaces(plan.host) == {"lo", *(f"{each.name}p0" for each in plans)}
         resident = [resident_bytes(guest.pid) for guest in guests]

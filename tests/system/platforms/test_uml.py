@@ -1,15 +1,19 @@
 """User-mode Linux guests: forwarding, what ends with what, and the control stream on a serial line."""
 
-import json
 import os
 import uuid
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import Raw
 
 from tests.helpers.guests import forward_streams, have_ended, orphans
+from vtax import agent_api
+from vtax.agent_api import ConfiguredNic, GuestConfigureParams
+from vtax.agent_message import Nothing
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, Process, process_start
@@ -77,22 +81,22 @@ class TestCampaign:
 class TestControlStream:
     def test_long_lines_pass_unharmed(self, guest: uml.UmlGuest) -> None:
         """A NIC that is named often makes a request of 60 KB and a reply of nearly as much."""
-        nic = {"mac": "02:00:00:00:00:08", "address": "198.18.0.1/24", "mtu": 1500, "neighbours": []}
-        request = {"nics": [nic] * 745, "forward": True}
-        assert 60_000 < len(json.dumps(request, separators=(",", ":"))) < 65_000
-        reply = guest.agent.call("guest.configure", request, 30.0)
-        assert len(json.dumps(reply, separators=(",", ":"))) > 50_000
-        assert reply == {"nics": [{"mac": nic["mac"], "interface": "vec0", "driver": "uml-vector"}] * 745}
+        mac = "02:00:00:00:00:08"
+        nic = agent_api.GuestNic(mac=mac, address="198.18.0.1/24", mtu=1500, neighbours=[])
+        request = GuestConfigureParams(nics=[nic] * 745, forward=True)
+        assert 60_000 < len(msgspec.json.encode(request)) < 65_000
+        reply = guest.agent.api.guest_configure(request, 30.0)
+        assert len(msgspec.json.encode(reply)) > 50_000
+        assert reply.nics == [ConfiguredNic(mac=mac, interface="vec0", driver="uml-vector")] * 745
 
     def test_a_request_beyond_the_lines_buffer_does_not_stop_it(self, guest: uml.UmlGuest) -> None:
         for _ in range(3):
             with pytest.raises(AgentError, match="no method `mmm"):
-                guest.agent.call("m" * 20_000)
+                guest.agent.begin("m" * 20_000, Raw(b"{}")).wait(10.0)
 
     def test_a_hundred_calls_are_answered(self, guest: uml.UmlGuest) -> None:
-        waiting = [guest.agent.begin("ping") for _ in range(100)]
-        replies = [reply(10.0) for reply in waiting]
-        assert all(isinstance(reply, dict) for reply in replies)
+        waiting = [guest.agent.api.begin_ping() for _ in range(100)]
+        assert [reply(10.0) for reply in waiting] == [Nothing()] * 100
         assert not guest.agent.gone
 
 

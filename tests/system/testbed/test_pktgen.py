@@ -5,12 +5,25 @@ import struct
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from msgspec import Raw
 
-from vtax.agent_api import SinkOpenParams
+from vtax.agent_api import (
+    CollectedStream,
+    ExpectedStream,
+    Phase,
+    SinkCaptureParams,
+    SinkCollectParams,
+    SinkOpenParams,
+    SinkRefused,
+    SourceOpenAnswer,
+    SourceOpenParams,
+    SourceRunParams,
+    SourceStream,
+)
 from vtax.machine.ownership import OwnershipRecord
+from vtax.scenario.frames import FrameSpec
 from vtax.testbed.dedicated import DedicatedTestbed
 from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout
@@ -21,6 +34,7 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 TRIAL = 0x12_3456
 FRAME_BYTES = 100
+FRAMES = FrameSpec(FRAME_BYTES)
 PROBE_FPS = 200
 PROBE_LANE = 0x80
 UNLIMITED = LocalSettings(None, False, 1500, cpu_layout())
@@ -34,8 +48,8 @@ def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
     testbed = DedicatedTestbed(UNLIMITED, 1, OneMachine(record))
     try:
         testbed.build("bridge")
-        guest = testbed.uut.start_guest(GUEST, "qemu", {}, testbed.guests[0].nics, ["pktgen"])
-        configuration = testbed.guests[0].configuration(guest["modules"])
+        guest = testbed.uut.start_guest(GUEST, "qemu", Raw(b"{}"), testbed.guests[0].nics, ["pktgen"])
+        configuration = testbed.guests[0].configuration(guest.modules)
         testbed.uut.api(GUEST).guest_configure(configuration, timeout_s=30.0)
         sink = SinkOpenParams(streams=testbed.sink_streams(), attach="auto", capture_frames=64)
         testbed.sinks[0].api("sink").sink_open(sink)
@@ -46,54 +60,45 @@ def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
         assert not record.failed
 
 
-def open_source(testbed: DedicatedTestbed, vlan: int | None = None) -> dict[str, Any]:
+def open_source(testbed: DedicatedTestbed, vlan: int | None = None) -> SourceOpenAnswer:
     """Make the guest the source of what leaves by its second NIC."""
     (ends,) = testbed.streams
-    stream = {
-        "stream": 0,
-        "interface": "eth1",
-        "source_mac": ends.uut_out_mac,
-        "destination_mac": ends.sink_mac,
-        "vlan": vlan,
-        "source_ip": ends.uut_out_ip,
-        "destination_ip": ends.sink_ip,
-        "source_port": 9,
-        "destination_port": 9,
-    }
-    opened = {"cpu": 0, "mechanisms": ["pktgen"], "streams": [stream]}
-    reply: dict[str, Any] = testbed.uut.call(GUEST, "source.open", opened)
-    return reply
+    stream = SourceStream(
+        stream=0,
+        interface="eth1",
+        source_mac=ends.uut_out_mac,
+        destination_mac=ends.sink_mac,
+        vlan=vlan,
+        source_ip=ends.uut_out_ip,
+        destination_ip=ends.sink_ip,
+        source_port=9,
+        destination_port=9,
+    )
+    params = SourceOpenParams(cpu=0, mechanisms=["pktgen"], streams=[stream])
+    return testbed.uut.api(GUEST).source_open(params)
 
 
 def arm(testbed: DedicatedTestbed) -> None:
-    armed = {"trial": TRIAL, "phase": "measure", "frame_bytes": FRAME_BYTES}
-    testbed.sinks[0].call("sink", "sink.arm", armed)
+    testbed.sinks[0].api("sink").sink_arm(FRAMES.arm(TRIAL, "measure"))
 
 
-def flood(phases: dict[str, float]) -> dict[str, Any]:
+def flood(phases_s: dict[Phase, float]) -> SourceRunParams:
     """The parameters of a run."""
-    return {
-        "trial": TRIAL,
-        "frame_bytes": FRAME_BYTES,
-        "mechanism": "pktgen",
-        "intended_fps": None,
-        "probe_fps": PROBE_FPS,
-        "phases": [{"phase": phase, "duration_s": duration_s} for phase, duration_s in phases.items()],
-    }
+    return FRAMES.run(TRIAL, "pktgen", phases_s, intended_fps=None, probe_fps=PROBE_FPS)
 
 
-def collect(testbed: DedicatedTestbed, frames: int) -> dict[str, Any]:
+def collect(testbed: DedicatedTestbed, frames: int) -> CollectedStream:
     """What the sink counted of the measured phase, in which so many were sent."""
-    expected = [{"stream": 0, "frames": frames}]
-    awaited = {"expected": expected, "quiet_ms": 500, "limit_ms": 2000}
-    (stream,) = testbed.sinks[0].call("sink", "sink.collect", awaited)["streams"]
-    return dict(stream)
+    expected = [ExpectedStream(stream=0, frames=frames)]
+    awaited = SinkCollectParams(expected=expected, quiet_ms=500, limit_ms=2000)
+    (stream,) = testbed.sinks[0].api("sink").sink_collect(awaited).streams
+    return stream
 
 
 def captured(testbed: DedicatedTestbed) -> list[bytes]:
     """The first frames, those of the probe lane left out."""
-    kept = testbed.sinks[0].call("sink", "sink.capture", {"stream": 0, "first": 0})["frames"]
-    frames = [base64.b64decode(frame["bytes"]) for frame in kept]
+    kept = testbed.sinks[0].api("sink").sink_capture(SinkCaptureParams(stream=0, first=0)).frames
+    frames = [base64.b64decode(frame.bytes) for frame in kept]
     return [frame for frame in frames if b"vtax" not in frame]
 
 
@@ -118,54 +123,55 @@ def identification_of(frame: bytes) -> int:
 
 
 def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed: DedicatedTestbed) -> None:
-    assert open_source(testbed) == {"mechanisms": ["raw", "pktgen"], "refused": []}
+    assert open_source(testbed) == SourceOpenAnswer(mechanisms=["raw", "pktgen"], refused=[])
     arm(testbed)
-    load = {"frame_bytes": FRAME_BYTES, "load": "flood"}
-    told = testbed.uut.call(GUEST, "source.calibrate", load, timeout_s=30.0)
-    assert {ceiling["mechanism"] for ceiling in told["ceilings"]} == {"raw", "pktgen"}
-    assert all(ceiling["ceiling_fps"] > 1000 for ceiling in told["ceilings"])
+    guest = testbed.uut.api(GUEST)
+    told = guest.source_calibrate(FRAMES.calibrate("flood"), timeout_s=30.0)
+    assert {ceiling.mechanism for ceiling in told.ceilings} == {"raw", "pktgen"}
+    assert all(ceiling.ceiling_fps > 1000 for ceiling in told.ceilings)
     seen = collect(testbed, 0)
-    assert (seen["received"], seen["probes"]["received"]) == (0, 0)
-    assert seen["refused"]["trial"] > 1000, "a calibration's frames are no trial's"
+    assert (seen.received, seen.probes.received) == (0, 0)
+    assert seen.refused.trial > 1000, "a calibration's frames are no trial's"
 
     for vlan in (None, 7):
         open_source(testbed, vlan)
         arm(testbed)
-        sent = testbed.uut.call(GUEST, "source.run", flood({"warmup": 0.1, "measure": 0.4}))
-        warmup, measure = sent["streams"][0]["phases"]
-        seen = collect(testbed, measure["frames_sent"])
-        assert measure["frames_sent"] > 5000
-        assert seen["received"] == measure["frames_sent"], (sent, seen)
-        assert seen["received_bytes"] == FRAME_BYTES * measure["frames_sent"]
-        assert (seen["duplicated"], seen["reordered"], seen["loss"]["periods"]) == (0, 0, 0)
-        assert seen["phases"]["warmup"] == warmup["frames_sent"] > 500
-        assert seen["refused"] == {"length": 0, "trial": 0, "stream": 0, "foreign": 0}
-        assert seen["latency"]["count"] == seen["probes"]["received"] > 0, "only of the probe lane"
-        assert measure["send_errors"] == 0
-        assert (measure["blocked"], sent["thread"]) == (None, None), "of which pktgen tells nothing"
-        window_s = (measure["end_ns"] - measure["start_ns"]) / 1e9
+        sent = guest.source_run(flood({"warmup": 0.1, "measure": 0.4}))
+        warmup, measure = sent.streams[0].phases
+        seen = collect(testbed, measure.frames_sent)
+        assert measure.frames_sent > 5000
+        assert seen.received == measure.frames_sent, (sent, seen)
+        assert seen.received_bytes == FRAME_BYTES * measure.frames_sent
+        assert (seen.duplicated, seen.reordered, seen.loss.periods) == (0, 0, 0)
+        assert seen.phases.warmup == warmup.frames_sent > 500
+        assert seen.refused == SinkRefused(length=0, trial=0, stream=0, foreign=0)
+        assert seen.latency.count == seen.probes.received > 0, "only of the probe lane"
+        assert measure.send_errors == 0
+        assert (measure.blocked, sent.thread) == (None, None), "of which pktgen tells nothing"
+        window_s = (measure.end_ns - measure.start_ns) / 1e9
         assert 0.4 <= window_s < 1
-        assert warmup["end_ns"] <= measure["first_ns"] == measure["start_ns"]
-        assert measure["last_ns"] == measure["end_ns"] <= sent["end_ns"]
+        assert warmup.end_ns <= (measure.first_ns or 0) == measure.start_ns
+        assert measure.last_ns == measure.end_ns <= sent.end_ns
         frames = captured(testbed)
         assert len(frames) > 40
         first = identification_of(frames[0])
         assert frames == [built(testbed, at, (first + at) % 0x10000, vlan) for at in range(len(frames))]
-        testbed.uut.call(GUEST, "source.close", {})
+        guest.source_close()
 
 
 def test_an_abort_ends_it_and_nothing_stays_configured(testbed: DedicatedTestbed) -> None:
     open_source(testbed)
     arm(testbed)
-    ticket = testbed.uut.begin(GUEST, "source.run", flood({"measure": 60.0}))
-    while collect(testbed, 1000)["received"] < 1000:
+    guest = testbed.uut.api(GUEST)
+    running = guest.begin_source_run(flood({"measure": 60.0}))
+    while collect(testbed, 1000).received < 1000:
         pass
-    testbed.uut.call(GUEST, "abort", {})
-    sent = testbed.uut.finish(ticket, 5.0)
-    (measure,) = sent["streams"][0]["phases"]
-    assert sent["aborted"]
-    assert measure["end_ns"] - measure["start_ns"] < 30e9
-    assert collect(testbed, measure["frames_sent"])["received"] == measure["frames_sent"]
-    testbed.uut.call(GUEST, "source.close", {})
-    assert "pktgen" in open_source(testbed)["mechanisms"], "a device that is left over would be in the way"
-    assert collect(testbed, 0)["received"] == measure["frames_sent"]
+    guest.abort()
+    sent = running(5.0)
+    (measure,) = sent.streams[0].phases
+    assert sent.aborted
+    assert measure.end_ns - measure.start_ns < 30e9
+    assert collect(testbed, measure.frames_sent).received == measure.frames_sent
+    guest.source_close()
+    assert "pktgen" in open_source(testbed).mechanisms, "a device that is left over would be in the way"
+    assert collect(testbed, 0).received == measure.frames_sent

@@ -5,9 +5,18 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.helpers.hops import SENT, drops, interface
-from tests.helpers.trials import add_drop, change_guest, change_phase, make_cell, make_measured, make_nic
+from tests.helpers.trials import (
+    add_drop,
+    change_guest,
+    change_phase,
+    make_cell,
+    make_measured,
+    make_nic,
+    otherwise,
+)
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.forwarding.trial import Measured
 from vtax.testbed.addressing import StreamAddresses
@@ -56,8 +65,8 @@ def lossy(lost: dict[str, int]) -> Measured:
     }
     before, stood = measured.guests[GUEST]
     measured.guests[GUEST] = (
-        before.model_copy(update={"interfaces": [make_nic(*nic) for nic in macs.items()]}),
-        stood.model_copy(update={"interfaces": [make_nic(*nic, **counted[nic[0]]) for nic in macs.items()]}),
+        otherwise(before, interfaces=[make_nic(*nic) for nic in macs.items()]),
+        otherwise(stood, interfaces=[make_nic(*nic, **counted[nic[0]]) for nic in macs.items()]),
     )
     return measured
 
@@ -98,7 +107,7 @@ def test_duplicates_of_the_guests_queue_hide_no_loss_behind_it() -> None:
     measured = lossy({"guest egress": 7, "sink": 5})
     assert measured.interfaces is not None
     into, out = measured.guests[GUEST][1].interfaces
-    change_guest(measured, interfaces=[into, out.model_copy(update={"sent": out.sent + 100})])
+    change_guest(measured, interfaces=[into, structs.replace(out, sent=out.sent + 100)])
     after = measured.interfaces[1]
     after["uut/guestp1"]["received"] += 100
     after["uut/out0"]["sent"] += 100

@@ -18,6 +18,7 @@ from tests.helpers.trials import (
     make_cell,
     make_measured,
     make_nic,
+    otherwise,
 )
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
@@ -94,8 +95,8 @@ def lossy(lost: Lost, **testbed: Any) -> Measured:
             make_nic(*out_of, sent=here["bridge port out"], dropped_queue=gone["guest egress"]),
         ]
         measured.guests[name] = (
-            guest.model_copy(update={"interfaces": [make_nic(*into), make_nic(*out_of)]}),
-            guest.model_copy(update={"interfaces": counted}),
+            otherwise(guest, interfaces=[make_nic(*into), make_nic(*out_of)]),
+            otherwise(guest, interfaces=counted),
         )
     measured.interfaces = ({name: interface(each["name"]) for name, each in after.items()}, after)
     return measured

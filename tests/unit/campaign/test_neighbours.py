@@ -8,12 +8,14 @@ import pytest
 
 from tests.helpers.paths import ROOT
 from tests.helpers.scenarios import refusal_of, write_scenario
-from tests.helpers.trials import SECOND_NS, change_thread, make_cell, make_measured
+from tests.helpers.trials import SECOND_NS, change_thread, make_cell, make_measured, otherwise
+from vtax.agent_api import GuestStateAnswer
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.neighbours.stress import LOADS, MEMORY_BYTES
 from vtax.campaign.verdict import Verdict
+from vtax.platforms import container, raw
 from vtax.scenario import TestbedSettings, load_scenario
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec
@@ -29,7 +31,7 @@ testbed: {neighbours: idle}
 factors: {platform: [raw]}
 repetitions: 1
 """
-STANDS = GuestState(condition="answers", oom_kills=0)
+STANDS = GuestState.told(GuestStateAnswer(interfaces=[], clock_offset_ns=0, oom_kills=0), "")
 
 
 def test_no_neighbours_do_nothing() -> None:
@@ -73,9 +75,11 @@ def test_a_heavy_neighbour_has_the_memory_it_fills() -> None:
     assert heavy.memory_workers * MEMORY_BYTES < heavy.guest_bytes
     host = Host.__new__(Host)
     guest = GuestSpec("neighbour0", host, [], [], True, [], heavy.guest_bytes)
-    assert guest.config({"memory_bytes": 1 << 28})["memory_bytes"] == heavy.guest_bytes
-    assert guest.config({"memory_bytes": 1 << 34})["memory_bytes"] == 1 << 34
-    assert guest.config({"memory_bytes": None}) == {"memory_bytes": None}
+    few, many = container.Config(memory_bytes=1 << 28), container.Config(memory_bytes=1 << 34)
+    assert guest.config(few) == container.Config(memory_bytes=heavy.guest_bytes)
+    assert guest.config(many) == many
+    assert guest.config(container.Config()) == container.Config()
+    assert guest.config(raw.Config()) == raw.Config()
 
 
 @pytest.mark.parametrize(("offered", "suspect"), [(98.1, False), (97.9, True), (101.9, False), (102.1, True)])
@@ -101,7 +105,7 @@ def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, 
 )
 def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], words: str) -> None:
     measured = make_measured(make_cell())
-    measured.guests["neighbour0"] = (STANDS, STANDS.model_copy(update=after))
+    measured.guests["neighbour0"] = (STANDS, otherwise(STANDS, **after))
     judgement = judge(measured, 1000)
     assert (judgement.verdict, judgement.reasons) == (Verdict.INVALID, (words,))
 

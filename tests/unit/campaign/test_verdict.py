@@ -19,6 +19,7 @@ from tests.helpers.trials import (
     change_thread,
     make_cell,
     make_measured,
+    otherwise,
 )
 from vtax.agent_api import ThreadTime
 from vtax.campaign import crosscheck, stream_findings, surroundings
@@ -351,7 +352,7 @@ def test_the_worst_cause_comes_first() -> None:
 def test_an_old_line_of_the_console_is_no_reason() -> None:
     measured = make_measured(make_cell())
     before, after = measured.guests[GUEST]
-    old = {"last_words": "Out of memory: Killed process 70 (hog)"}
-    measured.guests[GUEST] = (before.model_copy(update=old), after.model_copy(update=old))
+    old: dict[str, Any] = {"last_words": "Out of memory: Killed process 70 (hog)"}
+    measured.guests[GUEST] = (otherwise(before, **old), otherwise(after, **old))
     _guest(condition="ended")(measured)
     assert judge(measured, 1000).reasons == ("the guest died: its losses are a result",)

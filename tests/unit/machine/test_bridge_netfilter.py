@@ -25,7 +25,7 @@ from vtax.doctor.machine import bridge_netfilter
 from vtax.doctor.testbed import _netfilter
 from vtax.machine import bridge_netfilter as sysctl
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter, set_bridge_netfilter
-from vtax.machine.environment import environment_hash, host_environment
+from vtax.machine.environment import host_environment
 from vtax.platforms import Probe
 from vtax.scenario import Cell, load_scenario
 from vtax.testbed.dedicated import DedicatedTestbed
@@ -133,7 +133,7 @@ def probed(found: BridgeNetfilter | None, tmp_path: Path, values: str) -> tuple[
         return SimpleNamespace(
             name=f"{host}'s machine",
             is_emulated=False,
-            environment=lambda: {"bridge_netfilter": found if host == "sink" else ON},
+            environment=lambda: SimpleNamespace(bridge_netfilter=found if host == "sink" else ON),
             prepare=lambda *_: Probe("none", {}),
             find_switch=lambda _: {},
             check_protocols=lambda *_: None,
@@ -209,8 +209,8 @@ class TestTrial:
         without = host_environment()
         load(kernel, 1, 1, 1)
         facts = host_environment()
-        assert (without["bridge_netfilter"], facts["bridge_netfilter"]) == (None, ON)
-        assert without["hash"] == facts["hash"] == environment_hash(facts)
+        assert (without.bridge_netfilter, facts.bridge_netfilter) == (None, ON)
+        assert without.hash == facts.hash == facts.stable_hash
         columns = OneMachine().machine("uut").environment_columns()
         assert json.loads(columns["own_bridge_netfilter"] or "") == ON
 

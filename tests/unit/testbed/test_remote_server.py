@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from vtax.agent_api import CpuOpenParams, SourceCalibrateParams
 from vtax.machine.agent import AgentBreach, AgentError
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable
 from vtax.testbed.host import Host
+from vtax.testbed.remote.errors import decode_error
 from vtax.testbed.remote.machine import RemoteHost
 from vtax.testbed.remote.server import ACTS, Server
-from vtax.testbed.remote.values import decode_error
 
 
 def answers(*lines: bytes, directory: Path = Path("/nowhere")) -> list[dict[str, Any]]:
@@ -46,9 +47,9 @@ def test_what_is_asked_is_answered() -> None:
         (line("host._agent", host="uut", arguments={}), "no method host._agent"),
         (line("host.create", host="uut", arguments={}), "'uut'"),
         (line("machine.find_switch", name="no such"), "'no such'"),
-        (line("machine.ping", more=1), "unexpected keyword argument 'more'"),
-        (b"nonsense\n", "Expecting value"),
-        (b"[]\n", "no attribute"),
+        (line("machine.ping", more=1), "unknown field `more`"),
+        (b"nonsense\n", "JSON is malformed"),
+        (b"[]\n", "Expected `object`, got `array`"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(asked: bytes, said: str) -> None:
@@ -58,8 +59,8 @@ def test_what_cannot_be_answered_is_refused(asked: bytes, said: str) -> None:
 
 def test_that_a_platform_is_unusable_comes_through_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    (answer,) = answers(line("machine.prepare", kind="lxc", config={}, packages=None))
-    error = decode_error(answer["error"]["message"], answer["error"]["data"])
+    (answer,) = answers(line("machine.prepare", kind="lxc", keys={}, packages=None))
+    error = decode_error(answer["error"]["message"], Raw(json.dumps(answer["error"]["data"]).encode()))
     assert isinstance(error, PlatformUnusable)
     assert error.remedy
 
@@ -93,38 +94,27 @@ def test_a_remote_host_asks_for_every_method_of_a_host() -> None:
     asked: list[tuple[str, dict[str, Any]]] = []
 
     class Machine:
+        name = "far"
         cpus: ClassVar[dict[str, list[int]]] = {}
 
         def reach(self) -> None:
             """It answers."""
 
-        def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = 0) -> None:
-            asked.append((method, parameters))
+        def ask(self, method: str, params: Raw, limit_s: float) -> Raw:
+            asked.append((method, json.loads(bytes(memoryview(params)))))
+            return Raw(b"null")
 
     host = RemoteHost("uut", Machine(), far=False)  # type: ignore[arg-type]
-    host.call("sink", "sink.open", {"streams": []}, timeout_s=3)
     host.stop_guest("guest")
     host.bridge_netfilter()
     assert asked == [
-        (
-            "host.call",
-            {
-                "host": "uut",
-                "arguments": {
-                    "agent": "sink",
-                    "method": "sink.open",
-                    "params": {"streams": []},
-                    "timeout_s": 3,
-                },
-            },
-        ),
         ("host.stop_guest", {"host": "uut", "arguments": {"name": "guest"}}),
         ("host.bridge_netfilter", {"host": "uut", "arguments": {}}),
     ]
     asked.clear()
     host.create(bridge_netfilter=True)
     assert asked == [
-        ("host.new", {"host": "uut", "far": False}),
+        ("machine.new_host", {"host": "uut", "far": False}),
         ("host.create", {"host": "uut", "arguments": {"bridge_netfilter": True}}),
     ]
     own = {name for name in ACTS if getattr(RemoteHost, name) is getattr(Host, name)}
@@ -134,25 +124,28 @@ def test_a_remote_host_asks_for_every_method_of_a_host() -> None:
 class Answering:
     """A machine whose agents answer so, and which keeps what is asked."""
 
+    name = "far"
     cpus: ClassVar[dict[str, list[int]]] = {}
 
-    def __init__(self, answer: Any) -> None:
+    def __init__(self, answer: bytes) -> None:
         self.answer = answer
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.asked: list[tuple[str, dict[str, Any], float]] = []
 
-    def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = 0.0) -> Any:
-        self.asked.append((method, parameters["arguments"]))
-        return "ticket" if method == "host.begin" else self.answer
+    def ask(self, method: str, params: Raw, limit_s: float) -> Raw:
+        self.asked.append((method, json.loads(bytes(memoryview(params))), limit_s))
+        return Raw(b'"ticket"' if method == "machine.begin_call" else self.answer)
 
 
 def test_an_agent_of_another_machine_is_asked_with_types() -> None:
-    machine = Answering({"ceilings": [{"mechanism": "raw", "ceiling_fps": 2e6}], "refused": []})
+    machine = Answering(b'{"ceilings": [{"mechanism": "raw", "ceiling_fps": 2e6}], "refused": []}')
     host = RemoteHost("source", machine, far=False)  # type: ignore[arg-type]
     params = SourceCalibrateParams(frame_bytes=64, load="paced")
     waiting = host.api("source").begin_source_calibrate(params)
-    assert machine.asked[0][1]["params"] == {"frame_bytes": 64, "load": "paced"}
-    assert waiting(30.0).ceilings[0].ceiling_fps == 2e6
-    assert machine.asked[1] == ("host.finish", {"ticket": "ticket", "timeout_s": 30.0})
+    question = {"host": "source", "agent": "source", "method": "source.calibrate"}
+    asked = {**question, "params": {"frame_bytes": 64, "load": "paced"}}
+    assert machine.asked[0] == ("machine.begin_call", asked, 120.0)
+    assert waiting(300.0).ceilings[0].ceiling_fps == 2e6
+    assert machine.asked[1] == ("machine.finish_call", {"ticket": "ticket", "timeout_s": 300.0}, 310.0)
     with pytest.raises(AgentBreach, match=r"^source: answered drops.read with .*`ceilings`"):
         host.api("source").drops_read()
     with pytest.raises(AgentError, match=r"^source: cpu.open: hz: Expected `int` >= 1$"):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+from vtax.agent_api import InterfaceState
 from vtax.campaign.forwarding.drops import Drops, Place
 from vtax.campaign.forwarding.trial import Measured
 from vtax.campaign.guest import called
 from vtax.testbed.counters import InterfaceCounters
-from vtax.testbed.guest_state import GuestNic
 
 READ_BY_AN_EMULATOR = ("tun", "macvtap")
 """Kinds of interfaces whose queue is emptied by whoever has their descriptor."""
@@ -164,7 +164,7 @@ def _growth(before: InterfaceCounters, after: InterfaceCounters, interface: str)
     }
 
 
-def _of_guest(guest: str, nic: GuestNic) -> InterfaceCounters:
+def _of_guest(guest: str, nic: InterfaceState) -> InterfaceCounters:
     return {
         "name": f"{called(guest)}'s {nic.interface}",
         "kind": None,

@@ -4,14 +4,13 @@ from vtax.platforms import PlatformConfig, PlatformUnusable
 from vtax.testbed.ports.bridge import BridgePort
 from vtax.testbed.ports.macvtap import MacvtapPort
 from vtax.testbed.ports.ovs import OvsPort
-from vtax.testbed.ports.port import Cap, Port, Service, Site, Surroundings, WirePort
+from vtax.testbed.ports.port import Port, Service, Site, Surroundings, WirePort
 from vtax.testbed.ports.routed import RoutedPort
 from vtax.testbed.ports.vf import VfPort
 
 __all__ = [
     "PORTS",
     "BridgePort",
-    "Cap",
     "Port",
     "Service",
     "Site",

@@ -1,7 +1,6 @@
 """Port `bridge`: a Linux bridge."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.rtnl import ndmsg
@@ -23,7 +22,7 @@ class BridgePort(Port):
     def __init__(self, site: Site) -> None:
         super().__init__(site)
         self.name = site.name
-        quiet: dict[str, Any] = {"br_stp_state": 0, "br_mcast_snooping": 0, "br_forward_delay": 0}
+        quiet = {"br_stp_state": 0, "br_mcast_snooping": 0, "br_forward_delay": 0}
         self.end.namespace.netlink(lambda ip: ip.link("add", ifname=self.name, kind="bridge", **quiet))
         self.end.namespace.bring_up(self.name)
         self._join(self.end.interface, [station.mac for station in site.far])

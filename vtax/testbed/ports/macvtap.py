@@ -5,7 +5,6 @@ a macvlan in place of a veth pair. Guests of one end reach each other (mode `bri
 """
 
 from pathlib import Path
-from typing import Any
 
 from pyroute2 import IPRoute
 
@@ -24,7 +23,7 @@ class MacvtapPort(Port):
     title = "NICs on top of the link's end"
 
     @classmethod
-    def find(cls) -> dict[str, Any]:
+    def find(cls) -> dict[str, str]:
         """The kernel must have the driver, which brings macvlan with it."""
         has_driver = "macvtap" in DEVICES.read_text().split()
         if not has_driver and not can_load("macvtap"):

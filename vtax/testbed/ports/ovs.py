@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Mapping
-from typing import Any
 
 from vtax.testbed.ports.open_vswitch import OpenVSwitch, datapath, find_open_vswitch
 from vtax.testbed.ports.port import Port, Site
@@ -36,7 +35,7 @@ class OvsPort(Port):
         self._join(self.end.interface, [station.mac for station in site.far])
 
     @classmethod
-    def find(cls) -> dict[str, Any]:
+    def find(cls) -> dict[str, str]:
         """Its programs must be installed; the datapath is the kernel's where that has one."""
         return {"version": find_open_vswitch(), "datapath": datapath()}
 

@@ -6,11 +6,11 @@ port is a module of this package with one class.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import Station
-from vtax.testbed.link import LinkEnd, cap
+from vtax.testbed.link import LinkEnd
 
 UUT = "uut"
 """The host whose work is what is measured; others are named in the CPU ledger."""
@@ -84,7 +84,7 @@ class Port:
         self._interfaces: dict[str, str] = {}
 
     @classmethod
-    def find(cls) -> dict[str, Any]:
+    def find(cls) -> dict[str, str]:
         """Look whether this machine has it; returns facts for the result, raises PlatformUnusable."""
         return {}
 
@@ -118,17 +118,3 @@ class WirePort(Port):
     def interface_of(self, guest_mac: str) -> str:
         """The link's end."""
         return self.end.interface
-
-
-@dataclass(frozen=True)
-class Cap:
-    """Most that a port takes of each of the guests behind it, layer 1; `senders` are tc's words for their frames."""
-
-    cap_mbps: float
-    senders: list[str]
-    mtu: int
-    burst_frames: int | None = None
-
-    def apply(self, end: LinkEnd) -> None:
-        """Hold back what is beyond it where it leaves the host."""
-        cap(end, self.cap_mbps, self.senders, self.mtu, self.burst_frames)

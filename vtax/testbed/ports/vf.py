@@ -1,7 +1,6 @@
 """Port `vf`: a virtual function of a NIC (SR-IOV), which the built-in testbed has none of."""
 
 from pathlib import Path
-from typing import Any
 
 from vtax.platforms import PlatformUnusable
 from vtax.testbed.ports.port import Port
@@ -15,7 +14,7 @@ class VfPort(Port):
     title = "a NIC's virtual function"
 
     @classmethod
-    def find(cls) -> dict[str, Any]:
+    def find(cls) -> dict[str, str]:
         """Say what this machine's NICs have, and why that is of no use here."""
         able = {
             path.parents[1].name: int(path.read_text())

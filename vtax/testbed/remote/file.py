@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from vtax.inputs import Document, InputError, read_document, validate
 from vtax.testbed.emulated.machine import EmulatedKeys
@@ -14,7 +14,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 Plug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}/[A-Za-z0-9_.-]{1,15}$")]
 
 
-def _several(names: Any) -> Any:
+def _several(names: JsonValue) -> JsonValue:
     """A name alone is a list of one."""
     return [names] if isinstance(names, str) else names
 
@@ -109,7 +109,7 @@ class TestbedFile(Strict):
     roles: RoleKeys = Field(description="which machine does what")
     links: list[LinkKeys] = Field(min_length=1, max_length=256, description="in the order they are used")
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, JsonValue]:
         """As it is written, without what it leaves out."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 

@@ -2,39 +2,47 @@
 
 import contextlib
 import functools
-import inspect
 import shlex
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
+from msgspec import Raw
 
 import vtax
 from vtax.agent_api import AgentApi
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message, Pending
 from vtax.inputs import InputError, one_line
-from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, checked
+from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, checked, read_answer
 from vtax.machine.clock import clock_identity
 from vtax.machine.emulation import SLOWNESS
-from vtax.platforms import PlatformConfig, Probe
+from vtax.machine.environment import HostEnvironment
+from vtax.platforms import PlatformConfig, Probe, keys_of
 from vtax.testbed.clocks import Clock, ClockAhead, exchange
 from vtax.testbed.guest_state import GuestState
-from vtax.testbed.host import Host
+from vtax.testbed.host import Borrowed, Host
+from vtax.testbed.link import EndPlace
 from vtax.testbed.machines import End, far_cpus
-from vtax.testbed.remote.server import ACTS, LINE_LIMIT_BYTES, MachineHello
-from vtax.testbed.remote.values import decode, decode_error, encode
+from vtax.testbed.remote.acts import Act, Asked, HostQuestion, act_of
+from vtax.testbed.remote.errors import decode_error
+from vtax.testbed.remote.server import ACTS, LINE_LIMIT_BYTES, EndOf, MachineActs, MachineHello
 
 HELLO_LIMIT_S = 60.0
 """Python starts, and what killed runs have left is removed first."""
 ANSWER_LIMIT_S = 120.0
 """For whatever has no limit of its own: guests of an emulated CPU take a minute to start."""
+PREPARE_LIMIT_S = 600.0
+"""For platforms, whose images and packages may have to be fetched first."""
 MARGIN_S = 10.0
 END_LIMIT_S = 15.0
 """How long a machine may take to remove what was made there."""
 BEAT_S = 10.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class RemoteMachine:
@@ -92,7 +100,7 @@ class RemoteMachine:
                 f"{self.name} has vtax {hello.version}, and this is {vtax.__version__}; install the same on both"
             )
         self._agent, self.clock_identity = agent, hello.clock
-        self.control = self.ask("machine.control_interface", {})
+        self.control = asking(self, MachineActs.control_interface)()
         if self._wanted_control not in (None, self.control):
             self.leave()
             found = self.control or "an interface that is not known"
@@ -100,7 +108,7 @@ class RemoteMachine:
                 f"{self.name}: ssh comes in by {found}, and its control network is at {self._wanted_control}; "
                 f"give as ssh the address that {self._wanted_control} has"
             )
-        self.cpus = self.ask("machine.lay_out", {"cpus": self._wanted_cpus})
+        self.cpus = asking(self, MachineActs.lay_out)(self._wanted_cpus)
         self.environment_columns()
         self._beat_again()
 
@@ -112,53 +120,49 @@ class RemoteMachine:
             self._agent.close(END_LIMIT_S)
             self._agent = None
 
-    def ask(self, method: str, parameters: dict[str, Any], timeout_s: float = ANSWER_LIMIT_S) -> Any:
+    def ask(self, method: str, params: Raw, limit_s: float) -> Raw:
         """Ask and wait; raises what was raised there, and AgentGone where nobody answers."""
         if self._agent is None:
             raise AgentGone(f"{self.name}: not reached")
         try:
-            return decode(self._agent.call(method, encode(parameters), timeout_s * self._slowness))
+            return self._agent.begin(method, params).wait(limit_s * self._slowness)
         except AgentError as error:
             raise decode_error(error.problem, error.data) from None
 
     def exchange_clocks(self) -> ClockAhead:
         """How far its clock is ahead of this one's by now."""
-        return exchange(lambda: int(self.ask("machine.ping", {})))
+        return exchange(asking(self, MachineActs.ping))
 
     def read_clock(self, ahead: ClockAhead) -> Clock:
         """What else is known of its clock, beside an exchange of just now."""
-        told = self.ask("machine.read_time_of_day", {})
-        return Clock(ahead, told["ahead_ns"], told["error_ns"])
+        told = asking(self, MachineActs.read_time_of_day)()
+        return Clock(ahead, told.ahead_ns, told.error_ns)
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> HostEnvironment:
         """See Machine."""
-        told: dict[str, Any] = self.ask("machine.environment", {})
-        return told
+        return asking(self, MachineActs.environment)()
 
     def environment_columns(self) -> dict[str, str | None]:
         """See Machine. One that is gone is as it was told last."""
         with contextlib.suppress(AgentGone):
-            self._columns = self.ask("machine.environment_columns", {})
+            self._columns = asking(self, MachineActs.environment_columns)()
         return self._columns
 
     def prepare(self, kind: str, config: PlatformConfig, packages: Sequence[str] | None) -> Probe:
-        """See Machine. Images and packages may have to be fetched first."""
-        parameters = {"kind": kind, "config": config.model_dump(mode="json"), "packages": packages}
-        return Probe(**self.ask("machine.prepare", parameters, 600.0))
+        """See Machine."""
+        return asking(self, MachineActs.prepare, PREPARE_LIMIT_S)(kind, keys_of(config), packages)
 
     def check_protocols(self, kind: str, config: PlatformConfig, protocols: Sequence[str]) -> None:
         """See Machine."""
-        parameters = {"kind": kind, "config": config.model_dump(mode="json"), "protocols": protocols}
-        self.ask("machine.check_protocols", parameters)
+        asking(self, MachineActs.check_protocols)(kind, keys_of(config), protocols)
 
     def require_protocols(self, protocols: Sequence[str]) -> None:
         """See Machine."""
-        self.ask("machine.require_protocols", {"protocols": protocols})
+        asking(self, MachineActs.require_protocols)(protocols)
 
-    def find_switch(self, name: str) -> dict[str, Any]:
+    def find_switch(self, name: str) -> dict[str, str]:
         """See Machine."""
-        told: dict[str, Any] = self.ask("machine.find_switch", {"name": name})
-        return told
+        return asking(self, MachineActs.find_switch)(name)
 
     def host(self, name: str, *, far: bool) -> "RemoteHost":
         """A host of this machine, not yet made."""
@@ -166,8 +170,8 @@ class RemoteMachine:
 
     def join(self, one: End, other: End, mtu: int) -> None:
         """Make a link of two ends that hosts of this machine have."""
-        ends = [{"host": end.host.name, **end.place} for end in (one, other)]
-        self.ask("host.join", {"one": ends[0], "other": ends[1], "mtu": mtu})
+        near, far = (EndOf(end.host.name, end.interface, end.mac) for end in (one, other))
+        asking(self, MachineActs.join)(near, far, mtu)
 
     @property
     def _slowness(self) -> int:
@@ -181,7 +185,7 @@ class RemoteMachine:
         def beat() -> None:
             with contextlib.suppress(AgentGone, AgentError):
                 if agent is not None and agent is self._agent:
-                    agent.call("machine.ping", {}, ANSWER_LIMIT_S)
+                    asking(self, MachineActs.ping)()
                     self._beat_again()
 
         self._beat = threading.Timer(BEAT_S, beat)
@@ -208,26 +212,31 @@ class RemoteHost(Host):
     def create(self, bridge_netfilter: bool = False) -> None:
         """See Host. The machine is reached again where its stream has ended since; raises InputError."""
         self.machine.reach()
-        self.machine.ask("host.new", {"host": self.name, "far": self._far})
+        asking(self.machine, MachineActs.new_host)(self.name, self._far)
         self._made = True
-        self._ask("create", bridge_netfilter=bridge_netfilter)
+        _asked(Host.create)(self, bridge_netfilter)
 
-    def borrow(self, interface: str, end: dict[str, str], mtu: int) -> dict[str, Any]:
+    def borrow(self, interface: str, end: EndPlace, mtu: int) -> Borrowed:
         """See Host."""
-        told: dict[str, Any] = self._ask("borrow", interface=interface, end=end, mtu=mtu)
+        was = _asked(Host.borrow)(self, interface, end, mtu)
         self.borrowed.add(interface)
-        return told
+        return was
 
     def close(self) -> None:
         """See Host. What a machine that is gone was lent, it gives back by itself; not all hosts of a path are made."""
         self.borrowed.clear()
         if self._made:
-            self._ask("close")
+            _asked(Host.close)(self)
 
     @property
     def api(self) -> Callable[[str], AgentApi]:
-        """See Host. Answers come as JSON values, and have their types here."""
-        return lambda agent: AgentApi(_FarCalls(self, agent))
+        """See Host. Params and answers pass the machine as the JSON they are."""
+        return lambda agent: AgentApi(_FarCalls(self.machine, self.name, agent))
+
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """None is reached from here."""
+        return {}
 
     @property
     def shares_clock(self) -> bool:
@@ -238,65 +247,80 @@ class RemoteHost(Host):
         """See Host."""
         return isinstance(other, RemoteHost) and other.machine is self.machine
 
-    def guest_state(self, name: str) -> dict[str, Any]:
+    def guest_state(self, name: str) -> GuestState:
         """See Host. Guests of a machine that does not answer are taken for ended."""
         try:
-            told: dict[str, Any] = self._ask("guest_state", name=name)
+            return _asked(Host.guest_state)(self, name)
         except AgentGone as gone:
-            return GuestState(condition="ended", last_words=str(gone)).model_dump()
-        return told
+            return GuestState(condition="ended", last_words=str(gone))
 
     def last_words(self, name: str) -> str:
         """See Host; of a machine that does not answer, that."""
         try:
-            return str(self._ask("last_words", name=name))
+            return _asked(Host.last_words)(self, name)
         except AgentGone as gone:
             return str(gone)
-
-    def _ask(self, act: str, **arguments: Any) -> Any:
-        return self.machine.ask(f"host.{act}", {"host": self.name, "arguments": arguments})
 
 
 class _FarCalls:
     """The way of AgentApi to an agent of another machine; see vtax.agent_message.Caller."""
 
-    def __init__(self, host: RemoteHost, agent: str) -> None:
-        self._host, self._agent = host, agent
+    def __init__(self, machine: Asked, host: str, agent: str) -> None:
+        self._machine, self._host, self._agent = machine, host, agent
 
     def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
-        values = checked(self._agent, method, params)
-        return self._typed(method, self._host.call(self._agent, method, values, timeout_s), answer)
+        text = checked(self._agent, method, params)
+        ask = asking(self._machine, MachineActs.call, _limit_s(timeout_s))
+        return read_answer(self._agent, method, ask(self._host, self._agent, method, text, timeout_s), answer)
 
     def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
-        ticket = self._host.begin(self._agent, method, checked(self._agent, method, params))
+        text = checked(self._agent, method, params)
+        ticket = asking(self._machine, MachineActs.begin_call)(self._host, self._agent, method, text)
 
         def finish(timeout_s: float = CALL_TIMEOUT_S) -> Answer:
-            return self._typed(method, self._host.finish(ticket, timeout_s), answer)
+            ask = asking(self._machine, MachineActs.finish_call, _limit_s(timeout_s))
+            return read_answer(self._agent, method, ask(ticket, timeout_s), answer)
 
         return finish
 
-    def _typed(self, method: str, value: Any, answer: type[Answer]) -> Answer:
-        try:
-            return msgspec.convert(value, type=answer)
-        except msgspec.ValidationError as error:
-            raise AgentBreach(self._agent, f"answered {method}", error) from None
+
+def _limit_s(timeout_s: float) -> float:
+    """How long a machine is waited for that itself waits for an agent."""
+    return max(ANSWER_LIMIT_S, timeout_s + MARGIN_S)
 
 
-def _asking(name: str) -> Callable[..., Any]:
-    there = getattr(Host, name)
-    signature = inspect.signature(there)
+def asking(
+    machine: Asked, method: Callable[Concatenate[MachineActs, P], T], limit_s: float = ANSWER_LIMIT_S
+) -> Callable[P, T]:
+    """What asks a machine to do that."""
+    act = act_of(method)
 
-    @functools.wraps(there)
-    def ask(self: RemoteHost, *arguments: Any, **named: Any) -> Any:
-        bound = signature.bind(self, *arguments, **named)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        given.pop("self")
-        limit_s = max(ANSWER_LIMIT_S, given.get("timeout_s", 0.0) + MARGIN_S)
-        return self.machine.ask(f"host.{name}", {"host": self.name, "arguments": given}, limit_s)
+    def ask(*arguments: P.args, **named: P.kwargs) -> T:
+        name = f"machine.{act.name}"
+        return _read(machine, name, act, machine.ask(name, act.question(*arguments, **named), limit_s))
 
     return ask
 
 
+def _asked(method: Callable[Concatenate[Host, P], T]) -> Callable[Concatenate["RemoteHost", P], T]:
+    """The method of a remote host that asks for the method of the same name there."""
+    act = act_of(method)
+
+    @functools.wraps(method)
+    def ask(self: RemoteHost, /, *arguments: P.args, **named: P.kwargs) -> T:
+        name, question = f"host.{act.name}", HostQuestion(self.name, act.question(*arguments, **named))
+        answer = self.machine.ask(name, Raw(msgspec.json.encode(question)), ANSWER_LIMIT_S)
+        return _read(self.machine, name, act, answer)
+
+    return ask
+
+
+def _read(machine: Asked, name: str, act: Act[P, T], answer: Raw) -> T:
+    try:
+        return act.read(answer)
+    except msgspec.DecodeError as error:
+        raise AgentBreach(machine.name, f"answered {name}", error) from None
+
+
 for _name in ACTS - vars(RemoteHost).keys():
-    setattr(RemoteHost, _name, _asking(_name))
+    setattr(RemoteHost, _name, _asked(getattr(Host, _name)))

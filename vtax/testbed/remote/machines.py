@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.machine.ssh import ssh_to
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead, agree, compare
 from vtax.testbed.host import Host
-from vtax.testbed.machines import Agent, End, host_names
+from vtax.testbed.machines import Agent, End, as_json, host_names
 from vtax.testbed.remote.file import ROLES, LinkKeys, MachineKeys, TestbedFile
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
 
@@ -40,9 +41,9 @@ class SeveralMachines:
         self._one_clock: dict[tuple[RemoteMachine, RemoteMachine], bool] = {}
         """Of machines that say that they have one clock, whether they do."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, JsonValue]:
         """See Machines."""
-        return {"name": self.name, "cpus": self.machine("uut").cpus, "file": self._file.as_json()}
+        return {"name": self.name, "cpus": as_json(self.machine("uut").cpus), "file": self._file.as_json()}
 
     @contextlib.contextmanager
     def reach(self) -> Iterator[None]:

@@ -3,31 +3,34 @@
 JSON-RPC 2.0, one message a line. `host.ACT` is a method of one of its hosts, `machine.ACT` one of its own.
 """
 
-import inspect
-import json
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from itertools import chain
-from typing import IO, Any
+from typing import IO
 
-from msgspec import Struct, field, to_builtins
+import msgspec
+from msgspec import Raw, Struct, field
 
 import vtax
 from vtax.agent_api import PROTOCOL
 from vtax.inputs import InputError
+from vtax.machine.agent import PendingReply
 from vtax.machine.chrony import time_error_ns
 from vtax.machine.clock import clock_identity, clock_offset_ns
+from vtax.machine.environment import HostEnvironment
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import load_kind
+from vtax.platforms import Probe, config_of
 from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, make_link
 from vtax.testbed.machines import ThisMachine, far_cpus
+from vtax.testbed.remote.acts import HostQuestion, act_of, public_methods
 from vtax.testbed.remote.control import control_interface
-from vtax.testbed.remote.values import decode, encode, encode_error
+from vtax.testbed.remote.errors import ErrorReply, encode_error
 
 LINE_LIMIT_BYTES = 16 << 20
 """More than any answer takes: owners and surroundings of a machine with thousands of processes take a megabyte."""
@@ -47,17 +50,32 @@ class MachineHello(Struct, frozen=True):
     """See vtax.machine.clock."""
 
 
-class HostActs(frozenset[str]):
-    """The names of what hosts can be asked for: the public methods of Host."""
-
-    def __new__(cls) -> "HostActs":
-        """Read them off the class."""
-        return super().__new__(
-            cls, (name for name, _ in inspect.getmembers(Host, inspect.isfunction) if name[0] != "_")
-        )
+ACTS = public_methods(Host)
+"""What hosts can be asked for."""
 
 
-ACTS = HostActs()
+class _Question(Struct):
+    id: int
+    method: str
+    params: Raw = Raw(b"{}")
+
+
+class _Greeting(Struct):
+    params: MachineHello
+    method: str = "hello"
+    jsonrpc: str = "2.0"
+
+
+class _Reply(Struct):
+    id: int | None
+    result: Raw
+    jsonrpc: str = "2.0"
+
+
+class _Refusal(Struct):
+    id: int | None
+    error: ErrorReply
+    jsonrpc: str = "2.0"
 
 
 class Server:
@@ -65,14 +83,13 @@ class Server:
 
     def __init__(self, record: OwnershipRecord, answers: IO[bytes]) -> None:
         self._record, self._answers = record, answers
-        self._here = ThisMachine()
-        self._hosts: dict[str, Host] = {}
+        self._machine = MachineActs(record)
         self._writing = threading.Lock()
         self._heard_at = time.monotonic()
 
     def serve(self, questions: IO[bytes]) -> None:
         """Answer until the stream ends; what was made for it is then still there."""
-        self._say({"method": "hello", "params": to_builtins(MachineHello())})
+        self._say(_Greeting(MachineHello()))
         workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
         under_way: set[Future[None]] = set()
         try:
@@ -95,17 +112,15 @@ class Server:
     def _answer(self, line: bytes) -> None:
         number = None
         try:
-            message = json.loads(line)
-            number, method = message.get("id"), str(message["method"])
-            act = self._find(method)
-            outcome = {"result": encode(act(**decode(message.get("params") or {})))}
+            question = msgspec.json.decode(line, type=_Question)
+            number = question.id
+            self._say(_Reply(number, self._carry_out(question)))
         except Exception as error:  # whatever it was, who asked is told
             log.debug("%s", line[:200], exc_info=True)
-            outcome = {"error": encode_error(error)}
-        self._say({"id": number, **outcome})
+            self._say(_Refusal(number, encode_error(error)))
 
-    def _say(self, message: dict[str, Any]) -> None:
-        line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
+    def _say(self, message: _Greeting | _Reply | _Refusal) -> None:
+        line = msgspec.json.encode(message) + b"\n"
         with self._writing:
             try:
                 self._answers.write(line)
@@ -113,43 +128,72 @@ class Server:
             except OSError:  # nobody hears it: the end of questions is near
                 log.debug("an answer had nowhere to go")
 
-    def _find(self, method: str) -> Callable[..., Any]:
-        of, _, name = method.partition(".")
-        if of == "machine" and not name.startswith("_") and hasattr(MachineActs, name):
-            act: Callable[..., Any] = getattr(MachineActs(self._here), name)
-            return act
-        if method == "host.new":
-            return self._new
-        if method == "host.join":
-            return self._join
+    def _carry_out(self, question: _Question) -> Raw:
+        of, _, name = question.method.partition(".")
+        if of == "machine" and name in MACHINE_ACTS:
+            return act_of(getattr(MachineActs, name)).carry_out(self._machine, question.params)
         if of == "host" and name in ACTS:
-            return lambda host, arguments: getattr(self._hosts[host], name)(**arguments)
-        raise LookupError(f"no method {method}")
+            asked = msgspec.json.decode(question.params, type=HostQuestion)
+            return act_of(getattr(Host, name)).carry_out(self._machine.hosts[asked.host], asked.arguments)
+        raise LookupError(f"no method {question.method}")
 
-    def _new(self, host: str, far: bool) -> None:
-        self._hosts[host] = Host(host, self._record, far_cpus(self._here.cpus) if far else self._here.cpus)
 
-    def _join(self, one: dict[str, str], other: dict[str, str], mtu: int) -> None:
-        """Make a link of two ends {"host", "interface", "mac"}."""
-        near, far = (
-            LinkEnd(self._hosts[end["host"]].namespace, end["interface"], end["mac"]) for end in (one, other)
-        )
-        make_link(near, far, mtu)
+@dataclass(frozen=True)
+class TimeOfDay:
+    """How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, and how wrong it may be; None where nobody says."""
+
+    ahead_ns: int
+    error_ns: int | None
+
+
+@dataclass(frozen=True)
+class EndOf:
+    """A link's end on a host, by the host's name."""
+
+    host: str
+    interface: str
+    mac: str
 
 
 class MachineActs:
     """What a machine itself can be asked for; see vtax.testbed.machines.Machine."""
 
-    def __init__(self, here: ThisMachine) -> None:
-        self._here = here
+    def __init__(self, record: OwnershipRecord) -> None:
+        self._record = record
+        self._here = ThisMachine()
+        self.hosts: dict[str, Host] = {}
+        self._pending: dict[str, PendingReply] = {}
 
     def ping(self) -> int:
         """CLOCK_MONOTONIC in ns: what says that somebody is there, and when."""
         return time.monotonic_ns()
 
-    def read_time_of_day(self) -> dict[str, int | None]:
-        """How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, and how wrong it may be; {"ahead_ns", "error_ns"}."""
-        return {"ahead_ns": clock_offset_ns(), "error_ns": time_error_ns()}
+    def new_host(self, host: str, far: bool) -> None:
+        """Have a host of a name, not yet made; a `far` one as Machines.host has it."""
+        self.hosts[host] = Host(host, self._record, far_cpus(self._here.cpus) if far else self._here.cpus)
+
+    def join(self, one: EndOf, other: EndOf, mtu: int) -> None:
+        """Make a link of two ends that hosts here have."""
+        near, far = (LinkEnd(self.hosts[end.host].namespace, end.interface, end.mac) for end in (one, other))
+        make_link(near, far, mtu)
+
+    def call(self, host: str, agent: str, method: str, params: Raw, timeout_s: float) -> Raw:
+        """Ask an agent of a host, and return its answer as it is."""
+        return self.hosts[host].agents[agent].begin(method, params).wait(timeout_s)
+
+    def begin_call(self, host: str, agent: str, method: str, params: Raw) -> str:
+        """Ask an agent of a host, and return at once with a ticket for `finish_call`."""
+        ticket = f"{host}/{agent}/{method}"
+        self._pending[ticket] = self.hosts[host].agents[agent].begin(method, params)
+        return ticket
+
+    def finish_call(self, ticket: str, timeout_s: float) -> Raw:
+        """Wait for the answer to what `begin_call` asked."""
+        return self._pending.pop(ticket).wait(timeout_s)
+
+    def read_time_of_day(self) -> TimeOfDay:
+        """Compare the clocks here."""
+        return TimeOfDay(clock_offset_ns(), time_error_ns())
 
     def control_interface(self) -> str | None:
         """See vtax.testbed.remote.control."""
@@ -165,7 +209,7 @@ class MachineActs:
         os.sched_setaffinity(0, self._here.cpus["controller"])
         return self._here.cpus
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> HostEnvironment:
         """See Machine."""
         return self._here.environment()
 
@@ -173,19 +217,21 @@ class MachineActs:
         """See Machine."""
         return self._here.environment_columns()
 
-    def prepare(self, kind: str, config: dict[str, Any], packages: list[str] | None) -> dict[str, Any]:
-        """See Machine; {"accelerator", "facts"}."""
-        probe = self._here.prepare(kind, load_kind(kind).Config(**config), packages)
-        return {"accelerator": probe.accelerator, "facts": probe.facts}
-
-    def check_protocols(self, kind: str, config: dict[str, Any], protocols: list[str]) -> None:
+    def prepare(self, kind: str, keys: Raw, packages: Sequence[str] | None) -> Probe:
         """See Machine."""
-        self._here.check_protocols(kind, load_kind(kind).Config(**config), protocols)
+        return self._here.prepare(kind, config_of(kind, keys), packages)
 
-    def require_protocols(self, protocols: list[str]) -> None:
+    def check_protocols(self, kind: str, keys: Raw, protocols: Sequence[str]) -> None:
+        """See Machine."""
+        self._here.check_protocols(kind, config_of(kind, keys), protocols)
+
+    def require_protocols(self, protocols: Sequence[str]) -> None:
         """See Machine."""
         self._here.require_protocols(protocols)
 
-    def find_switch(self, name: str) -> dict[str, Any]:
+    def find_switch(self, name: str) -> dict[str, str]:
         """See Machine."""
         return self._here.find_switch(name)
+
+
+MACHINE_ACTS = public_methods(MachineActs)
