@@ -5,7 +5,7 @@ import struct
 import zlib
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -47,7 +47,7 @@ def encode_all(delays_ns: NDArray[np.int64]) -> list[str]:
 @cache
 def _highest() -> NDArray[np.int64]:
     """The highest value of each bucket."""
-    histogram: Any = HdrHistogram(LOWEST, HIGHEST, DIGITS)
+    histogram = HdrHistogram(LOWEST, HIGHEST, DIGITS)
     starts = [histogram.get_value_from_index(index) for index in range(histogram.counts_len)]
     return np.array([histogram.get_highest_equivalent_value(start) for start in starts])
 

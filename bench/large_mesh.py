@@ -4,11 +4,11 @@ import json
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from pydantic import JsonValue
 
-from bench.large_result import write_rows
+from bench.large_result import Columns, described, write_rows
 from validation import planted
 from vtax.results import ResultWriter
 from vtax.results.journal import NAME as JOURNAL
@@ -23,7 +23,7 @@ def make(directory: Path, seed: int = 1) -> None:
     """Write the result: lines and a diagonal in the runs of all platforms but raw."""
     runs, iterations = SHAPE
     trials = [(platform, run) for platform in PLATFORMS for run in range(runs)]
-    campaign: dict[str, Any] = {
+    campaign: dict[str, JsonValue] = {
         "name": "mesh",
         "scenario": {
             "name": "mesh",
@@ -33,7 +33,7 @@ def make(directory: Path, seed: int = 1) -> None:
             "figures": ["rounds-mesh", "rounds-surface", "rounds-histogram"],
         },
         "status": "complete",
-        "platforms": {name: {"title": name, "kind": name, "emulated": False} for name in PLATFORMS},
+        "platforms": described(PLATFORMS),
     }
     ResultWriter.create(directory, campaign).close()
     rng = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ def make(directory: Path, seed: int = 1) -> None:
             "row_counts": [counts] * number,
         },
     )
-    flows = {
+    flows: Columns = {
         **key,
         "role": ["victim"] * number,
         "guest": np.zeros(number, int),

@@ -13,13 +13,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pydantic import JsonValue
 
 from bench.histograms import as_filed, encode_all
 from vtax.results import ResultWriter
@@ -47,8 +47,8 @@ def make(
     A `share` (k, n) is what testbed k of n has of it: every n-th block, from the k-th on.
     """
     cells = len(PLATFORMS) * len(loads_mbps)
-    factors = {"platform": list(PLATFORMS), "intended_mbps": list(loads_mbps)}
-    campaign: dict[str, Any] = {
+    factors: dict[str, JsonValue] = {"platform": [*PLATFORMS], "intended_mbps": [*loads_mbps]}
+    campaign: dict[str, JsonValue] = {
         "name": "large",
         "scenario": {
             "name": "large",
@@ -59,7 +59,7 @@ def make(
         },
         "factors": list(factors),
         "status": "complete",
-        "platforms": {name: {"title": name, "kind": name, "emulated": False} for name in PLATFORMS},
+        "platforms": described(PLATFORMS),
     }
     ResultWriter.create(directory, campaign).close()
     rng = np.random.default_rng(seed)
@@ -74,7 +74,16 @@ def make(
             )
 
 
-def write_rows(path: Path, campaign: dict[str, Any], columns: dict[str, Any]) -> None:
+Columns = Mapping[str, Sized]
+"""What a table has in each column."""
+
+
+def described(platforms: Sequence[str]) -> dict[str, JsonValue]:
+    """What campaign.json says of platforms, each of a kind of its own."""
+    return {name: {"title": name, "kind": name, "emulated": False} for name in platforms}
+
+
+def write_rows(path: Path, campaign: Mapping[str, JsonValue], columns: Columns) -> None:
     """Write a part of the table that its directory is named as; columns that are not given are null."""
     schema = schemas(campaign)[path.parent.name]
     rows_of = len(next(iter(columns.values()), ()))
@@ -89,7 +98,7 @@ def write_rows(path: Path, campaign: dict[str, Any], columns: dict[str, Any]) ->
 
 def _block(
     block: int, counts: str, rng: np.random.Generator, loads_mbps: Sequence[int]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, Columns]]:
     grid = [(platform, load) for platform in PLATFORMS for load in loads_mbps]
     cells = len(grid)
     loads = np.array([float(load) for _, load in grid])

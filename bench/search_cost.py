@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from bench.figure import Figure, Section
 from vtax import campaign
@@ -98,7 +99,7 @@ def measure(directory: Path) -> SearchCost:
 
     sizes = ",".join(map(str, FRAME_BYTES))
     fixed_s = _planned_s(fixed, len(_changed(fixed, sizes).cells()))
-    asked = {"relative_width": width, "budget_s": LARGEST_GRID_RATIO * fixed_s}
+    asked: JsonValue = {"relative_width": width, "budget_s": LARGEST_GRID_RATIO * fixed_s}
     grid = _changed(fixed, sizes, precision=asked)
     precise = _carry_out(grid, directory / "precision")
     widths = [relative_width(anytime_interval(values)) for values in _received(precise).values()]
@@ -127,7 +128,7 @@ def measure(directory: Path) -> SearchCost:
     )
 
 
-def _changed(fixed: Scenario, frame_bytes: str, **mode: dict[str, Any]) -> Scenario:
+def _changed(fixed: Scenario, frame_bytes: str, **mode: JsonValue) -> Scenario:
     """The fixed design on raw and one stream, with trials of one second, in a mode."""
     fixes = ["streams=1", f"frame_bytes={frame_bytes}", "workload.warmup_s=0.3"]
     chosen = fixed.override(["raw"], fixes, 100, 1.0)

@@ -12,9 +12,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import dask
+from pydantic import JsonValue
 
 import vtax
 from vtax.cluster.certificates import Certificates
@@ -38,7 +38,7 @@ OF_THEIR_OWN = {
 its loop is late 50 times a second, samples where its threads are 100 times, and its process's load twice."""
 
 
-def campaign(blocks: int) -> dict[str, Any]:
+def campaign(blocks: int) -> dict[str, JsonValue]:
     """What campaign.json says of a simulated campaign."""
     return {
         "vtax_version": vtax.__version__,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from distributed import Client, Future
 
@@ -137,11 +136,11 @@ class Load:
 class TimedClient(Client):  # type: ignore[misc]
     """Notes when each block was submitted, in seconds of the monotonic clock."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         self.submitted_s: dict[int, float] = {}
         super().__init__(*arguments, **options)
 
-    def submit(self, measure: Callable[[int], bytes], block: int, **options: Any) -> Future:
+    def submit(self, measure: Callable[[int], bytes], block: int, **options: object) -> Future:
         """As Client's."""
         self.submitted_s[block] = time.monotonic()
         return super().submit(measure, block, **options)
