@@ -21,6 +21,7 @@ PARTS = (
     "request_response",
     "relay_ring",
     "streams",
+    "answers",
     "idle",
     "search_cost",
     "artifacts",
