@@ -47,7 +47,7 @@ def _newest(name: str) -> int:
     """The process of this name that the run started last."""
     (record,) = STATE_DIRECTORY.glob("*.owned")
     owned = owned_processes(record.stem)
-    return int([detail for detail in owned if detail.name == name][-1]["pid"])
+    return [process for process in owned if process.name == name][-1].pid
 
 
 HOST = "vtax.testbed.host:Host"
