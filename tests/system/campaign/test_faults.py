@@ -208,8 +208,9 @@ def test_a_sink_whose_program_is_replaced_is_noticed(
     def replace(run: str) -> None:
         within(
             f"{run}-sink",
-            "id=$(bpftool link show | sed -n '/xdp/{s/:.*//p}' | tail -n 1); bpftool link detach id $id"
-            f" && ip link set dev snk0 xdpdrv obj {foreign} sec xdp",
+            "program=$(ip link show snk0 | sed -n 's,.*prog/xdp id \\([0-9]*\\).*,\\1,p')"
+            ' && id=$(bpftool link show | sed -n "s/^\\([0-9]*\\): xdp *prog $program *$/\\1/p")'
+            f" && bpftool link detach id $id && ip link set dev snk0 xdpdrv obj {foreign} sec xdp",
         )
 
     in_the_trial(replace)

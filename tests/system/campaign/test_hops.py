@@ -139,6 +139,7 @@ def test_a_ring_that_overflows_without_flow_control(scenario: Path, tmp_path: Pa
     assert_charged(hops, lost, "UUT ingress", "ring full (dropped_out of src0)")
 
 
+@pytest.mark.measures
 def test_a_sink_that_gets_no_cpu(in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path) -> None:
     (cpu, *_) = cpu_layout()["agents"]  # where the source never sleeps
 
