@@ -2,6 +2,7 @@
 
 import json
 import socket
+import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 from tests.helpers.bridge_netfilter import OFF, ON, SCENARIO
 from tests.helpers.disturb import Act
 from tests.helpers.scenarios import write_scenario
+from tests.helpers.testbeds import wait_for
 from vtax.cli import main
 from vtax.machine.bridge_netfilter import read_bridge_netfilter, set_bridge_netfilter
 from vtax.machine.namespace import Namespace, index_of
@@ -58,10 +60,19 @@ def bridged(directory: Path, *enabled: bool) -> Iterator[Bridged]:
         station = Station(SOURCE_MAC, "198.18.0.2")
         host.open_port("port-in", "bridge", EndPlace("in0", "02:00:00:00:01:00"), [station], [])
         host.attach("port-in", "in1", GUEST_MAC)
+        wait_for("ports that forward", lambda: forwarding_ports(host) == 2)
         yield Bridged(host, *ends)
     finally:
         record.clean()
         assert not record.failed
+
+
+def forwarding_ports(host: Host) -> int:
+    """How many ports pass frames on: the kernel lets them a moment after their links are up."""
+    shown = subprocess.run(
+        ["bridge", "-n", host.namespace.name, "link"], check=True, capture_output=True, text=True
+    )
+    return shown.stdout.count(" state forwarding ")
 
 
 def frame(checksum: int) -> bytes:
