@@ -25,6 +25,8 @@ from vtax.machine.window import Window
 
 LONGEST_PROBLEM = 160
 """How many characters of what is wrong with an answer are shown."""
+HELLO_TIMEOUT_S = 20.0
+"""How long an agent that was started here may take to say hello."""
 END_PATIENCE_S = 1.0
 """How long the end of a broken stream is waited for."""
 PIECE_BYTES = 1024

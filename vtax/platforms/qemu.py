@@ -28,7 +28,7 @@ from vtax.platforms.userland import fetch_userland
 from vtax.platforms.vhost_user import UserSwitch, check_switch, dpdk_version, start_switch
 from vtax.stages.hooks import NicKind
 
-HELLO_TIMEOUT_S = 30.0
+HELLO_TIMEOUT_S = 60.0
 VHOST = Path("/dev/vhost-net")
 NEEDS_KVM = "needs a CPU whose virtualization is for this machine to use; presets qemu-* emulate it elsewhere"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vtax.machine.agent import Agent, agent_binary, start_agent
+from vtax.machine.agent import HELLO_TIMEOUT_S, Agent, agent_binary, start_agent
 from vtax.machine.emulation import patience
 from vtax.machine.remedy import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe, ProgramsOf
@@ -80,7 +80,7 @@ class Kind:
         )
         try:
             plan.record.add_process(agent.process.pid, plan.name)
-            agent.wait_hello(patience(5.0))
+            agent.wait_hello(patience(HELLO_TIMEOUT_S))
         except BaseException:
             agent.close()
             raise

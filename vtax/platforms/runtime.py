@@ -14,7 +14,7 @@ from vtax.platforms.contract import GuestPlan
 from vtax.platforms.launch import await_hello, launch
 from vtax.platforms.veth import add_veth, remove_veth
 
-HELLO_TIMEOUT_S = 10.0
+HELLO_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)

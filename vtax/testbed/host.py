@@ -16,7 +16,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from vtax import agent_api
 from vtax.agent_api import AgentApi
 from vtax.inputs import one_line
-from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, start_agent
+from vtax.machine.agent import HELLO_TIMEOUT_S, Agent, AgentBreach, AgentError, AgentGone, start_agent
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
@@ -120,7 +120,7 @@ class Host:
         agent = start_agent(name, netns=self.namespace.path, cpus=self.cpus[cpus], log=log)
         self._record.add_process(agent.process.pid, name)
         self._agents[name] = agent
-        agent.wait_hello(patience(5.0))
+        agent.wait_hello(patience(HELLO_TIMEOUT_S))
 
     def namespaces(self) -> dict[str, int]:
         """Inode numbers of the network namespaces here: the host's own, and those of guests of this kernel, by name."""

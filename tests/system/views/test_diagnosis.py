@@ -108,6 +108,7 @@ def test_a_capped_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert (cause.explains or 0) > 0.9
 
 
+@pytest.mark.measures
 def test_a_short_queue_and_a_slow_guest(tmp_path: Path) -> None:
     """Each against the same guest with its kernel's own queue."""
     queues = f"[default, {SHORT}, {SLOW}]"

@@ -21,7 +21,7 @@ from vtax.platforms.xen.domain import XenGuest, console_words, definition, destr
 from vtax.stages.hooks import NicKind
 
 DRIVER = "xen-netfront"
-HELLO_TIMEOUT_S = 30.0
+HELLO_TIMEOUT_S = 60.0
 WINDOW_BYTES = 3072
 """A terminal's line discipline has room for 4095, and its reader tells of 1024 at a time."""
 
