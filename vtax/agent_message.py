@@ -32,6 +32,10 @@ class Pending(Protocol[Answer_co]):
 class Caller(Protocol):
     """A way to an agent."""
 
+    @property
+    def agent(self) -> str:
+        """Its name."""
+
     def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
         """Ask, wait, and return the answer, which has to be of that type."""
 

@@ -20,6 +20,11 @@ def api(contract: Contract) -> str:
         "",
         "    def __init__(self, caller: Caller) -> None:",
         "        self._caller = caller",
+        "",
+        "    @property",
+        "    def agent(self) -> str:",
+        '        """The agent\'s name."""',
+        "        return self._caller.agent",
     ]
     for name, method in contract.methods.items():
         lines += ["", *_call(name, method), "", *_begin(name, method)]

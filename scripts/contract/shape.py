@@ -10,6 +10,9 @@ from msgspec import UNSET
 
 from scripts.contract.document import DEFINITIONS, Schema
 
+LEAST_INTEGER, GREATEST_INTEGER = -(2**63), 2**63 - 1
+"""The columns of results hold no others."""
+
 
 def shaped(definitions: dict[str, Schema]) -> dict[str, Schema]:
     """Return the definitions in that form, without descriptions."""
@@ -61,6 +64,11 @@ def _name_variants(name: str, schema: Schema, definitions: dict[str, Schema]) ->
 
 def _simplify(schema: Schema) -> None:
     schema.description = schema.format = None
+    if schema.type == "integer" or (isinstance(schema.type, list) and "integer" in schema.type):
+        if schema.minimum is None and schema.exclusive_minimum is None:
+            schema.minimum = LEAST_INTEGER
+        if schema.maximum is None:
+            schema.maximum = GREATEST_INTEGER
     if schema.one_of and all(_words(variant) for variant in schema.one_of):
         schema.enum = [word for variant in schema.one_of for word in _words(variant)]
         schema.type, schema.one_of = "string", None

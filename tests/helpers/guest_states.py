@@ -33,5 +33,8 @@ LIES: dict[str, tuple[Any, str]] = {
     "an offset beyond any clock's": ({**TRUE, "clock_offset_ns": 10**400}, r"\$\.clock_offset_ns`"),
     "a truth value for a number": ({**TRUE, "oom_kills": True}, r"\$\.oom_kills`"),
     "fewer than no kills": ({**TRUE, "oom_kills": -1}, r"\$\.oom_kills`"),
-    "more than a column holds": ({**TRUE, "oom_kills": 2**63}, r"\$\.oom_kills`"),
+    "more than a column holds": (
+        {**TRUE, "oom_kills": 2**63},
+        r"<= 9223372036854775807 - at `\$\.oom_kills`",
+    ),
 }

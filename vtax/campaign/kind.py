@@ -10,9 +10,11 @@ from typing import Protocol, TypeVar
 
 from pydantic import JsonValue
 
+from vtax.campaign.observed import Observed
 from vtax.campaign.path import Path
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
+from vtax.campaign.untenable import UNTENABLE, check_rows, untenable
 from vtax.campaign.verdict import Judgement
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import Row, TrialRecord
@@ -22,6 +24,7 @@ from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
 P = TypeVar("P", bound=Path)
+Trial = TypeVar("Trial", bound=Observed)
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,36 @@ class Finished:
     """Whether the path can serve no other trial."""
     rows: Callable[[Row, str], TrialRecord]
     """Its rows, by the columns of `trials` that all kinds share and by the name of the UUT's machine."""
+    failed: Callable[[BaseException], "Finished"]
+    """The same trial where what agents answered makes no sense, as that error shows: it is invalid."""
+
+    @classmethod
+    def of(
+        cls,
+        measured: Trial,
+        judge: Callable[[Trial], Judgement],
+        headline: Callable[[Trial], str],
+        broken: Callable[[Trial], bool],
+        record: Callable[[Trial, Judgement, Row, str], TrialRecord],
+    ) -> "Finished":
+        """Judge a trial; see vtax.campaign.untenable."""
+
+        def failed(error: BaseException) -> Finished:
+            measured.failure = untenable(error, measured.guests)
+            return cls.of(measured, judge, headline, broken, record)
+
+        def rows(place: Row, machine: str) -> TrialRecord:
+            made = record(measured, judgement, place, machine)
+            check_rows(made)
+            return made
+
+        try:
+            judgement = judge(measured)
+            return cls(judgement, headline(measured), broken(measured), rows, failed)
+        except UNTENABLE as error:
+            if measured.failure is not None:  # nothing of it is evaluated: this is no agent's doing
+                raise
+            return failed(error)
 
 
 class Kind(Protocol[P]):

@@ -10,6 +10,7 @@ from vtax.campaign.guest import called, ending
 from vtax.campaign.neighbours.base import Turn
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.path import Path
+from vtax.campaign.untenable import UNTENABLE, untenable
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario.workloads import TimedKeys
@@ -49,6 +50,8 @@ def observe(
         measured.guests = {name: (before, after[name]) for name, before in guests.items()}
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
         measured.failure = "; ".join([str(error) or type(error).__name__, *_fallen(path, guests)])
+    except UNTENABLE as error:
+        measured.failure = "; ".join([untenable(error, guests), *_fallen(path, guests)])
     measured.wall_s = time.monotonic() - begun
 
 

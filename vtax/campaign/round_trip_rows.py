@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 from vtax.agent_api import Durations
+from vtax.campaign.untenable import counted
 from vtax.results import Row
-from vtax.statistics import Distribution, decode
+from vtax.statistics import Distribution
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
 def distribution_of(times: Durations, lost: int) -> Distribution:
     """Of all that were sent: what was lost is later than every other."""
-    return replace(decode(times.histogram), lost=lost)
+    return replace(counted(times.histogram, times.count), lost=lost)
 
 
 def time_columns(times: Durations, distribution: Distribution) -> Row:

@@ -14,6 +14,7 @@ from vtax.campaign.plan import Plot, plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.standing import Standing, Trial
+from vtax.campaign.untenable import UNTENABLE, untenable
 from vtax.campaign.verdict import Verdict
 from vtax.results import ResultWriter, Row
 from vtax.scenario import Cell, Scenario
@@ -113,8 +114,12 @@ class Campaign:
                 for note in facts.notes:
                     self.progress.note(note)
                 return facts
-            except BUILD_FAILURES as error:
-                reason = str(error) or type(error).__name__
+            except (*BUILD_FAILURES, *UNTENABLE) as error:
+                reason = (
+                    untenable(error, [guest.name for guest in path.guests])
+                    if isinstance(error, UNTENABLE)
+                    else str(error) or type(error).__name__
+                )
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")
                 self._close(path)
         for cell in plot.cells:
@@ -151,7 +156,6 @@ class Campaign:
             number = self.standing.last_trial + 1
             self.progress.trial_started(number, wanted.key)
             finished = self.kind.measure(path, wanted, number, guests, probe)
-            judgement = finished.judgement
             place: Row = {
                 "block": block,
                 "position": position,
@@ -165,7 +169,13 @@ class Campaign:
                 "hello_s": facts.hello_s,
                 "ready_s": facts.ready_s,
             }
-            rows = finished.rows(place, uut.name)
+            try:
+                rows = finished.rows(place, uut.name)
+                self.writer.check(rows)
+            except UNTENABLE as error:
+                finished = finished.failed(error)
+                rows = finished.rows(place, uut.name)
+            judgement = finished.judgement
             rows.environment = environment_rows(self.machines, path.bridge_netfilter())
             self.standing.add(Trial.of(rows))
             rows.searches = self.mode.found(block, cell, self.standing)

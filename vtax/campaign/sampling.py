@@ -2,9 +2,13 @@
 
 from msgspec import structs
 
-from vtax.agent_api import AgentApi, CpuArmParams, CpuOpenParams, CpuReadAnswer, CpuReadParams
+from vtax.agent_api import AgentApi, CpuArmParams, CpuOpenParams, CpuReadAnswer, CpuReadParams, ThreadSamples
 from vtax.machine.agent import AgentError
+from vtax.machine.series import Part, read_series
 from vtax.testbed.host import Host
+
+MOST_ENTRIES = 4096
+"""The agent counts no more threads, CPUs and contexts apart."""
 
 
 class CpuMeter:
@@ -35,11 +39,11 @@ class CpuMeter:
         """What was sampled in the window, which is over: the answers of `cpu.read` as one. None without samples."""
         if self._api is None:
             return None
-        answer = self._api.cpu_read(CpuReadParams(first=0))
-        samples = [*answer.samples]
-        while len(samples) < answer.entries:
-            more = self._api.cpu_read(CpuReadParams(first=len(samples))).samples
-            if not more:
-                break
-            samples += more
-        return structs.replace(answer, samples=samples)
+        api, answers = self._api, list[CpuReadAnswer]()
+
+        def ask(first: int, timeout_s: float) -> Part[ThreadSamples]:
+            answers.append(api.cpu_read(CpuReadParams(first=first), timeout_s))
+            return answers[-1].samples, answers[-1].entries
+
+        samples = read_series(api.agent, "cpu.read", "samples", MOST_ENTRIES, ask)
+        return structs.replace(answers[0], samples=samples)

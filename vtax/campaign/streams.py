@@ -1,6 +1,7 @@
 """Streams of data between pairs of ends: connected before a trial goes, drained and closed after it."""
 
 import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,8 @@ from vtax.agent_api import (
 )
 from vtax.agent_message import Pending
 from vtax.campaign.ends import End
-from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.agent import UNTRUE, AgentBreach, AgentError, AgentGone
+from vtax.machine.series import Part, read_series
 from vtax.scenario import Bulk
 from vtax.scenario.workloads import TimedKeys
 
@@ -31,6 +33,10 @@ DRAIN_LIMIT_MS = 2000
 DRAIN_LIMIT_EMULATED_MS = 10_000
 """What stands in the buffers when the senders stop; an emulated guest takes its time to take it."""
 
+STEP_MS = 100
+"""A receiver counts in steps of so long."""
+LATE_STEPS = 600
+"""What may come within a minute beside window and drain: of senders that were held up."""
 HEAD_START_S = 0.05
 """How far ahead the moment lies at which those who share the host's clock begin together."""
 
@@ -128,6 +134,7 @@ class Streams:
 
     def _collected(self, sender: End, receiver: End, run: SenderGoAnswer, emulated: bool) -> Flows:
         sent = sender.api.sender_collect().flows
+        self._check(sender, "sender.collect", [flow.flow for flow in sent])
         expected = [flow.messages for flow in sent] if self.work.transport == "udp" else None
         limit_ms = DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS
         drain = ReceiverCollectParams(
@@ -136,8 +143,15 @@ class Streams:
             limit_ms=limit_ms,
         )
         came = receiver.api.receiver_collect(drain, timeout_s=limit_ms / 1000 + 10)
-        series = [_series(receiver, flow) for flow in range(self.work.flows)]
+        self._check(receiver, "receiver.collect", [flow.flow for flow in came.flows])
+        steps = math.ceil((self.work.duration_s * 1000 + limit_ms) / STEP_MS) + LATE_STEPS
+        series = [_series(receiver, flow, steps) for flow in range(self.work.flows)]
         return Flows(run, sent, came, series)
+
+    def _check(self, end: End, method: str, flows: Sequence[int]) -> None:
+        if flows != [*range(self.work.flows)]:
+            problem = f"flows: numbers {flows} of {self.work.flows}"
+            raise AgentBreach(end.agent, f"answered {method}", problem, UNTRUE)
 
 
 def phases(trial: int, work: TimedKeys, begin: float | None) -> GoParams:
@@ -146,10 +160,9 @@ def phases(trial: int, work: TimedKeys, begin: float | None) -> GoParams:
     return GoParams(trial=trial, warmup_s=work.warmup_s or None, duration_s=work.duration_s, at_ns=at_ns)
 
 
-def _series(receiver: End, flow: int) -> list[int]:
-    steps: list[int] = []
-    while True:
-        part = receiver.api.receiver_series(ReceiverSeriesParams(flow=flow, first=len(steps)))
-        steps += part.bytes
-        if len(steps) >= part.steps or not part.bytes:
-            return steps
+def _series(receiver: End, flow: int, most: int) -> list[int]:
+    def ask(first: int, timeout_s: float) -> Part[int]:
+        answer = receiver.api.receiver_series(ReceiverSeriesParams(flow=flow, first=first), timeout_s)
+        return answer.bytes, answer.steps
+
+    return read_series(receiver.agent, "receiver.series", "bytes", most, ask, grows=True)

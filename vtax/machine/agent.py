@@ -9,8 +9,10 @@ import itertools
 import os
 import queue
 import re
+import select
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -20,6 +22,7 @@ from msgspec import Raw, Struct
 from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
 from vtax.inputs import one_line
+from vtax.machine.plausible import contradiction, overlong
 from vtax.machine.remedy import build_agent
 from vtax.machine.window import Window
 
@@ -31,8 +34,10 @@ END_PATIENCE_S = 1.0
 """How long the end of a broken stream is waited for."""
 PIECE_BYTES = 1024
 """What is sent at a time on a line with a window."""
-
-
+NEVER_BLOCKS_BYTES = select.PIPE_BUF
+"""A pipe that has room takes as much at once."""
+UNTRUE = "cannot be true"
+"""What a breach says of an answer that matches its type."""
 NO_DATA = Raw()
 
 
@@ -52,10 +57,12 @@ class AgentGone(Exception):  # noqa: N818 - it says what happened, as ProcessLoo
 class AgentBreach(AgentGone):
     """The agent answered a call with something else than the contract allows: the guest, the method and the field."""
 
-    def __init__(self, agent: str, said: str, problem: Exception) -> None:
+    def __init__(
+        self, agent: str, said: str, problem: Exception | str, what: str = "is not of its type"
+    ) -> None:
         shown = one_line(str(problem))
         shown = shown if len(shown) <= LONGEST_PROBLEM else f"{shown[: LONGEST_PROBLEM - 3]}..."
-        self.problem = f"what is not of its type ({shown})"
+        self.problem = f"what {what} ({shown})"
         super().__init__(f"{agent}: {said} with {self.problem}")
 
 
@@ -130,7 +137,7 @@ class Agent:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Replies] = {}
         self._hello: Replies = queue.SimpleQueue()
-        self._greeted = False
+        self._greeted = self._had_blank = False
         self._lock = threading.Lock()
         self._ended: str | None = None
         self.death: str | None = None
@@ -178,6 +185,11 @@ class Agent:
                 assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
                 self._send(self.process.stdin, request)
                 return PendingReply(self, method, reply)
+            except TimeoutError:
+                # Half a line may be under way: nothing that is sent after it can be read.
+                self.death = self._ended = f"read nothing of a request for {CALL_TIMEOUT_S:g} s"
+                del self._waiting[number]
+                raise AgentGone(f"{self.name}: {self._ended} when it was asked to {method}") from None
             except (BrokenPipeError, ValueError, OSError):
                 pass
         self._reader.join(END_PATIENCE_S)  # it may have the agent's last words still to read
@@ -200,11 +212,16 @@ class Agent:
             self.process.wait()
 
     def _send(self, stream: IO[bytes], line: bytes) -> None:
-        size = PIECE_BYTES if self._window is not None else len(line)
+        """Raises TimeoutError where the agent reads nothing for too long, and OSError where nobody can read."""
+        size = PIECE_BYTES if self._window is not None else NEVER_BLOCKS_BYTES
+        room = select.poll()
+        room.register(stream, select.POLLOUT)
         for at in range(0, len(line), size):
             piece = line[at : at + size]
             if self._window is not None:
                 self._window.take(len(piece), CALL_TIMEOUT_S)
+            if not room.poll(1000 * CALL_TIMEOUT_S):
+                raise TimeoutError
             stream.write(piece)
             stream.flush()
 
@@ -220,14 +237,17 @@ class Agent:
         if self._window is not None:
             self._window.close()
         with self._lock:
-            self._ended = ended
+            self._ended = self._ended or ended
             abandoned, self._waiting = self._waiting, {}
         for waiting in (self._hello, *abandoned.values()):
             waiting.put(None)
 
     def _take(self, line: bytes) -> None:
         """Hand a message to who waits for it: a hello once, and one answer to each call."""
-        if line == b"\n":  # ends what an agent that died within a line has left
+        if line == b"\n":  # ends what an agent that died within a line has left, once
+            if self._had_blank:
+                raise _Breach("sent blank lines")
+            self._had_blank = True
             return
         message = _parsed(line, self._line_limit_bytes)
         if message.method is not None:
@@ -248,8 +268,9 @@ class Agent:
                 self._greeted = True
                 self._hello.put(message)
             elif message.method == "read" and self._window is not None:
-                self._window.give(msgspec.json.decode(message.params, type=Read).bytes)
-            elif message.method == "died":
+                if not self._window.give(msgspec.json.decode(message.params, type=Read).bytes):
+                    raise _Breach(f"says it read what it was not sent ({_shown(line)})")
+            elif message.method == "died" and self.death is None:
                 self.death = msgspec.json.decode(message.params, type=Died).reason
             else:
                 raise _Breach(NEITHER.format(_shown(line)))
@@ -292,6 +313,7 @@ class PendingReply:
 
     def __init__(self, agent: Agent, method: str, reply: Replies) -> None:
         self._agent, self.method, self._reply = agent, method, reply
+        self._asked_at = time.monotonic()
 
     def wait(self, timeout_s: float) -> Raw:
         """Wait for the answer, not yet decoded. Raises AgentError for an error reply, AgentGone for none."""
@@ -310,7 +332,10 @@ class PendingReply:
 
     def typed(self, answer: type[Answer], timeout_s: float) -> Answer:
         """Wait for the answer, which has to be of that type; raises AgentBreach."""
-        return read_answer(self._agent.name, self.method, self.wait(timeout_s), answer)
+        read = read_answer(self._agent.name, self.method, self.wait(timeout_s), answer)
+        if (problem := overlong(read, time.monotonic() - self._asked_at)) is not None:
+            raise AgentBreach(self._agent.name, f"answered {self.method}", problem, UNTRUE)
+        return read
 
 
 class TypedReply(Generic[Answer]):
@@ -330,6 +355,10 @@ class _TypedCalls:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
 
+    @property
+    def agent(self) -> str:
+        return self._agent.name
+
     def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
         return self.begin(method, params, answer)(timeout_s)
 
@@ -338,11 +367,17 @@ class _TypedCalls:
 
 
 def read_answer(agent: str, method: str, result: Raw, answer: type[Answer]) -> Answer:
-    """Return what an agent answered as that type; raises AgentBreach."""
+    """Return what an agent answered as that type.
+
+    Raises AgentBreach for anything else, and for numbers that contradict each other.
+    """
     try:
-        return msgspec.json.decode(result, type=answer)
+        read = msgspec.json.decode(result, type=answer)
     except UNREADABLE as error:
         raise AgentBreach(agent, f"answered {method}", error) from None
+    if (problem := contradiction(read)) is not None:
+        raise AgentBreach(agent, f"answered {method}", problem, UNTRUE)
+    return read
 
 
 def checked(agent: str, method: str, params: Message) -> Raw:

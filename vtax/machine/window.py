@@ -7,7 +7,8 @@ class Window:
     """Bytes that were sent and not yet said to have been read, at most `limit_bytes`. One sender, one receiver."""
 
     def __init__(self, limit_bytes: int) -> None:
-        self._free_bytes = limit_bytes
+        self._limit_bytes = self._free_bytes = limit_bytes
+        self._surplus_bytes = limit_bytes
         self._closed = False
         self._changed = threading.Condition()
 
@@ -21,11 +22,19 @@ class Window:
                 raise BrokenPipeError
             self._free_bytes -= size_bytes
 
-    def give(self, size_bytes: int) -> None:
-        """The far end has read as much."""
+    def give(self, size_bytes: int) -> bool:
+        """The far end has read as much. False where that is nothing, or is too much more than was sent.
+
+        A window more in all is let pass: a line may have begun with noise.
+        """
         with self._changed:
-            self._free_bytes += size_bytes
+            surplus = max(0, self._free_bytes + size_bytes - self._limit_bytes)
+            if size_bytes == 0 or surplus > self._surplus_bytes:
+                return False
+            self._surplus_bytes -= surplus
+            self._free_bytes += size_bytes - surplus
             self._changed.notify_all()
+            return True
 
     def close(self) -> None:
         """The line has ended; nobody waits any more."""

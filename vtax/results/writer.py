@@ -133,6 +133,12 @@ class ResultWriter:
                 for name, content in files.items():
                     replace_file(self.directory / FILES / name, content)
 
+    def check(self, record: TrialRecord) -> None:
+        """Raise ValueError, which names table and column, where the numbers of a trial fit no column."""
+        for table, rows in self._rows_of(record).items():
+            if table not in TRIAL_TABLES:  # all integers of 64 bits, as they were told
+                _table(table, self._schemas[table], rows, whole(record.trial["trial_id"]))
+
     def commit(self, record: TrialRecord) -> None:
         """Put the trial on disk; it is durable and visible to readers on return.
 
@@ -226,8 +232,14 @@ class ResultWriter:
             self.repaired.append(f"trials that lost rows and are measured again: {len(lost)}")
 
     def _arrow(self, record: TrialRecord) -> dict[str, pa.Table]:
+        rows, trial_id = self._rows_of(record), whole(record.trial["trial_id"])
+        return {
+            table: _table(table, schema, rows[table], trial_id) for table, schema in self._schemas.items()
+        }
+
+    def _rows_of(self, record: TrialRecord) -> dict[str, Sequence[Row]]:
         counts = {"trials": 1, **{name: len(getattr(record, name)) for name in TABLES if name != "trials"}}
-        rows = {
+        return {
             "trials": [{**record.trial, "row_counts": json.dumps(counts)}],
             "flows": record.flows,
             "series": record.series,
@@ -239,10 +251,6 @@ class ResultWriter:
             "environment": record.environment,
             "searches": record.searches,
             "samples": record.samples,
-        }
-        trial_id = whole(record.trial["trial_id"])
-        return {
-            table: _table(table, schema, rows[table], trial_id) for table, schema in self._schemas.items()
         }
 
 

@@ -1,11 +1,12 @@
 """The agent's `stages.*` as seen from here: frames are followed along trails, and the times of their stages told."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
 
 from vtax.agent_api import (
+    MOST_PACKETS,
     MOST_TRAIL_ENDS,
     AgentApi,
     Delays,
@@ -18,6 +19,7 @@ from vtax.agent_api import (
     StagesOpenParams,
     StagesPacketsParams,
 )
+from vtax.machine.series import Part, read_series
 from vtax.stages.trails import Trail
 
 PATIENCE_S = 30.0
@@ -145,23 +147,23 @@ class StageMeter:
 
     def _collected(self, number: int) -> StagesCollectAnswer:
         """Return all stages of a trail; a line holds some at a time."""
-        answer = self._asked(number, 0)
-        stages = [*answer.stages]
-        while len(stages) < len(self._trails[number].stages):
-            more = self._asked(number, len(stages)).stages
-            if not more:
-                break
-            stages += more
-        return structs.replace(answer, stages=stages)
+        answers: list[StagesCollectAnswer] = []
+        end = len(self._trails[number].stages)
 
-    def _asked(self, number: int, first: int) -> StagesCollectAnswer:
-        return self._api.stages_collect(StagesCollectParams(trail=number, first=first), PATIENCE_S)
+        def ask(first: int, timeout_s: float) -> Part[StageDelays]:
+            params = StagesCollectParams(trail=number, first=first)
+            answers.append(self._api.stages_collect(params, min(timeout_s, PATIENCE_S)))
+            return answers[-1].stages, end
 
-    def _kept(self) -> Iterator[FollowedPacket]:
-        first = 0
-        while True:
-            answer = self._api.stages_packets(StagesPacketsParams(first=first), PATIENCE_S)
-            yield from answer.packets
-            first += len(answer.packets)
-            if first >= answer.kept or not answer.packets:
-                return
+        stages = read_series(self._api.agent, "stages.collect", "stages", end, ask)
+        return structs.replace(answers[0], stages=stages)
+
+    def _kept(self) -> list[FollowedPacket]:
+        def ask(first: int, timeout_s: float) -> Part[FollowedPacket]:
+            params = StagesPacketsParams(first=first)
+            answer = self._api.stages_packets(params, min(timeout_s, PATIENCE_S))
+            return answer.packets, answer.kept
+
+        return read_series(
+            self._api.agent, "stages.packets", "packets", MOST_PACKETS, ask, grows=True, may_stop=True
+        )

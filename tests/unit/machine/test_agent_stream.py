@@ -1,6 +1,7 @@
 """The controller's end of an agent's stream, when the agent at the other end is broken or hostile."""
 
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from vtax.agent_api import LONGEST_LINE_BYTES, CpuOpenParams
 from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone
 
 SILENCE_S = 0.02
+NONE = Raw(b"{}")
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 
@@ -205,3 +207,73 @@ def test_no_agent_breaks_or_holds_its_reader(tmp_path: Path, first: bytes, then:
             assert len(str(error)) < 300
     assert time.monotonic() - begun < 5.0
     close(agent)
+
+
+FLOOD = "yes {} | head -c 200000000 & exec cat >/dev/null"
+"""200 MB: as good as no end."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("''", "sent blank lines"),
+        ('\'{{"method":"died","params":{{"reason":"fell over"}}}}\'', "sent what is neither hello"),
+        ('\'{{"method":"read","params":{{"bytes":0}}}}\'', "says it read what it was not sent"),
+        ('\'{{"method":"read","params":{{"bytes":100}}}}\'', "says it read what it was not sent"),
+    ],
+    ids=["blank lines", "died", "read nothing", "read too much"],
+)
+def test_lines_without_end_cost_no_cpu_time(said: str, problem: str) -> None:
+    """Before, the reader took as many as came, for ever."""
+    command = ["sh", "-c", FLOOD.format(said.format())]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    agent = Agent("played", process, window_bytes=4096)
+    begun = time.process_time()
+    with pytest.raises(AgentGone, match=f"^played: {problem}"):
+        agent.wait_hello(5.0)
+    assert time.process_time() - begun < 1.0
+    assert agent.gone
+    close(agent)
+
+
+def test_one_blank_line_may_end_what_a_dead_agent_left(tmp_path: Path) -> None:
+    agent = start(tmp_path, HELLO, b'\n{"id":1,"result":{}}\n')
+    agent.wait_hello(5.0)
+    agent.api.ping(timeout_s=5.0)
+    close(agent)
+
+
+def test_a_late_answer_is_nobody_elses(tmp_path: Path) -> None:
+    """The call that timed out is over; its answer is dropped when it comes, and no second one is taken."""
+    script = 'cat "$0"; read -r _first; read -r _second; cat "$1"; exec cat >/dev/null'
+    texts = tmp_path / "first", tmp_path / "then"
+    texts[0].write_bytes(HELLO)
+    texts[1].write_bytes(b'{"id":1,"result":{"late":1}}\n{"id":2,"result":{"own":1}}\n{"id":1,"result":{}}\n')
+    agent = played([script, *map(str, texts)])
+    agent.wait_hello(5.0)
+    with pytest.raises(AgentGone, match="no answer to text within"):
+        agent.begin("text", NONE).wait(SILENCE_S)
+    assert agent.begin("text", NONE).wait(5.0) == Raw(b'{"own":1}')
+    assert agent._waiting == {}
+    with pytest.raises(AgentGone, match="sent what is neither hello nor an answer"):
+        agent.begin("text", NONE).wait(5.0)
+    close(agent)
+
+
+def test_an_agent_that_reads_nothing_holds_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Before, the controller waited for ever once the pipe was full."""
+    monkeypatch.setattr("vtax.machine.agent.CALL_TIMEOUT_S", 0.2)
+    (tmp_path / "hello").write_bytes(HELLO)
+    agent = played(['cat "$0"; exec sleep 60', str(tmp_path / "hello")])
+    agent.wait_hello(5.0)
+    asked = Raw(b'{"text":"%s"}' % (b"x" * 60_000))
+    with pytest.raises(
+        AgentGone, match=r"^played: read nothing of a request for 0.2 s when it was asked to text$"
+    ):
+        for _ in range(3):
+            agent.begin("text", asked)
+    with pytest.raises(AgentGone, match=r"read nothing of a request for 0.2 s before it was asked to ping"):
+        agent.api.ping()
+    assert agent.death == "read nothing of a request for 0.2 s"
+    agent.close(0.1)

@@ -105,6 +105,8 @@ def test_every_platform_says_what_its_nics_are() -> None:
 class Agent:
     """Answers as an agent does whose replies hold two stages and one packet at a time."""
 
+    agent = "played"
+
     def __init__(self) -> None:
         self.asked: list[tuple[str, Message]] = []
 

@@ -31,6 +31,4 @@ class Kind(EndsKind):
     ) -> Finished:
         """As the transport goes."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
-        judgement = judge(measured, emulated=probe.emulated)
-        rows = partial(record, measured, judgement)
-        return Finished(judgement, headline(measured), is_broken(measured), rows)
+        return Finished.of(measured, partial(judge, emulated=probe.emulated), headline, is_broken, record)

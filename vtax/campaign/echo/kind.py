@@ -1,7 +1,5 @@
 """Kind `echo` of a campaign: round trips through one of the guests, which are routers."""
 
-from functools import partial
-
 from vtax.campaign.echo.judge import judge
 from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.echo.rows import headline, record
@@ -24,6 +22,4 @@ class Kind(EndsKind):
     ) -> Finished:
         """As often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
-        judgement = judge(measured)
-        rows = partial(record, measured, judgement)
-        return Finished(judgement, headline(measured), is_broken(measured), rows)
+        return Finished.of(measured, judge, headline, is_broken, record)

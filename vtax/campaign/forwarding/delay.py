@@ -18,6 +18,7 @@ from vtax.campaign.forwarding.answers import StreamSent
 from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
 from vtax.campaign.forwarding.trial import Measured, probe_interval
 from vtax.campaign.forwarding.uplink import waits_for_uplink
+from vtax.campaign.untenable import counted
 from vtax.results import Row
 from vtax.statistics import decode, merge
 
@@ -76,7 +77,7 @@ def delay_columns(measured: Measured, stream: StreamSent) -> Row:
     if _is_untold(measured, stream) or not latency.count:
         return {**columns, **dict.fromkeys(OF_DELAY)}
     lost = probes_lost(measured, stream)
-    distribution = replace(decode(latency.histogram), lost=lost)
+    distribution = replace(counted(latency.histogram, latency.count), lost=lost)
     values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
     ipdv = merge([decode(sign.histogram) for sign in (times.ipdv_positive, times.ipdv_negative)])
     # Clocks drift apart from one probe to another that is far from it.

@@ -10,12 +10,13 @@ from vtax.campaign.forwarding.instrument import sink_is_lost
 from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.forwarding.rows import Instrument, headline, record
-from vtax.campaign.forwarding.trial import measure
+from vtax.campaign.forwarding.trial import Measured, measure
 from vtax.campaign.guest import is_broken
 from vtax.campaign.kind import Finished, settings_of
 from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import Plot
 from vtax.campaign.progress import Progress
+from vtax.campaign.verdict import Judgement
 from vtax.inputs import InputError
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import Row, TrialRecord
@@ -85,14 +86,19 @@ class Kind:
         ceiling, facts = self._ceiling(cell), path.facts
         assert facts is not None  # noqa: S101 - it is open
         measured = measure(path, cell, number, guests, mechanism=ceiling.mechanism, emulated=probe.emulated)
-        judgement = judge(measured, cell.testbed.link_mbps)
-        broken = is_broken(measured) or sink_is_lost(measured)
+        link_mbps = cell.testbed.link_mbps
         instrument = Instrument(ceiling.ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
 
-        def rows(place: Row, machine: str) -> TrialRecord:
-            return record(measured, judgement, place, instrument, machine)
+        def rows(trial: Measured, judgement: Judgement, place: Row, machine: str) -> TrialRecord:
+            return record(trial, judgement, place, instrument, machine)
 
-        return Finished(judgement, headline(measured), broken, rows)
+        return Finished.of(
+            measured,
+            lambda trial: judge(trial, link_mbps),
+            headline,
+            lambda trial: is_broken(trial) or sink_is_lost(trial),
+            rows,
+        )
 
     def _ceiling(self, cell: Cell) -> Ceiling:
         return self._ceilings[settings_of(cell, self._cpus)].choose(cell)

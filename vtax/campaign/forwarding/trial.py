@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from vtax.agent_api import (
+    GREATEST_STREAM,
     DropsReadAnswer,
     Mechanism,
     Phase,
@@ -22,6 +23,7 @@ from vtax.campaign.observe import begin_window, observe
 from vtax.campaign.observed import Observed, Twice
 from vtax.campaign.tracing import tracing
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
+from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.results import CapturedFrame
 from vtax.scenario import Cell, Forwarding
 from vtax.testbed.counters import InterfaceCounters
@@ -178,6 +180,23 @@ def _failure_of(measured: Measured) -> str | None:
     return None
 
 
+def _check_phases(sent: Sent, work: Forwarding) -> None:
+    """Raise AgentBreach where a source that was not aborted did not send the phases that were asked for."""
+    wanted = ["warmup", "measure"] if work.warmup_s else ["measure"]
+    if any(answer.aborted for answer in sent.hosts.values()):
+        return
+    for stream in sent.streams:
+        if [phase.phase for phase in stream.phases] != wanted:
+            raise AgentBreach("source", "answered source.run", f"phases: not those of {wanted}", UNTRUE)
+
+
+def _check_streams(agent: str, method: str, told: Sent | Received, streams: int, others: int = 0) -> None:
+    """Raise AgentBreach where streams are missing, or told of twice; a sink has those of other cells as well."""
+    numbers = [stream.stream for stream in told.streams]
+    if numbers not in ([*range(count)] for count in range(streams, streams + others + 1)):
+        raise AgentBreach(agent, f"answered {method}", f"streams: {numbers}, of {streams}", UNTRUE)
+
+
 def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) -> None:
     work, passage, uut = measured.work, path.passage, path.testbed.uut
     clocks = path.testbed.compare_clocks()
@@ -197,8 +216,11 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     sleep_until(went + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
     measured.cpu = (first, uut.counters(path.uut_cpus))
     measured.source = Sent(run.answers(work.warmup_s + work.duration_s + SOURCE_PATIENCE_S))
+    _check_phases(measured.source, work)
+    _check_streams("source", "source.run", measured.source, cell.streams)
     measured.sink = passage.collect(measured.source, "measure", quiet_ms, DRAIN_LIMIT_MS)
-    for number in (stream.stream for stream in measured.source.streams):
+    _check_streams("sink", "sink.collect", measured.sink, cell.streams, GREATEST_STREAM)
+    for number in range(cell.streams):
         histograms = SinkHistogramsParams(stream=number)
         measured.times[number] = passage.sink(number).sink_histograms(histograms)
         measured.captured += captured_frames(passage, number, work.capture_frames)

@@ -1,7 +1,6 @@
 """Kind `program` of a campaign: a client program times a server program, run after run."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from pydantic import JsonValue
 
@@ -74,6 +73,4 @@ class Kind:
     ) -> Finished:
         """Iteration after iteration, as the client makes them."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
-        judgement = judge(measured)
-        rows = partial(record, measured, judgement)
-        return Finished(judgement, headline(measured), is_broken(measured), rows)
+        return Finished.of(measured, judge, headline, is_broken, record)

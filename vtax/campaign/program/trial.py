@@ -19,8 +19,9 @@ from vtax.campaign.observe import observe
 from vtax.campaign.program.path import ProgramPath
 from vtax.campaign.supervise import supervised
 from vtax.campaign.timed_run import TimedRun
-from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.agent import UNTRUE, AgentBreach, AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
+from vtax.machine.series import Part, read_series
 from vtax.scenario import Cell, Program
 from vtax.testbed.guest_state import GuestState
 
@@ -78,7 +79,7 @@ def _run(path: ProgramPath, measured: Timed) -> None:
         measured.times_ns = ended.start_ns, ended.end_ns
         measured.server = server.api.server_collect()
         measured.client = client.api.client_collect()
-        measured.ns = _samples(client, measured.client.samples)
+        measured.ns = _samples(client, measured.client.samples, work.iterations)
         measured.undone = {at: "failed" for at, ns in enumerate(measured.ns) if ns is None}
 
 
@@ -92,14 +93,17 @@ def command(argv: list[str], work: Program, address: str) -> Command:
     return Command(argv=words, environment=environment)
 
 
-def _samples(client: End, count: int) -> list[int | None]:
+def _samples(client: End, count: int, most: int) -> list[int | None]:
     """Return all samples; a line holds some at a time."""
-    ns: list[int | None] = []
-    while len(ns) < count:
-        part = client.api.client_samples(ClientSamplesParams(first=len(ns))).ns
-        if not part:
-            break
-        ns += part
+
+    def ask(first: int, timeout_s: float) -> Part[int | None]:
+        answer = client.api.client_samples(ClientSamplesParams(first=first), timeout_s)
+        return answer.ns, answer.samples
+
+    ns = read_series(client.agent, "client.samples", "ns", most, ask)
+    if len(ns) != count:
+        problem = f"samples: {count}, and client.samples has {len(ns)}"
+        raise AgentBreach(client.agent, "answered client.collect", problem, UNTRUE)
     return ns
 
 

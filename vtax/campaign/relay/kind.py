@@ -1,7 +1,6 @@
 """Kind `relay` of a campaign: rounds of a message through a ring of relays, run after run."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from pydantic import JsonValue
 
@@ -50,6 +49,4 @@ class Kind:
     ) -> Finished:
         """Round after round, or as often as the interval says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
-        judgement = judge(measured)
-        rows = partial(record, measured, judgement)
-        return Finished(judgement, headline(measured), is_broken(measured), rows)
+        return Finished.of(measured, judge, headline, is_broken, record)

@@ -10,8 +10,9 @@ from vtax.campaign.relay.ring import ring
 from vtax.campaign.ring_path import RingPath
 from vtax.campaign.supervise import supervised
 from vtax.campaign.timed_run import TimedRun
-from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.agent import UNTRUE, AgentBreach, AgentError, AgentGone
 from vtax.machine.cpu_latency import cpu_latency_held
+from vtax.machine.series import Part, read_series
 from vtax.scenario import Cell, Relay
 from vtax.testbed.guest_state import GuestState
 
@@ -71,7 +72,7 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
         measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
         measured.times_ns, measured.given_up = (run.start_ns, run.end_ns), run.given_up
         measured.relays = [end.api.relay_collect() for end in with_relays]
-        _take_samples(master, measured)
+        _take_samples(master, measured, run.end_ns - run.start_ns)
         measured.output_bytes = master.api.relay_close().output_bytes
     finally:
         for end in with_relays:
@@ -83,13 +84,20 @@ def _ended(ends: list[End]) -> list[str]:
     return [f"of {end.agent}: {how}" for end in ends for how in end.api.relay_collect().ended]
 
 
-def _take_samples(master: End, measured: Ran) -> None:
-    while True:
-        part = master.api.relay_samples(RelaySamplesParams(first=len(measured.ns)))
-        measured.ns += part.ns
-        measured.undone |= dict(part.undone)
-        if len(measured.ns) >= part.iterations or not part.ns:
-            return
+def _take_samples(master: End, measured: Ran, run_ns: int) -> None:
+    def ask(first: int, timeout_s: float) -> Part[int]:
+        answer = master.api.relay_samples(RelaySamplesParams(first=first), timeout_s)
+        measured.undone |= dict(answer.undone)
+        return answer.ns, answer.iterations
+
+    ns = read_series(master.agent, "relay.samples", "ns", measured.work.iterations, ask)
+    if wrong := sorted(at for at in measured.undone if at >= len(ns)):
+        problem = f"undone: iteration {wrong[0]} of {len(ns)}"
+        raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
+    if sum(ns) > run_ns:  # one follows the other
+        problem = f"ns: {sum(ns)} in all, in a run of {run_ns} ns"
+        raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
+    measured.ns = [*ns]
 
 
 def _close(end: End) -> None:

@@ -1,7 +1,5 @@
 """Kind `requests` of a campaign: response times between a guest and whoever asks it."""
 
-from functools import partial
-
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.ends_kind import EndsKind
 from vtax.campaign.guest import is_broken
@@ -29,6 +27,4 @@ class Kind(EndsKind):
     ) -> Finished:
         """As fast as answers come, or as often as the rate says."""
         measured = measure(path, cell, number, guests, emulated=probe.emulated)
-        judgement = judge(measured)
-        rows = partial(record, measured, judgement)
-        return Finished(judgement, headline(measured), is_broken(measured), rows)
+        return Finished.of(measured, judge, headline, is_broken, record)

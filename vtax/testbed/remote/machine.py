@@ -268,6 +268,10 @@ class _FarCalls:
     def __init__(self, machine: Asked, host: str, agent: str) -> None:
         self._machine, self._host, self._agent = machine, host, agent
 
+    @property
+    def agent(self) -> str:
+        return self._agent
+
     def call(self, method: str, params: Message, answer: type[Answer], timeout_s: float) -> Answer:
         text = checked(self._agent, method, params)
         ask = asking(self._machine, MachineActs.call, _limit_s(timeout_s))
