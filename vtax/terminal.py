@@ -12,6 +12,8 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from vtax.inputs import printable
+
 SPEED_WINDOW_S = 900.0
 """How far back the time left looks: some dozen trials of the longest published experiments."""
 
@@ -50,7 +52,7 @@ class LineProgress:
         """The campaign has ended: every line is out already."""
 
     def _line(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        print(printable(text), file=self._stream, flush=True)
 
 
 class BarProgress:
@@ -87,7 +89,7 @@ class BarProgress:
 
     def note(self, text: str) -> None:
         """Something a user should know, above the bar."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
     def trial_started(self, number: int, cell_key: str) -> None:
         """The current cell."""
@@ -96,7 +98,7 @@ class BarProgress:
 
     def trial_finished(self, number: int, verdict: str, headline: str) -> None:
         """The last number; an invalid trial does not count, as it is repeated."""
-        self._last = f"{headline} ({verdict}) {self._cell}"
+        self._last = f"{printable(headline)} ({verdict}) {self._cell}"
         self._bar.advance(self._task, verdict != "invalid")
         self._draw()
 

@@ -33,6 +33,23 @@ def test_plain_lines() -> None:
     ]
 
 
+def test_what_a_guest_says_does_not_command_the_terminal() -> None:
+    for console in (False, True):
+        stream = io.StringIO()
+        progress = (
+            BarProgress(Console(file=stream, force_terminal=True, width=120))
+            if console
+            else LineProgress(stream)
+        )
+        progress.campaign("quick", 2, Path("results/quick"))
+        progress.note("guest: \x1b]0;lie\x07\nand a line")
+        progress.trial_started(1, CELL)
+        progress.trial_finished(1, "invalid", "\x1b]0;lie\x07")
+        progress.finished()
+        assert "\x1b]0;" not in stream.getvalue()
+        assert "guest: \\x1b]0;lie\\x07\nand a line" in stream.getvalue()
+
+
 def test_a_bar_on_a_terminal() -> None:
     stream = io.StringIO()
     play(BarProgress(Console(file=stream, force_terminal=True, width=120)))

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct
 
 from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
-from vtax.inputs import one_line
+from vtax.inputs import one_line, printable
 from vtax.machine.plausible import contradiction, overlong
 from vtax.machine.remedy import build_agent
 from vtax.machine.window import Window
@@ -271,7 +271,7 @@ class Agent:
                 if not self._window.give(msgspec.json.decode(message.params, type=Read).bytes):
                     raise _Breach(f"says it read what it was not sent ({_shown(line)})")
             elif message.method == "died" and self.death is None:
-                self.death = msgspec.json.decode(message.params, type=Died).reason
+                self.death = one_line(msgspec.json.decode(message.params, type=Died).reason[:LONGEST_PROBLEM])
             else:
                 raise _Breach(NEITHER.format(_shown(line)))
         except UNREADABLE:
@@ -327,7 +327,8 @@ class PendingReply:
             raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self.method}")
         if message.error is not None:
             problem = message.error.message
-            raise AgentError(f"{self._agent.name}: {self.method}: {problem}", problem, message.error.data)
+            words = f"{self._agent.name}: {self.method}: {printable(problem)}"
+            raise AgentError(words, problem, message.error.data)
         return message.result
 
     def typed(self, answer: type[Answer], timeout_s: float) -> Answer:
