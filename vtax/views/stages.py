@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 from msgspec import Struct
@@ -143,7 +142,7 @@ class StageDelay:
 
     `stage` is total for all of them, and unattributed for what of the delay or response time none has, which has a
     mean alone. Quantiles are those of a typical repetition. `curve` is the distribution: delays, ns, with the share of
-    packets that took no longer. JSON has `packets` as text, as it has all decimals.
+    packets that took no longer.
     """
 
     key: str
@@ -153,7 +152,7 @@ class StageDelay:
     direction: str
     stage: str
     position: int | None
-    packets: Decimal
+    packets: int
     mean_ns: Estimate
     p50_ns: Estimate | None
     p90_ns: Estimate | None
@@ -262,7 +261,7 @@ def _delay(cell: TracedCell, place: Place, blocks: Sequence[StageBlock]) -> Stag
         direction=direction,
         stage=stage,
         position=blocks[0].position,
-        packets=Decimal(sum(block.packets for block in blocks)),
+        packets=sum(block.packets for block in blocks),
         mean_ns=mean_estimate([block.mean_ns for block in blocks], cell.left_out),
         curve=_curve(merge(timed)),
         **{name: estimate(found, cell.left_out) if found else None for name, found in quantiles.items()},
