@@ -1,7 +1,6 @@
 """Campaigns on this machine whose agents lie: real answers, changed on their way from the pipes to the controller."""
 
 import json
-import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.helpers.lies import Liar
+from tests.helpers.memory import at_most_kb_more
 from tests.helpers.played_kinds import SCENARIOS, scenario
 from tests.helpers.tolerance import tolerate
 from vtax.cli import main
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 REPETITIONS = 1
 LONGEST_S = 120.0
 """How long a campaign may take: none waits for a lying agent for more than a few calls."""
-MOST_MEMORY_KB = 600_000
+MOST_MEMORY_KB = 300_000
 MEASURED, REFUSED, UNUSABLE = 0, 2, 3
 BUILDS = (".open", "guest.configure", "guest.set_egress_qdisc", "source.calibrate")
 """Methods that a path is built with: where one of these lies, there is no trial."""
@@ -169,9 +169,16 @@ def assert_whole(out: Path) -> list[str]:
     return [row["verdict"] for row in rows]
 
 
+@pytest.fixture
+def _little_memory() -> Iterator[None]:
+    with at_most_kb_more(MOST_MEMORY_KB):
+        yield
+
+
 @pytest.mark.slow
 @pytest.mark.fuzz
 @pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("_little_memory")
 @pytest.mark.parametrize("kind", SCENARIOS)
 def test_no_agent_ends_a_campaign(
     kind: str, lying: Callable[[int, float], Pipes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -192,4 +199,3 @@ def test_no_agent_ends_a_campaign(
         assert status in (MEASURED, UNUSABLE), printed.err
         assert "\x1b" not in printed.out + printed.err
         assert_whole(directory / "out")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MOST_MEMORY_KB

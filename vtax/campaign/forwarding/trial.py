@@ -190,11 +190,11 @@ def _check_phases(sent: Sent, work: Forwarding) -> None:
             raise AgentBreach("source", "answered source.run", f"phases: not those of {wanted}", UNTRUE)
 
 
-def _check_streams(agent: str, method: str, told: Sent | Received, streams: int, others: int = 0) -> None:
+def _check_streams(agent: str, said: str, told: Sent | Received, streams: int, others: int = 0) -> None:
     """Raise AgentBreach where streams are missing, or told of twice; a sink has those of other cells as well."""
     numbers = [stream.stream for stream in told.streams]
     if numbers not in ([*range(count)] for count in range(streams, streams + others + 1)):
-        raise AgentBreach(agent, f"answered {method}", f"streams: {numbers}, of {streams}", UNTRUE)
+        raise AgentBreach(agent, said, f"streams: {numbers}, of {streams}", UNTRUE)
 
 
 def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) -> None:
@@ -217,9 +217,9 @@ def _run(path: ForwardingPath, cell: Cell, measured: Measured, quiet_ms: int) ->
     measured.cpu = (first, uut.counters(path.uut_cpus))
     measured.source = Sent(run.answers(work.warmup_s + work.duration_s + SOURCE_PATIENCE_S))
     _check_phases(measured.source, work)
-    _check_streams("source", "source.run", measured.source, cell.streams)
+    _check_streams("source", "answered source.run", measured.source, cell.streams)
     measured.sink = passage.collect(measured.source, "measure", quiet_ms, DRAIN_LIMIT_MS)
-    _check_streams("sink", "sink.collect", measured.sink, cell.streams, GREATEST_STREAM)
+    _check_streams("sink", "answered sink.collect", measured.sink, cell.streams, GREATEST_STREAM)
     for number in range(cell.streams):
         histograms = SinkHistogramsParams(stream=number)
         measured.times[number] = passage.sink(number).sink_histograms(histograms)
