@@ -3,6 +3,7 @@
 import subprocess
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -20,16 +21,16 @@ NAME = "in0"
 @pytest.fixture
 def two() -> Iterator[list[Namespace]]:
     """Namespaces that each have an interface of that name."""
-    made = [Namespace(f"vtax-{uuid.uuid4().hex[:6]}-uut") for _ in range(2)]
-    for namespace in made:
-        namespace.create(False)
-        ip = ["ip", "-n", namespace.name, "link"]
-        subprocess.run([*ip, "add", NAME, "type", "veth", "peer", "name", "in1"], check=True)
-        for end in (NAME, "in1"):
-            subprocess.run([*ip, "set", end, "up"], check=True)
-    yield made
-    for namespace in made:
-        namespace.remove()
+    made = [Namespace(f"vtax-test-{uuid.uuid4().hex[:6]}-uut") for _ in range(2)]
+    with ExitStack() as ends:
+        for namespace in made:
+            ends.callback(namespace.remove)
+            namespace.create()
+            ip = ["ip", "-n", namespace.name, "link"]
+            subprocess.run([*ip, "add", NAME, "type", "veth", "peer", "name", "in1"], check=True)
+            for end in (NAME, "in1"):
+                subprocess.run([*ip, "set", end, "up"], check=True)
+        yield made
 
 
 def test_threads_of_another_interface_of_that_name_are_left_alone(

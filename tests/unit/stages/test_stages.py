@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.results.builder import encode
 from tests.helpers.trials import times
 from vtax.agent_api import MOST_TRAIL_POINTS, AgentApi, StagesOpenParams, StagesPoint
-from vtax.agent_message import Answer, Message, Pending
+from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message, Pending
 from vtax.campaign.observed import Observed
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
 from vtax.campaign.tracing import Traced
@@ -115,7 +115,7 @@ class Agent:
         return msgspec.convert(self._answer(method, msgspec.to_builtins(params)), type=answer)
 
     def begin(self, method: str, params: Message, answer: type[Answer]) -> Pending[Answer]:
-        raise NotImplementedError
+        return lambda timeout_s=CALL_TIMEOUT_S: self.call(method, params, answer, timeout_s)
 
     def _answer(self, method: str, params: dict[str, Any]) -> Any:
         if method == "stages.packets":

@@ -14,30 +14,17 @@ from tests.helpers.comparisons import (
     compare_results,
     gate,
     made,
-    regressed_campaigns,
 )
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made
 from vtax.cli import main
 from vtax.results import Result
 from vtax.statistics import Change, Interval
-from vtax.views.compare import Outcome, Verdict, compare, parse_rules, read_side
+from vtax.views.compare import Outcome, Verdict, compare, parse_rules
 from vtax.views.compare.rules import judge
 from vtax.views.compare.side import Side
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
-    return regressed_campaigns(tmp_path_factory.mktemp("regressed"))
-
-
-@pytest.fixture(scope="module")
-def sides(regressed: tuple[Result, Result]) -> tuple[Side, Side]:
-    """What is compared of them, read once."""
-    before, after = map(read_side, regressed)
-    return before, after
 
 
 @pytest.mark.parametrize(

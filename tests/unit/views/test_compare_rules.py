@@ -15,7 +15,6 @@ from tests.helpers.comparisons import (
     gate,
     invalid,
     made,
-    regressed_campaigns,
     scaled,
     steady,
     verdicts,
@@ -25,22 +24,10 @@ from tests.helpers.results.forwarding import Made
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.results import Result
-from vtax.views.compare import Outcome, Verdict, compare, parse_rules, read_side
+from vtax.views.compare import Outcome, Verdict, compare, parse_rules
 from vtax.views.compare.side import Side
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
-    return regressed_campaigns(tmp_path_factory.mktemp("regressed"))
-
-
-@pytest.fixture(scope="module")
-def sides(regressed: tuple[Result, Result]) -> tuple[Side, Side]:
-    """What is compared of them, read once."""
-    before, after = map(read_side, regressed)
-    return before, after
 
 
 @pytest.mark.parametrize(
