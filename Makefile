@@ -18,7 +18,8 @@ AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
 XSTATE := agent/target/vtax-xstate.so
 
 # What each command or file comes from; only packages whose probe fails are installed.
-BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev
+BUILD_PACKAGES := clang llvm make gcc autoconf automake autopoint gettext flex bison gawk pkg-config libc6-dev linux-libc-dev \
+	libelf-dev zlib1g-dev
 RUN_PACKAGES := iproute2 util-linux kmod runc crun lxc qemu-system-x86 dpdk-dev libvirt-daemon python3-libvirt openssh-client \
 	xorriso isolinux syslinux-common socat
 TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch-switch
