@@ -1,5 +1,5 @@
-//! Writes the bounds of the API to `OUT_DIR/bounds.h`, compiles every `bpf/*.bpf.c` with it, and writes its Rust skeleton
-//! to `OUT_DIR/<name>.skel.rs`.
+//! Writes the bounds of the API to `OUT_DIR/bounds.h` and the layout of frames and delays to `OUT_DIR/layout.h`, compiles
+//! every `bpf/*.bpf.c` with them, and writes its Rust skeleton to `OUT_DIR/<name>.skel.rs`.
 
 use std::env;
 use std::error::Error;
@@ -11,17 +11,29 @@ use libbpf_cargo::SkeletonBuilder;
 
 #[path = "src/api/bounds.rs"]
 mod bounds;
+#[path = "src/traffic/layout.rs"]
+mod layout;
 
+const BOUNDS: &str = "src/api/bounds.rs";
+const LAYOUT: &str = "src/traffic/layout.rs";
 const PACKAGES: &str =
     "clang libc6-dev linux-libc-dev (Debian, Ubuntu), clang glibc-devel kernel-headers (Fedora)";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=bpf");
-    println!("cargo:rerun-if-changed=src/api/bounds.rs");
+    println!("cargo:rerun-if-changed={BOUNDS}");
+    println!("cargo:rerun-if-changed={LAYOUT}");
     println!("cargo:rerun-if-env-changed=CLANG");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
     let output = PathBuf::from(env::var("OUT_DIR")?);
-    fs::write(output.join("bounds.h"), header())?;
+    let bounds = bounds::ALL
+        .iter()
+        .map(|bound| (bound.name, bound.value, bound.doc));
+    fs::write(output.join("bounds.h"), header(BOUNDS, bounds))?;
+    fs::write(
+        output.join("layout.h"),
+        header(LAYOUT, layout::ALL.iter().copied()),
+    )?;
     let mut arguments = vec![
         format!("-I{}", output.display()),
         "-mcpu=v3".into(),
@@ -55,16 +67,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The bounds of the API for the BPF programs.
-fn header() -> String {
-    let defines: String = bounds::ALL
-        .iter()
-        .map(|bound| {
-            let (name, value, doc) = (bound.name, bound.value, bound.doc.trim());
-            format!("#define {name} {value} /* {doc} */\n")
-        })
+/// Constants for the BPF programs, each with its name, value and comment, made of `source`.
+fn header<'a>(source: &str, constants: impl Iterator<Item = (&'a str, u64, &'a str)>) -> String {
+    let defines: String = constants
+        .map(|(name, value, doc)| format!("#define {name} {value} /* {} */\n", doc.trim()))
         .collect();
-    format!("/* Made by build.rs of src/api/bounds.rs. */\n#pragma once\n\n{defines}")
+    format!("/* Made by build.rs of {source}. */\n#pragma once\n\n{defines}")
 }
 
 /// Where clang finds the kernel's UAPI headers for this machine.

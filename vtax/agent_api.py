@@ -18,8 +18,12 @@ GREATEST_DATAGRAM_BYTES = 65_507
 """Greatest length of one UDP datagram's payload, in bytes."""
 GREATEST_ECHO_BYTES = 65_507
 """Greatest length of an echo request's payload, in bytes: that of one IP packet without headers."""
+GREATEST_EGRESS_BPS = 1_000_000_000_000
+"""Greatest rate of a token bucket, in bit/s."""
 GREATEST_EGRESS_DELAY_NS = 1_000_000_000
 """Greatest delay of a queueing discipline, in ns."""
+GREATEST_EGRESS_OVERHEAD_BYTES = 1_000
+"""Greatest overhead that a token bucket counts with every frame, in bytes."""
 GREATEST_FPS = 10_000_000
 """Greatest rate of frames or of probes, in frames per second."""
 GREATEST_FRAME_BYTES = 9_018
@@ -32,6 +36,10 @@ GREATEST_MESSAGE_BYTES = 65_536
 """Greatest length of a message, in bytes."""
 GREATEST_MSS_BYTES = 32_767
 """Greatest TCP segment size or SCTP fragment size that can be asked for, in bytes."""
+GREATEST_QUEUE_BYTES = 1_073_741_824
+"""Greatest length of a token bucket's queue and size of the bucket, in bytes."""
+GREATEST_QUEUE_PACKETS = 1_000_000
+"""Greatest length of netem's queue, in packets."""
 GREATEST_RATIO = 1
 """Greatest share of packets that a queueing discipline loses, duplicates or reorders."""
 GREATEST_RELAY_BYTES = 1_400
@@ -1442,8 +1450,8 @@ class QdiscNetem(Message, frozen=True, kw_only=True, tag_field="kind", tag="nete
     """The share of packets sent twice, 0 to 1."""
     jitter_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """How far the delay varies either way, in ns: at most `delay_ns`."""
-    limit_packets: Annotated[int, Meta(ge=1, le=9223372036854775807)]
-    """The length of the queue, in packets: 1 or more."""
+    limit_packets: Annotated[int, Meta(ge=1, le=1000000)]
+    """The length of the queue, in packets: 1 to 1,000,000."""
     loss_ratio: Annotated[float, Meta(ge=0.0, le=1.0)]
     """The share of packets lost, 0 to 1."""
     reorder_ratio: Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -1453,14 +1461,14 @@ class QdiscNetem(Message, frozen=True, kw_only=True, tag_field="kind", tag="nete
 class QdiscTbf(Message, frozen=True, kw_only=True, tag_field="kind", tag="tbf"):
     """tbf: a token bucket that limits the rate, see tc-tbf(8)."""
 
-    burst_bytes: Annotated[int, Meta(ge=1514, le=9223372036854775807)]
-    """The size of the bucket, in bytes: 1514 or more."""
-    limit_bytes: Annotated[int, Meta(ge=1, le=9223372036854775807)]
-    """The length of the queue, in bytes: 1 or more."""
-    overhead_bytes: Annotated[int, Meta(ge=0, le=65535)]
-    """Counted with every frame."""
-    rate_bps: Annotated[int, Meta(ge=8, le=9223372036854775807)]
-    """The rate, in bit/s: 8 or more."""
+    burst_bytes: Annotated[int, Meta(ge=1514, le=1073741824)]
+    """The size of the bucket, in bytes: 1514 to 2^30."""
+    limit_bytes: Annotated[int, Meta(ge=1, le=1073741824)]
+    """The length of the queue, in bytes: 1 to 2^30."""
+    overhead_bytes: Annotated[int, Meta(ge=0, le=1000)]
+    """Counted with every frame, in bytes: at most 1000."""
+    rate_bps: Annotated[int, Meta(ge=8, le=1000000000000)]
+    """The rate, in bit/s: 8 to 10^12."""
 
 
 class RelayLoadFields(Message, frozen=True, kw_only=True):

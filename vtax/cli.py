@@ -108,7 +108,7 @@ def trace(
         str | None,
         typer.Option(metavar="NAME|PID", help="Namespace of the interfaces; by default vtax's own."),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, max=65536, help="Follow one packet in this many.")] = 64,
+    sample: Annotated[int, typer.Option(min=1, help="Follow one packet in this many.")] = 64,
     duration: Annotated[
         float | None,
         typer.Option(min=0.1, metavar="S", help="Stop after this many seconds; by default at Ctrl-C."),

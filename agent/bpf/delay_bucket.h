@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Log-linear filing of delays: exactly below 256 ns, then 128 buckets to each power of two, up to
- * 2^36 ns (69 s). The agent's histogram.rs inverts it.
+ * 2^36 ns (69 s). The agent's histogram.rs inverts it; layout.rs has the numbers.
  */
 #ifndef VTAX_DELAY_BUCKET_H
 #define VTAX_DELAY_BUCKET_H
@@ -9,9 +9,9 @@
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
 
-#define SUB_BUCKET_BITS 7
+#include "layout.h"
+
 #define SUB_BUCKETS (1 << SUB_BUCKET_BITS)
-#define DELAY_BITS 36
 #define DELAY_BUCKETS ((DELAY_BITS - SUB_BUCKET_BITS + 1) * SUB_BUCKETS)
 
 /* Without a branch, which the verifier would follow both ways at every step. */

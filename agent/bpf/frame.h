@@ -12,12 +12,9 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#define FRAME_MAGIC 0x76746178 /* "vtax" */
+#include "layout.h"
 
 enum phase { PHASE_NONE, PHASE_PROBE, PHASE_WARMUP, PHASE_MEASURE, PHASES };
-
-#define PHASE_FLAG_PROBE 0x80 /* this frame's delay is to be taken */
-#define STREAM_FLAG_EXTRA_LANE 0x80 /* sent beside the flood, numbered by itself */
 
 /*
  * A frame from the checksum of its UDP header on: 14 bytes of Ethernet, 4 of an 802.1Q tag if it has

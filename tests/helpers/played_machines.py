@@ -81,6 +81,9 @@ class _Asked(RemoteMachine):
 class _Machines(OneMachine):
     """One machine, whose hosts are asked as those of another one."""
 
+    is_measuring = False
+    """Whether a trial is measured now."""
+
     def __init__(self, answer: Callable[[str, Raw], Raw]) -> None:
         self._asked = _Asked(answer)
         self._here = ThisMachine(CPUS)
@@ -201,7 +204,11 @@ def in_phases(machines: Recorder | Player, patch: pytest.MonkeyPatch) -> None:
 
         def measured(*about: Any) -> Any:
             machines.begin(TRIAL)
-            return measure(*about)
+            machines.is_measuring = True
+            try:
+                return measure(*about)
+            finally:
+                machines.is_measuring = False
 
         def opening(*about: Any) -> Any:
             made = path(*about)

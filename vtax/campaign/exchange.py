@@ -1,6 +1,5 @@
 """Requests and answers between two ends: a connection of a trial's own, one request under way at a time."""
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,8 +11,8 @@ from vtax.agent_api import (
     ResponderOpenParams,
     ResponseBytes,
 )
+from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End
-from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Requests
 
 PORT = 5001
@@ -53,11 +52,8 @@ class Exchange:
         return self.asker.api.requester_collect()
 
     def close(self) -> None:
-        """An end that never opened says so, and is passed over; so is an agent that is gone."""
-        with contextlib.suppress(AgentError, AgentGone):
-            self.asker.api.requester_close()
-        with contextlib.suppress(AgentError, AgentGone):
-            self.answerer.api.responder_close()
+        """Ask no more, and listen no more. Raises AgentBreach; see close_all."""
+        close_all([self.asker.api.requester_close, self.answerer.api.responder_close])
 
     @property
     def _listening(self) -> ResponderOpenParams:

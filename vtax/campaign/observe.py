@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from pyroute2.netlink.exceptions import NetlinkError
 
+from vtax.campaign.closing import closing
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.guest import called, ending
 from vtax.campaign.neighbours.base import Turn
@@ -33,12 +34,10 @@ def observe(
     begun = time.monotonic()
     try:
         surroundings, owners = path.surroundings(), path.owners()
-        try:
+        with closing(path.neighbours.close):
             path.neighbours.open(Turn(measured.trial, measured.cell, emulated))
             run()
             measured.beside = path.neighbours.collect()
-        finally:
-            path.neighbours.close()
         measured.surroundings = (surroundings, path.surroundings())
         measured.bridge_netfilter = path.bridge_netfilter()
         later = path.owners()

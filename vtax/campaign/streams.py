@@ -1,6 +1,5 @@
 """Streams of data between pairs of ends: connected before a trial goes, drained and closed after it."""
 
-import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from vtax.agent_api import (
     SocketOptions,
 )
 from vtax.agent_message import Pending
+from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End
-from vtax.machine.agent import UNTRUE, AgentBreach, AgentError, AgentGone
+from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
 from vtax.scenario import Bulk
 from vtax.scenario.workloads import TimedKeys
@@ -89,12 +89,10 @@ class Streams:
         ]
 
     def close(self) -> None:
-        """Senders first: what is unsent is taken back. An end that never opened says so, and is passed over."""
-        closes = [sender.api.sender_close for sender, _ in self.pairs]
-        closes += [receiver.api.receiver_close for _, receiver in self.pairs]
-        for close in closes:
-            with contextlib.suppress(AgentError, AgentGone):
-                close()
+        """Senders first: what is unsent is taken back. Raises AgentBreach; see close_all."""
+        senders = [sender.api.sender_close for sender, _ in self.pairs]
+        receivers = [receiver.api.receiver_close for _, receiver in self.pairs]
+        close_all([*senders, *receivers])
 
     @property
     def _receiver_options(self) -> SocketOptions:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from vtax.agent_api import AgentApi, ProgramStatus
 from vtax.agent_message import Nothing, Pending
+from vtax.campaign.closing import closing
 from vtax.campaign.ends import End
-from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.agent import AgentBreach, AgentError, AgentGone
 
 Answered = Pending[Nothing] | Pending[ProgramStatus]
 Watch = Callable[[AgentApi], Answered]
@@ -19,22 +20,30 @@ def supervised(ends: Sequence[End], watch: Watch, runner: End, patience_s: float
     """Within this the call that is under way at `runner` is aborted when something at one of the `ends` has ended.
 
     An end's agent answers `watch` when that is so, or is gone with its guest; nothing else is asked meanwhile.
+    Raises AgentBreach where what it answers is none.
     """
-    over = threading.Event()
+    over, breaches = threading.Event(), list[AgentBreach]()
     watchers = [
-        threading.Thread(target=_await, args=(answer, runner, patience_s, over), name=f"watch {end.agent}")
+        threading.Thread(
+            target=_await, args=(answer, runner, patience_s, over, breaches), name=f"watch {end.agent}"
+        )
         for end, answer in _begun(ends, watch)
     ]
     for watcher in watchers:
         watcher.start()
     try:
-        yield
+        with closing(*(end.api.abort for end in ends)):
+            try:
+                yield
+            finally:
+                over.set()
+    except AgentError as error:
+        _join(watchers)
+        raise breaches[0] if breaches else error from None  # a breach is why the run was aborted
     finally:
-        over.set()
-        for end in ends:
-            _abort(end)
-        for watcher in watchers:
-            watcher.join()
+        _join(watchers)
+    if breaches:
+        raise breaches[0]
 
 
 def _begun(ends: Sequence[End], watch: Watch) -> Iterator[tuple[End, Answered | None]]:
@@ -46,14 +55,32 @@ def _begun(ends: Sequence[End], watch: Watch) -> Iterator[tuple[End, Answered | 
             yield end, None
 
 
-def _await(answer: Answered | None, runner: End, patience_s: float, over: threading.Event) -> None:
-    with contextlib.suppress(AgentError, AgentGone):
+def _await(
+    answer: Answered | None,
+    runner: End,
+    patience_s: float,
+    over: threading.Event,
+    breaches: list[AgentBreach],
+) -> None:
+    with _collecting(breaches):
         if answer is not None:
             answer(patience_s)
-    if not over.is_set():
-        _abort(runner)
+    with _collecting(breaches):
+        if not over.is_set():
+            runner.api.abort()
 
 
-def _abort(end: End) -> None:
-    with contextlib.suppress(AgentError, AgentGone):
-        end.api.abort()
+@contextlib.contextmanager
+def _collecting(breaches: list[AgentBreach]) -> Iterator[None]:
+    """Pass over what an agent refuses and one that is gone; an answer that is none is kept."""
+    try:
+        yield
+    except AgentBreach as error:
+        breaches.append(error)
+    except (AgentError, AgentGone):
+        return
+
+
+def _join(watchers: Sequence[threading.Thread]) -> None:
+    for watcher in watchers:
+        watcher.join()

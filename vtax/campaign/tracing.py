@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vtax.agent_api import Follow
+from vtax.campaign.closing import closing
 from vtax.campaign.trails import Way
-from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario.workloads import TracedKeys
 from vtax.stages import Event, Reading, StageMeter
 from vtax.testbed.host import Host
@@ -54,8 +54,5 @@ def tracing(
     meter = StageMeter(host.api(agent))
     trails = [way.trail for way in ways]
     meter.open(trails, every=work.trace_every, follow=follow, packets=work.trace_packets)
-    try:
+    with closing(meter.close):
         yield Tracer(meter, ways)
-    finally:
-        with contextlib.suppress(AgentError, AgentGone):  # gone with its agent
-            meter.close()

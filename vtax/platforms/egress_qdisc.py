@@ -13,7 +13,15 @@ import msgspec
 from pydantic import AfterValidator, Field
 
 from vtax import agent_api
-from vtax.agent_api import GREATEST_EGRESS_DELAY_NS, LEAST_BUCKET_BYTES, LEAST_EGRESS_BPS
+from vtax.agent_api import (
+    GREATEST_EGRESS_BPS,
+    GREATEST_EGRESS_DELAY_NS,
+    GREATEST_EGRESS_OVERHEAD_BYTES,
+    GREATEST_QUEUE_BYTES,
+    GREATEST_QUEUE_PACKETS,
+    LEAST_BUCKET_BYTES,
+    LEAST_EGRESS_BPS,
+)
 from vtax.machine.weight import can_be_enabled, find_cpu_controller
 from vtax.platforms.contract import Fact, PlatformConfig, PlatformUnusable
 
@@ -118,12 +126,12 @@ def _share(name: str) -> _Value:
 
 
 def _size(name: str, low: int) -> _Value:
-    return _Value(name, "a size as in 8kb (b, kb, mb)", _number(SIZES), low, 2**30)
+    return _Value(name, "a size as in 8kb (b, kb, mb)", _number(SIZES), low, GREATEST_QUEUE_BYTES)
 
 
 OPTIONS: dict[str, dict[str, tuple[_Value, ...]]] = {
     "netem": {
-        "limit": (_Value("limit_packets", "a number of packets", _count, 1, 10**6),),
+        "limit": (_Value("limit_packets", "a number of packets", _count, 1, GREATEST_QUEUE_PACKETS),),
         "delay": (_time("delay_ns"), _time("jitter_ns", optional=True)),
         "loss": (_share("loss_ratio"),),
         "duplicate": (_share("duplicate_ratio"),),
@@ -136,12 +144,14 @@ OPTIONS: dict[str, dict[str, tuple[_Value, ...]]] = {
                 "a rate as in 50mbit (bit, kbit, mbit, gbit)",
                 _number(RATES),
                 LEAST_EGRESS_BPS,
-                10**12,
+                GREATEST_EGRESS_BPS,
             ),
         ),
         "burst": (_size("burst_bytes", LEAST_BUCKET_BYTES),),
         "limit": (_size("limit_bytes", 1),),
-        "overhead": (_Value("overhead_bytes", "a number of bytes", _count, 0, 1000),),
+        "overhead": (
+            _Value("overhead_bytes", "a number of bytes", _count, 0, GREATEST_EGRESS_OVERHEAD_BYTES),
+        ),
     },
 }
 NEEDED = {"netem": (), "tbf": ("rate", "burst", "limit")}

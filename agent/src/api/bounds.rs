@@ -26,8 +26,12 @@ bounds! {
     GREATEST_DATAGRAM_BYTES = 65_507;
     /// Greatest length of an echo request's payload, in bytes: that of one IP packet without headers.
     GREATEST_ECHO_BYTES = 65_507;
+    /// Greatest rate of a token bucket, in bit/s.
+    GREATEST_EGRESS_BPS = 1_000_000_000_000;
     /// Greatest delay of a queueing discipline, in ns.
     GREATEST_EGRESS_DELAY_NS = 1_000_000_000;
+    /// Greatest overhead that a token bucket counts with every frame, in bytes.
+    GREATEST_EGRESS_OVERHEAD_BYTES = 1000;
     /// Greatest rate of frames or of probes, in frames per second.
     GREATEST_FPS = 10_000_000;
     /// Greatest length of a test frame, in bytes, FCS left out.
@@ -40,6 +44,10 @@ bounds! {
     GREATEST_MESSAGE_BYTES = 65_536;
     /// Greatest TCP segment size or SCTP fragment size that can be asked for, in bytes.
     GREATEST_MSS_BYTES = 32_767;
+    /// Greatest length of a token bucket's queue and size of the bucket, in bytes.
+    GREATEST_QUEUE_BYTES = 1 << 30;
+    /// Greatest length of netem's queue, in packets.
+    GREATEST_QUEUE_PACKETS = 1_000_000;
     /// Greatest share of packets that a queueing discipline loses, duplicates or reorders.
     GREATEST_RATIO = 1;
     /// Greatest length of a relay's message, in bytes: below one TCP segment.

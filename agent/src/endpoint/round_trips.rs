@@ -3,7 +3,8 @@
 use anyhow::Result;
 use hdrhistogram::Histogram;
 
-use crate::traffic::sink::histogram::{DELAY_BITS, encode_with, quantile};
+use crate::traffic::layout::DELAY_BITS;
+use crate::traffic::sink::histogram::{encode_with, quantile};
 use crate::traffic::sink::wire::Durations;
 
 const LONGEST_NS: u64 = 1 << DELAY_BITS;

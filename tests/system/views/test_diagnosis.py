@@ -92,6 +92,7 @@ def test_a_hog_on_the_guests_cpu(hog: int, monkeypatch: pytest.MonkeyPatch, tmp_
     assert (cause.kind, cause.account) == (Kind.TAKEN, ("host", None, "foreign")), finding.text
 
 
+@pytest.mark.measures
 def test_a_capped_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """That of the unit under test to the sink, while a container is there."""
     start = container.Kind.start

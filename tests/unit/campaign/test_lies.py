@@ -1,11 +1,14 @@
 """Campaigns whose agents lie: recorded answers, changed at random, are decoded, judged, written and shown."""
 
+import json
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
+import msgspec
 import pytest
 from hypothesis import settings
 
@@ -15,6 +18,8 @@ from tests.helpers.played_kinds import ANSWERS, KINDS, scenario
 from tests.helpers.played_machines import OPEN, TRIAL, Lie, Player, in_phases
 from tests.helpers.tolerance import tolerate
 from vtax import campaign, views
+from vtax.agent_api import AgentApi
+from vtax.agent_message import Nothing
 from vtax.campaign import Outcome, window
 from vtax.results import Result
 from vtax.scenario import load_scenario
@@ -33,6 +38,10 @@ class Watcher:
 
     def __init__(self) -> None:
         self.verdicts: dict[int, str] = {}
+        self.trial = 0
+        """The number of the one that is measured now, or was last."""
+        self.breaches: dict[int, list[str]] = {}
+        """The trials in which agents broke the contract, with the methods whose answers did."""
 
     def campaign(self, name: str, trials: int | None, directory: Path) -> None:
         """It begins."""
@@ -43,6 +52,7 @@ class Watcher:
 
     def trial_started(self, number: int, cell_key: str) -> None:
         """It begins."""
+        self.trial = number
 
     def trial_finished(self, number: int, verdict: str, headline: str) -> None:
         """It ended."""
@@ -50,6 +60,16 @@ class Watcher:
 
     def finished(self) -> None:
         """It has ended."""
+
+
+def breaks_contract(method: str, answer: object) -> bool:
+    """Whether an answer is not of its method's type, or has a value beyond its bound."""
+    answer_type = get_type_hints(getattr(AgentApi, method.replace(".", "_")))["return"]
+    try:
+        msgspec.json.decode(json.dumps(answer), type=Nothing if answer_type is type(None) else answer_type)
+    except msgspec.ValidationError:
+        return True
+    return False
 
 
 Played = Callable[..., tuple[Outcome, Watcher]]
@@ -70,8 +90,17 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         directory.mkdir()
         asked = load_scenario(str(scenario(kind, directory, repetitions)))
         machines = Player(ANSWERS / f"{kind}.jsonl", lambda method, answer: answer)
-        machines.lie = lambda method, answer: lie(method, answer) if machines.phase in phases else answer
         watcher = Watcher()
+
+        def told(method: str, answer: Any) -> Any:
+            if machines.phase not in phases:
+                return answer
+            said = lie(method, answer)
+            if machines.is_measuring and said != answer and breaks_contract(method, said):
+                watcher.breaches.setdefault(watcher.trial, []).append(method)
+            return said
+
+        machines.lie = told
         with pytest.MonkeyPatch.context() as patch:
             in_phases(machines, patch)
             begun = time.monotonic()
@@ -129,6 +158,9 @@ def test_no_lie_ends_a_campaign(kind: str, play: Played) -> None:
         assert [trial["trial_id"] for trial in trials] == [*watcher.verdicts]
         for trial in trials:
             assert trial["verdict"] != "invalid" or trial["reasons"], trial
+            if breached := watcher.breaches.get(trial["trial_id"]):
+                assert trial["verdict"] == "invalid", (breached, trial)
+                assert re.search("answered .* with what|contradict each other", trial["reasons"][0]), trial
         views.as_json(Result.open(outcome.directory))
         told, campaigns = told + liar.told, campaigns + 1
 

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from vtax.campaign.closing import closing
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
@@ -65,7 +66,7 @@ def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
     measured.far_cpus = path.far_cpus
     spares = measured.instrument_receives and work.transport == "udp"
     streams = Streams(pairs, work, measured.trial, PEER_BUFFER_BYTES if spares else None)
-    try:
+    with closing(streams.close):
         streams.connect(path.testbed.settings.mtu)
         together = all(sender.shares_clock for sender, _ in pairs)
         begin = time.monotonic() + (HEAD_START_S if together else 0.0)
@@ -75,5 +76,3 @@ def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
         told = [finish(work.warmup_s + work.duration_s + 10) for finish in runs]
         measured.flows = streams.collect(told, emulated=emulated)
         measured.sampled = path.cpu_meter.read()
-    finally:
-        streams.close()

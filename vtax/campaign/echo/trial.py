@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams
+from vtax.campaign.closing import closing
 from vtax.campaign.echo.path import EchoPath
 from vtax.campaign.ends import End
 from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams, phases
-from vtax.machine.agent import AgentError, AgentGone
 from vtax.scenario import Cell, Echo
 from vtax.testbed.guest_state import GuestState
 
@@ -61,7 +61,7 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
     (asker, answerer), *others = path.ends
     streams = Streams(others if work.others == "tcp" else [], work.stress, measured.trial)
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
-    try:
+    with closing(streams.close, asker.api.echo_close):
         asker.api.echo_open(_way(asker, answerer, work, timeout_ms))
         streams.connect(path.testbed.settings.mtu)
         begin = time.monotonic() + HEAD_START_S
@@ -75,9 +75,6 @@ def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
         told = [finish(patience_s) for finish in runs]
         measured.others = dict(enumerate(streams.collect(told, emulated=emulated), start=1))
         measured.sampled = path.cpu_meter.read()
-    finally:
-        streams.close()
-        _close(asker)
 
 
 def _way(asker: End, answerer: End, work: Echo, timeout_ms: int) -> EchoOpenParams:
@@ -90,11 +87,3 @@ def _way(asker: End, answerer: End, work: Echo, timeout_ms: int) -> EchoOpenPara
         interval_ms=work.interval_ms,
         timeout_ms=timeout_ms,
     )
-
-
-def _close(asker: End) -> None:
-    """An echo that never opened says so, and is passed over; so is an agent that is gone."""
-    try:
-        asker.api.echo_close()
-    except (AgentError, AgentGone):
-        return

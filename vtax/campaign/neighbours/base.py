@@ -1,10 +1,9 @@
 """What a path has of neighbours: they are built with it, and do their part in each of its trials."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.campaign.verdict import Finding
-from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import Row
 from vtax.scenario import Cell
 from vtax.testbed.guest import GuestSpec
@@ -78,12 +77,3 @@ class Neighbours:
         """Take down the hosts that are there for them alone."""
         if self.site:
             self.site.close()
-
-
-def close_all(closes: Iterable[Callable[[float], None]]) -> None:
-    """Have neighbours' agents close what may never have been opened; one that is gone has."""
-    for close in closes:
-        try:
-            close(OPENED_S)
-        except (AgentError, AgentGone):
-            continue

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from vtax.agent_api import StressOpenParams
-from vtax.campaign.neighbours.base import OPENED_S, Beside, Neighbours, Turn, close_all
+from vtax.campaign.closing import close_all
+from vtax.campaign.neighbours.base import OPENED_S, Beside, Neighbours, Turn
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentGone
 from vtax.testbed.guest import GuestSpec
@@ -53,7 +55,7 @@ class Stress(Neighbours):
 
     def close(self) -> None:
         """No worker is left."""
-        close_all(guest.api.stress_close for guest in self.guests)
+        close_all(partial(guest.api.stress_close, OPENED_S) for guest in self.guests)
 
 
 def _collected(guest: GuestSpec) -> Iterator[Finding]:

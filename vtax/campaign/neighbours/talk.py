@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from vtax.agent_api import RequesterGoAnswer, SenderGoAnswer
 from vtax.agent_message import Pending
+from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End, await_echoes, far_end, guest_end
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.exchange_rows import exchange_row
@@ -132,5 +133,4 @@ class InRequests(Talk):
     def close(self) -> None:
         """Nobody listens any more."""
         exchanges, self._exchanges = self._exchanges, ()
-        for exchange in exchanges:
-            exchange.close()
+        close_all(exchange.close for exchange in exchanges)

@@ -1,7 +1,5 @@
 """One trial of programs: start the server, run the client, collect what both have told."""
 
-import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,12 +12,13 @@ from vtax.agent_api import (
     ProgramStatus,
     ServerOpenParams,
 )
+from vtax.campaign.closing import closing
 from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
 from vtax.campaign.program.path import ProgramPath
 from vtax.campaign.supervise import supervised
 from vtax.campaign.timed_run import TimedRun
-from vtax.machine.agent import UNTRUE, AgentBreach, AgentError, AgentGone
+from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.machine.series import Part, read_series
 from vtax.scenario import Cell, Program
@@ -67,9 +66,7 @@ def _run(path: ProgramPath, measured: Timed) -> None:
         timeout_ms=round(1000 * work.run_s),
     )
     patience_s = work.run_s + GRACE_S
-    with contextlib.ExitStack() as closing:
-        closing.callback(_close, client.api.client_close)
-        closing.callback(_close, server.api.server_close)
+    with closing(server.api.server_close, client.api.client_close):
         server.api.server_open(serve, work.ready_s + GRACE_S)
         before = path.testbed.uut.counters(path.uut_cpus)
         running = client.api.begin_client_run(run)
@@ -105,9 +102,3 @@ def _samples(client: End, count: int, most: int) -> list[int | None]:
         problem = f"samples: {count}, and client.samples has {len(ns)}"
         raise AgentBreach(client.agent, "answered client.collect", problem, UNTRUE)
     return ns
-
-
-def _close(close: Callable[[], None]) -> None:
-    """What never began is closed as well; an agent that is gone has taken its programs with it."""
-    with contextlib.suppress(AgentError, AgentGone):
-        close()

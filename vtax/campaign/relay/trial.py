@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from vtax.agent_api import AgentApi, RelayCollectAnswer, RelayGoParams, RelayOpenParams, RelaySamplesParams
+from vtax.campaign.closing import closing
 from vtax.campaign.ends import End
 from vtax.campaign.observe import observe
 from vtax.campaign.relay.ring import ring
 from vtax.campaign.ring_path import RingPath
 from vtax.campaign.supervise import supervised
 from vtax.campaign.timed_run import TimedRun
-from vtax.machine.agent import UNTRUE, AgentBreach, AgentError, AgentGone
+from vtax.machine.agent import UNTRUE, AgentBreach, AgentError
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.machine.series import Part, read_series
 from vtax.scenario import Cell, Relay
@@ -59,7 +60,7 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
     master, *others = with_relays
     go = RelayGoParams(trial=measured.trial, iterations=work.iterations, interval_ms=work.interval_ms or None)
     patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
-    try:
+    with closing(*(end.api.relay_close for end in with_relays)):
         for end, theirs in zip(with_relays, relays, strict=True):
             end.api.relay_open(RelayOpenParams(relays=theirs), OPEN_S)
         before = path.testbed.uut.counters(path.uut_cpus)
@@ -74,9 +75,6 @@ def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
         measured.relays = [end.api.relay_collect() for end in with_relays]
         _take_samples(master, measured, run.end_ns - run.start_ns)
         measured.output_bytes = master.api.relay_close().output_bytes
-    finally:
-        for end in with_relays:
-            _close(end)
 
 
 def _ended(ends: list[End]) -> list[str]:
@@ -98,11 +96,3 @@ def _take_samples(master: End, measured: Ran, run_ns: int) -> None:
         problem = f"ns: {sum(ns)} in all, in a run of {run_ns} ns"
         raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
     measured.ns = [*ns]
-
-
-def _close(end: End) -> None:
-    """Relays that never began say nothing; an agent that is gone is passed over."""
-    try:
-        end.api.relay_close()
-    except (AgentError, AgentGone):
-        return

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from vtax.agent_api import Durations, RequesterCollectAnswer, RequesterGoAnswer
+from vtax.campaign.closing import closing
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.observe import begin_window, observe, watch_cpus
@@ -62,19 +63,18 @@ def _run(path: EndsPath, measured: Exchanged, emulated: bool) -> None:
     timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
     measured.far_cpus = path.far_cpus
     exchanges = [Exchange(asker, answerer, work, measured.trial, timeout_ms) for asker, answerer in path.ends]
-    try:
-        with tracing(*path.watcher, work, path.ways, "headers") as tracer:
-            for exchange in exchanges:
-                exchange.open()
-            begin = time.monotonic()
-            tracer.arm(work.warmup_s, work.duration_s)
-            begin_window(path, work, begin)
-            asked = [exchange.go() for exchange in exchanges]
-            measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-            measured.runs = [finish() for finish in asked]
-            measured.tallies = [exchange.collect() for exchange in exchanges]
-            measured.traced = tracer.read()
-            measured.sampled = path.cpu_meter.read()
-    finally:
+    with (
+        closing(*(exchange.close for exchange in exchanges)),
+        tracing(*path.watcher, work, path.ways, "headers") as tracer,
+    ):
         for exchange in exchanges:
-            exchange.close()
+            exchange.open()
+        begin = time.monotonic()
+        tracer.arm(work.warmup_s, work.duration_s)
+        begin_window(path, work, begin)
+        asked = [exchange.go() for exchange in exchanges]
+        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
+        measured.runs = [finish() for finish in asked]
+        measured.tallies = [exchange.collect() for exchange in exchanges]
+        measured.traced = tracer.read()
+        measured.sampled = path.cpu_meter.read()

@@ -93,7 +93,13 @@ class WorkloadKeys(Keys):
 class TimedKeys(WorkloadKeys):
     """The keys of kinds whose trials last as long as the scenario says."""
 
-    warmup_s: float = key("traffic before the measurement, discarded", "0 to 60", default=1.0, ge=0, le=60)
+    warmup_s: float = key(
+        "traffic before the measurement, discarded",
+        f"0 to {LONGEST_PHASE_S}",
+        default=1.0,
+        ge=0,
+        le=LONGEST_PHASE_S,
+    )
     duration_s: float = key(
         "length of the measurement", f"0.1 to {LONGEST_PHASE_S}", default=10.0, ge=0.1, le=LONGEST_PHASE_S
     )

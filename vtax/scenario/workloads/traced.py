@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from vtax.agent_api import MOST_TRAIL_ENDS
+from vtax.agent_api import GREATEST_SAMPLE_EVERY, MOST_PACKETS, MOST_TRAIL_ENDS
 from vtax.scenario.fields import key
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, TimedKeys
@@ -22,17 +22,17 @@ class TracedKeys(TimedKeys):
     )
     trace_every: int = key(
         "of so many packets one is followed, chosen by what identifies it",
-        "1 to 65536",
+        f"1 to {GREATEST_SAMPLE_EVERY}",
         default=64,
         ge=1,
-        le=65536,
+        le=GREATEST_SAMPLE_EVERY,
     )
     trace_packets: int = key(
         "followed packets of a trial whose moments are kept one by one",
-        "0 to 1024",
+        f"0 to {MOST_PACKETS}",
         default=32,
         ge=0,
-        le=1024,
+        le=MOST_PACKETS,
     )
 
     @property

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::attributes::{attribute, require, require_within, words};
-use crate::api::bounds::{GREATEST_EGRESS_DELAY_NS, GREATEST_RATIO};
+use crate::api::bounds::{GREATEST_EGRESS_DELAY_NS, GREATEST_QUEUE_PACKETS, GREATEST_RATIO};
 use crate::error::Error;
 
 /// Least length of a queue, in packets.
-const LEAST_LIMIT: u32 = 1;
+const LEAST_LIMIT: u64 = 1;
 
 pub(super) const TCA_NETEM_REORDER: u16 = 3;
 pub(super) const TCA_NETEM_LATENCY64: u16 = 10;
@@ -18,8 +18,8 @@ pub(super) const TCA_NETEM_JITTER64: u16 = 11;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Netem {
-    /// The length of the queue, in packets: 1 or more.
-    #[schemars(range(min = LEAST_LIMIT))]
+    /// The length of the queue, in packets: 1 to 1,000,000.
+    #[schemars(range(min = LEAST_LIMIT, max = GREATEST_QUEUE_PACKETS))]
     limit_packets: u32,
     /// The delay of each packet, in ns: at most 1 s.
     #[schemars(range(max = GREATEST_EGRESS_DELAY_NS))]
@@ -46,7 +46,8 @@ impl Netem {
         ] {
             require_within(name, ratio, 0.0..=GREATEST_RATIO as f64)?;
         }
-        require_within("limit_packets", self.limit_packets, LEAST_LIMIT..=u32::MAX)?;
+        let limit = LEAST_LIMIT..=GREATEST_QUEUE_PACKETS;
+        require_within("limit_packets", u64::from(self.limit_packets), limit)?;
         require_within("delay_ns", self.delay_ns, 0..=GREATEST_EGRESS_DELAY_NS)?;
         let steady = self.jitter_ns <= self.delay_ns;
         require("jitter_ns", steady, "0 to delay_ns")?;

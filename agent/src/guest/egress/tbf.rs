@@ -4,11 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::attributes::{attribute, require_within, words};
-use crate::api::bounds::{LEAST_BUCKET_BYTES, LEAST_EGRESS_BPS};
+use crate::api::bounds::{
+    GREATEST_EGRESS_BPS, GREATEST_EGRESS_OVERHEAD_BYTES, GREATEST_QUEUE_BYTES, LEAST_BUCKET_BYTES,
+    LEAST_EGRESS_BPS,
+};
 use crate::error::Error;
 
 /// Least length of a queue, in bytes.
-const LEAST_LIMIT: u32 = 1;
+const LEAST_LIMIT: u64 = 1;
 
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
@@ -20,29 +23,47 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tbf {
-    /// The rate, in bit/s: 8 or more.
-    #[schemars(range(min = LEAST_EGRESS_BPS))]
+    /// The rate, in bit/s: 8 to 10^12.
+    #[schemars(range(min = LEAST_EGRESS_BPS, max = GREATEST_EGRESS_BPS))]
     rate_bps: u64,
-    /// The size of the bucket, in bytes: 1514 or more.
-    #[schemars(range(min = LEAST_BUCKET_BYTES))]
+    /// The size of the bucket, in bytes: 1514 to 2^30.
+    #[schemars(range(min = LEAST_BUCKET_BYTES, max = GREATEST_QUEUE_BYTES))]
     burst_bytes: u32,
-    /// The length of the queue, in bytes: 1 or more.
-    #[schemars(range(min = LEAST_LIMIT))]
+    /// The length of the queue, in bytes: 1 to 2^30.
+    #[schemars(range(min = LEAST_LIMIT, max = GREATEST_QUEUE_BYTES))]
     limit_bytes: u32,
-    /// Counted with every frame.
+    /// Counted with every frame, in bytes: at most 1000.
+    #[schemars(range(max = GREATEST_EGRESS_OVERHEAD_BYTES))]
     overhead_bytes: u16,
 }
 
 impl Tbf {
     pub(super) fn check(&self) -> Result<(), Error> {
-        require_within("rate_bps", self.rate_bps, LEAST_EGRESS_BPS..=u64::MAX)?;
-        let burst_bytes = u64::from(self.burst_bytes);
-        require_within(
-            "burst_bytes",
-            burst_bytes,
-            LEAST_BUCKET_BYTES..=u64::from(u32::MAX),
-        )?;
-        require_within("limit_bytes", self.limit_bytes, LEAST_LIMIT..=u32::MAX)
+        for (name, value, allowed) in [
+            (
+                "rate_bps",
+                self.rate_bps,
+                LEAST_EGRESS_BPS..=GREATEST_EGRESS_BPS,
+            ),
+            (
+                "burst_bytes",
+                self.burst_bytes.into(),
+                LEAST_BUCKET_BYTES..=GREATEST_QUEUE_BYTES,
+            ),
+            (
+                "limit_bytes",
+                self.limit_bytes.into(),
+                LEAST_LIMIT..=GREATEST_QUEUE_BYTES,
+            ),
+            (
+                "overhead_bytes",
+                self.overhead_bytes.into(),
+                0..=GREATEST_EGRESS_OVERHEAD_BYTES,
+            ),
+        ] {
+            require_within(name, value, allowed)?;
+        }
+        Ok(())
     }
 
     pub(super) fn options(&self) -> Vec<u8> {

@@ -76,9 +76,29 @@ fn what_cannot_be_is_refused() {
             with(netem(), "limit_packets", json!(0)),
             "qdisc.limit_packets",
         ),
+        (
+            with(netem(), "limit_packets", json!(1_000_001)),
+            "qdisc.limit_packets",
+        ),
         (with(tbf(), "rate_bps", json!(0)), "qdisc.rate_bps"),
+        (
+            with(tbf(), "rate_bps", json!(1_000_000_000_001u64)),
+            "qdisc.rate_bps",
+        ),
+        (
+            with(tbf(), "overhead_bytes", json!(1001)),
+            "qdisc.overhead_bytes",
+        ),
         (with(tbf(), "burst_bytes", json!(1513)), "qdisc.burst_bytes"),
+        (
+            with(tbf(), "burst_bytes", json!((1 << 30) + 1)),
+            "qdisc.burst_bytes",
+        ),
         (with(tbf(), "limit_bytes", json!(0)), "qdisc.limit_bytes"),
+        (
+            with(tbf(), "limit_bytes", json!((1 << 30) + 1)),
+            "qdisc.limit_bytes",
+        ),
     ] {
         let refused = qdisc(value).unwrap().check().unwrap_err();
         assert!(

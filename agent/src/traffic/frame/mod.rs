@@ -22,7 +22,8 @@ pub(crate) use headers::{
 pub(crate) use identity::Identity;
 pub(crate) use ports::{PORT_TRIALS, telling_ports};
 
-const MAGIC: u32 = 0x7674_6178;
+use super::layout::{FRAME_MAGIC, PHASE_FLAG_PROBE, STREAM_FLAG_EXTRA_LANE};
+
 /// Where the test fields are after the headers.
 const PHASE_AT: usize = 8;
 const SEQUENCE_AT: usize = 10;
@@ -30,10 +31,6 @@ const TIME_AT: usize = 14;
 /// Bytes of them all.
 pub(crate) const FIELDS_BYTES: usize = TIME_AT + 8;
 
-/// In the phase's byte: delay is taken from this frame.
-const PROBE: u8 = 0x80;
-/// In the stream's byte: a frame of the probe lane, which has its own sequence numbers.
-const PROBE_LANE: u8 = 0x80;
 /// Sequence numbers are below this. Each phase and lane of a stream starts at 0.
 pub(crate) const SEQUENCE_NUMBERS: u64 = 1 << 32;
 
@@ -78,12 +75,12 @@ pub(crate) fn build(
     frame_bytes: usize,
 ) -> Vec<u8> {
     let mut frame = endpoints.headers(frame_bytes);
-    frame.extend(MAGIC.to_be_bytes());
+    frame.extend(FRAME_MAGIC.to_be_bytes());
     frame.extend(trial.to_be_bytes());
     frame.push(0);
     frame.push(match lane {
         Lane::Main => stream,
-        Lane::Probes => stream | PROBE_LANE,
+        Lane::Probes => stream | STREAM_FLAG_EXTRA_LANE,
     });
     frame.resize(frame_bytes, 0);
     frame
@@ -92,7 +89,7 @@ pub(crate) fn build(
 /// Writes what differs from frame to frame into its test fields, which begin after the headers.
 #[inline]
 pub(crate) fn stamp(fields: &mut [u8], phase: Phase, is_probe: bool, sequence: u32, time_ns: u64) {
-    fields[PHASE_AT] = phase as u8 | if is_probe { PROBE } else { 0 };
+    fields[PHASE_AT] = phase as u8 | if is_probe { PHASE_FLAG_PROBE } else { 0 };
     fields[SEQUENCE_AT..][..4].copy_from_slice(&sequence.to_be_bytes());
     fields[TIME_AT..][..8].copy_from_slice(&time_ns.to_be_bytes());
 }

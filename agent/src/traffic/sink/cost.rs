@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::Context;
 use libbpf_rs::{ErrorKind, ProgramInput};
 
-use super::frame::{FLAG_PROBE, TestFrame};
+use super::frame::TestFrame;
 use super::program::{Armed, LANE_MAIN, Memory, PHASE_MEASURE, SinkSkel};
 use super::wire::AnalysedPhase;
 use crate::traffic::clock::now_ns;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::lengths::MOST_LENGTHS;
 
 /// A few milliseconds a round, and a median that one preemption does not move.
@@ -55,7 +56,7 @@ pub(super) fn ns_per_frame(program: &SinkSkel<'_>, memory: &Memory) -> anyhow::R
 fn run(program: &SinkSkel<'_>) -> libbpf_rs::Result<Duration> {
     let frame = TestFrame {
         trial: ARMED.trial,
-        phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+        phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
         stream: ARMED.stream,
         sequence: 0,
         time_ns: now_ns(),

@@ -1,8 +1,8 @@
 //! The test frame, as `frame.h` lays it out.
 
-pub(in crate::traffic) const FLAG_PROBE: u8 = 0x80;
+use crate::traffic::frame::internet_checksum;
+use crate::traffic::layout::FRAME_MAGIC;
 
-const MAGIC: u32 = 0x7674_6178;
 const HEADER_BYTES: usize = 64;
 
 /// The fields of a test frame that a sink looks at.
@@ -36,7 +36,7 @@ impl TestFrame {
         frame.extend([0x10, 0x00, 0x10, 0x01]);
         frame.extend((ip_bytes - 20).to_be_bytes());
         frame.extend([0, 0]);
-        frame.extend(MAGIC.to_be_bytes());
+        frame.extend(FRAME_MAGIC.to_be_bytes());
         frame.extend(self.trial.to_be_bytes());
         frame.extend([self.phase, self.stream]);
         frame.extend(self.sequence.to_be_bytes());
@@ -44,14 +44,4 @@ impl TestFrame {
         frame.resize(frame_bytes, 0);
         frame
     }
-}
-
-/// RFC 1071.
-fn internet_checksum(bytes: &[u8]) -> u16 {
-    let sum: u32 = bytes
-        .chunks(2)
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
-        .sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !(((folded & 0xffff) + (folded >> 16)) as u16)
 }

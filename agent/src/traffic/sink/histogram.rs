@@ -10,11 +10,9 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 
 use super::wire::Durations;
+use crate::traffic::layout::{DELAY_BITS, SUB_BUCKET_BITS};
 
-/// As in `delay_bucket.h`.
-const SUB_BUCKET_BITS: u32 = 7;
 const SUB_BUCKETS: usize = 1 << SUB_BUCKET_BITS;
-pub(crate) const DELAY_BITS: u32 = 36;
 pub(crate) const DELAY_BUCKETS: usize = (DELAY_BITS - SUB_BUCKET_BITS + 1) as usize * SUB_BUCKETS;
 
 /// What an HdrHistogram in a zlib stream begins with.

@@ -2,7 +2,7 @@
 
 use super::bench::*;
 use super::*;
-use crate::traffic::sink::frame::FLAG_PROBE;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::histogram::bucket_middle_ns;
 use crate::traffic::sink::program::{Armed, PHASE_PROBE};
 use crate::traffic::sink::wire::AnalysedPhase;
@@ -11,7 +11,7 @@ use crate::traffic::sink::wire::AnalysedPhase;
 #[ignore = "needs root"]
 fn delays_are_taken_from_flagged_frames() {
     on_all_programs(|sink| {
-        let flagged = PHASE_MEASURE as u8 | FLAG_PROBE;
+        let flagged = PHASE_MEASURE as u8 | PHASE_FLAG_PROBE;
         sink.receive_all(0..5);
         assert_eq!(sink.delay_count(), 0);
         let sent = now_ns() - 1_000_000_000;
@@ -63,7 +63,7 @@ fn every_frame_of_the_probe_phase_gives_a_delay() {
 #[ignore = "needs root"]
 fn a_send_time_in_the_future_is_no_delay() {
     on_all_programs(|sink| {
-        let phase = PHASE_MEASURE as u8 | FLAG_PROBE;
+        let phase = PHASE_MEASURE as u8 | PHASE_FLAG_PROBE;
         let time_ns = now_ns() + 1_000_000_000;
         sink.receive(TestFrame {
             phase,
@@ -90,7 +90,7 @@ fn a_source_with_a_clock_of_its_own_is_reckoned_by_it() {
                 .unwrap();
             let sent_here = now_ns() - DELAY_NS;
             sink.receive(TestFrame {
-                phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+                phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
                 time_ns: sent_here.wrapping_sub(ahead_ns as u64),
                 ..frame(0)
             });

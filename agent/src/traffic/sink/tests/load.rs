@@ -11,9 +11,9 @@ use nix::unistd::Pid;
 
 use super::bench::*;
 use super::*;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::cost;
 use crate::traffic::sink::delivery::Delivery;
-use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::{Build, LANE_MAIN, Memory, load};
 use crate::traffic::sink::wire::AttachMode;
 use crate::traffic::testing::wait_until;
@@ -37,7 +37,7 @@ fn two_cpus_at_once_lose_no_count() {
         cpus.set(cpu).unwrap();
         sched_setaffinity(Pid::from_raw(0), &cpus).expect("this test needs CPUs 0 and 1");
         let flagged = TestFrame {
-            phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+            phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
             ..frame(first)
         };
         start.wait();

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::Error;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::Sink;
-use crate::traffic::sink::frame::FLAG_PROBE;
 use crate::traffic::sink::program::PHASE_WARMUP;
 use crate::traffic::testing::{SINK, SOURCE, Sender, in_namespace, ip, tc};
 
@@ -66,7 +66,7 @@ fn counts_a_mixed_load(attach: &str, attached: &str) {
             .for_each(|sequence| send(frame(sequence)));
         (8..30).for_each(|sequence| {
             send(TestFrame {
-                phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+                phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
                 ..frame(sequence)
             })
         });

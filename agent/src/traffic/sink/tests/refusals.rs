@@ -4,7 +4,7 @@ use libbpf_rs::ProgramInput;
 
 use super::bench::*;
 use super::*;
-use crate::traffic::sink::frame::FLAG_PROBE;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::program::{Armed, PHASE_PROBE, PHASE_WARMUP};
 use crate::traffic::sink::wire::AttachMode;
 
@@ -119,7 +119,7 @@ fn other_traffic_passes() {
         ("another magic", changed(45, 0)),
         ("phase 0", changed(50, 0)),
         ("phase 4", changed(50, 4)),
-        ("phase 0 with the probe flag", changed(50, FLAG_PROBE)),
+        ("phase 0 with the probe flag", changed(50, PHASE_FLAG_PROBE)),
         (
             "a frame cut off before its end",
             frame(0).to_bytes(64)[..63].to_vec(),
@@ -177,7 +177,7 @@ fn other_phases_of_the_trial_are_only_counted() {
     on_all_programs(|sink| {
         for phase in [PHASE_PROBE, PHASE_WARMUP, PHASE_WARMUP] {
             sink.receive(TestFrame {
-                phase: phase as u8 | FLAG_PROBE,
+                phase: phase as u8 | PHASE_FLAG_PROBE,
                 ..frame(7)
             });
         }

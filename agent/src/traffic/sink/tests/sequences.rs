@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::bench::*;
 use super::*;
-use crate::traffic::sink::frame::FLAG_PROBE;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::program::LANE_EXTRA;
 
 #[test]
@@ -137,7 +137,7 @@ fn extra_probes_have_a_sequence_of_their_own() {
 fn arming_forgets_everything() {
     on_all_programs(|sink| {
         sink.receive(TestFrame {
-            phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+            phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
             ..frame(3)
         });
         sink.receive(TestFrame {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::bench::*;
 use super::*;
-use crate::traffic::sink::frame::FLAG_PROBE;
+use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::histogram::bucket_middle_ns;
 use crate::traffic::sink::program::Armed;
 
@@ -15,7 +15,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A probe that is so many seconds old.
 fn aged(sequence: u32, seconds: u64) -> TestFrame {
     TestFrame {
-        phase: PHASE_MEASURE as u8 | FLAG_PROBE,
+        phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
         time_ns: now_ns() - seconds * SECOND_NS,
         ..frame(sequence)
     }
