@@ -183,7 +183,7 @@ def _little_memory() -> Iterator[None]:
 def test_no_agent_ends_a_campaign(
     kind: str, lying: Callable[[int, float], Pipes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = settings.default.max_examples // 12
+    wanted = settings.default.max_examples // 11
     told = campaigns = 0
     while told < wanted:
         directory = tmp_path / f"{campaigns}"
