@@ -118,12 +118,16 @@ def trace(
     """Show live where packets spend their time on an existing path; nothing is changed or stays attached."""
     from msgspec import to_builtins
 
+    from vtax.agent_api import GREATEST_SAMPLE_EVERY
     from vtax.terminal import table_console
     from vtax.trace import Request
     from vtax.trace import trace as follow
     from vtax.trace.screen import print_result, screen_on
     from vtax.trace.tables import document
 
+    if sample > GREATEST_SAMPLE_EVERY:
+        problem = f'"{sample}" is too large; allowed: at most {GREATEST_SAMPLE_EVERY}'
+        raise typer.BadParameter(problem, param_hint="'--sample'")
     with screen_on(sys.stderr, plain=json) as screen:
         result = follow(Request(interfaces, netns, sample, duration), screen)
     if json:

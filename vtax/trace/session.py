@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from vtax.agent_api import GREATEST_SAMPLE_EVERY, DropsOpenParams
+from vtax.agent_api import DropsOpenParams
 from vtax.inputs import InputError
 from vtax.machine.agent import Agent, AgentError, AgentGone, start_agent
 from vtax.machine.namespace import NAMED, Namespace
@@ -72,8 +72,6 @@ def trace(request: Request, screen: Screen) -> Result:
 
     Raises InputError where nothing can be traced, with the next step.
     """
-    if request.every > GREATEST_SAMPLE_EVERY:
-        raise InputError(f"trace: --sample {request.every}; allowed: 1 to {GREATEST_SAMPLE_EVERY}")
     if os.geteuid() != 0:
         raise InputError('trace: following packets needs root; sudo "$(command -v vtax)" trace ...')
     namespace = _namespace(request.netns)

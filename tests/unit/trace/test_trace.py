@@ -204,11 +204,6 @@ def test_who_is_not_root_is_told_how_to_be(
     )
 
 
-def test_the_agents_bound_of_sampling_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "tap0", "--sample", "1000001"]) == 2
-    assert capsys.readouterr().err == "trace: --sample 1000001; allowed: 1 to 1000000\n"
-
-
 def test_a_namespace_that_is_not_there_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
