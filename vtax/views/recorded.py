@@ -43,7 +43,7 @@ class Recorded(Generic[LevelsType]):
 def recorded_cells(
     result: Result, levels: type[LevelsType], of: Literal["untraced", "traced"] = "untraced"
 ) -> list[Recorded[LevelsType]]:
-    """Every cell that has a recorded trial, with the columns of `trials` that `levels` names.
+    """Every cell that has a recorded trial, in the order of their first, with the columns that `levels` names.
 
     All trials of a cell have them in common.
 
@@ -53,7 +53,7 @@ def recorded_cells(
     rows = result.rows(
         f"SELECT cell, {any_values(('platform', *names, *further))}, count(*) AS recorded,"  # noqa: S608, all quoted
         " count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
-        f" FROM {of} GROUP BY cell"
+        f" FROM {of} GROUP BY cell ORDER BY min(trial_id)"
     )
     return [
         Recorded(

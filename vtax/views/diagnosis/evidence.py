@@ -42,6 +42,10 @@ class _Levels(Struct, frozen=True):
     frame_bytes: int | None
     frame_mix: str | None
     intended_mbps: float | None
+    load: str | None
+    hops: int | None
+    connection: str | None
+    server: str | None
 
 
 class _Said(Struct, frozen=True):
