@@ -32,18 +32,13 @@ def supervised(ends: Sequence[End], watch: Watch, runner: End, patience_s: float
     for watcher in watchers:
         watcher.start()
     try:
-        with closing(*(end.api.abort for end in ends)):
-            try:
-                yield
-            finally:
-                over.set()
-    except AgentError as error:
-        _join(watchers)
-        raise breaches[0] if breaches else error from None  # a breach is why the run was aborted
-    finally:
-        _join(watchers)
-    if breaches:
-        raise breaches[0]
+        with _joined(watchers), closing(over.set, *(end.api.abort for end in ends)):
+            yield
+    except AgentError:
+        if not breaches:
+            raise
+    if breaches:  # they are why the run was aborted, if it was
+        raise breaches[0] from None
 
 
 def _begun(ends: Sequence[End], watch: Watch) -> Iterator[tuple[End, Answered | None]]:
@@ -81,6 +76,10 @@ def _collecting(breaches: list[AgentBreach]) -> Iterator[None]:
         return
 
 
-def _join(watchers: Sequence[threading.Thread]) -> None:
-    for watcher in watchers:
-        watcher.join()
+@contextlib.contextmanager
+def _joined(watchers: Sequence[threading.Thread]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for watcher in watchers:
+            watcher.join()

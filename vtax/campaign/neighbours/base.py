@@ -10,9 +10,6 @@ from vtax.testbed.guest import GuestSpec
 from vtax.testbed.host import Host
 from vtax.testbed.neighbours import NeighbourSite
 
-OPENED_S = 30.0
-"""A guest under load takes its time to answer."""
-
 
 @dataclass(frozen=True)
 class Beside:

@@ -6,7 +6,7 @@ from functools import partial
 
 from vtax.agent_api import StressOpenParams
 from vtax.campaign.closing import close_all
-from vtax.campaign.neighbours.base import OPENED_S, Beside, Neighbours, Turn
+from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentGone
 from vtax.testbed.guest import GuestSpec
@@ -14,6 +14,8 @@ from vtax.testbed.neighbours import NeighbourSite
 
 MEMORY_BYTES = 256 << 20
 """What a memory worker takes, writes and gives back: the default of `stress`."""
+OPENED_S = 30.0
+"""A guest under load takes its time to answer."""
 
 
 @dataclass(frozen=True)
