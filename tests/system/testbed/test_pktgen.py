@@ -122,6 +122,7 @@ def identification_of(frame: bytes) -> int:
     return int(struct.unpack_from("!H", frame, 18 if frame[12:14] == b"\x08\x00" else 22)[0])
 
 
+@pytest.mark.measures
 def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed: DedicatedTestbed) -> None:
     assert open_source(testbed) == SourceOpenAnswer(mechanisms=["raw", "pktgen"], refused=[])
     arm(testbed)
