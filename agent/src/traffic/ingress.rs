@@ -134,7 +134,7 @@ mod tests {
     use super::skeleton::types::__sk_buff;
     use super::*;
     use crate::traffic::testing::{
-        SINK, Sender, backlog_drops, in_namespace, tc, test_frame, wait_until,
+        SINK, Sender, backlog_drops, comes_about, in_namespace, ip, tc, test_frame,
     };
 
     const TC_ACT_SHOT: u32 = 2;
@@ -156,7 +156,9 @@ mod tests {
             (0..100).for_each(|sequence| sender.send(&test_frame(sequence)));
             let arrivals = || dropped(SINK.into(), &ingress.interfaces[0].arrivals).unwrap();
             // The kernel may deliver them later, from its softirq thread, or have no room: its backlog is a CPU's, for all namespaces.
-            wait_until(|| arrivals().frames + backlog_drops(SINK) >= 100);
+            let all_came = comes_about(|| arrivals().frames + backlog_drops(SINK) >= 100);
+            let statistics = || ip(&["-statistics", "-statistics", "link"]);
+            assert!(all_came, "{:?}\n{}", arrivals(), statistics());
             let counted = 100_u64.saturating_sub(backlog_drops(SINK))..=100;
             let reply = ingress.release().unwrap();
             let dropped = &reply.interfaces[0];
