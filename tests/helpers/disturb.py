@@ -32,9 +32,19 @@ def bpf_program(path: Path, section: str, body: str, helpers: str = "") -> Path:
 
 
 def hold_source(run: str, held_s: float) -> None:
-    """Stop the source's agent for a while: it neither runs nor waits for a CPU."""
+    """Stop the source's agent for this time or a little longer: it neither runs nor waits for a CPU."""
     owned = owned_processes(run)
     (source, *_) = [detail.pid for detail in reversed(owned) if detail.name == "source"]
     os.kill(source, signal.SIGSTOP)
+    while not _stopped(source):  # a thread within the kernel, or on a CPU that is away itself, stops later
+        time.sleep(0.0001)
     time.sleep(held_s)
     os.kill(source, signal.SIGCONT)
+
+
+def _stopped(pid: int) -> bool:
+    """Whether all threads of a process have stopped (proc_pid_stat(5))."""
+    states = [
+        stat.read_text().rpartition(")")[2].split()[0] for stat in Path(f"/proc/{pid}/task").glob("*/stat")
+    ]
+    return set(states) == {"T"}
