@@ -46,6 +46,8 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
             for interface in [SOURCE, SINK] {
                 ip(&["link", "set", interface, "addrgenmode", "none", "up"]);
             }
+            // Until the kernel's linkwatch has seen both ends, the first drops all that it is given, without an error.
+            wait_until(|| [SOURCE, SINK].into_iter().all(is_up));
             test();
         });
         if let Err(panic) = thread.join() {
@@ -78,11 +80,19 @@ pub(crate) fn ip(arguments: &[&str]) -> String {
 
 /// Frames to an interface of this thread's namespace that the kernel had no room for in the backlog of a CPU.
 pub(crate) fn backlog_drops(interface: &str) -> u64 {
-    let told = ip(&["-json", "-statistics", "link", "show", "dev", interface]);
-    let links: serde_json::Value = serde_json::from_str(&told).expect("ip prints JSON");
-    links[0]["stats64"]["rx"]["dropped"]
+    told_of(interface)["stats64"]["rx"]["dropped"]
         .as_u64()
         .expect("ip tells what was dropped")
+}
+
+fn is_up(interface: &str) -> bool {
+    told_of(interface)["operstate"] == "UP"
+}
+
+fn told_of(interface: &str) -> serde_json::Value {
+    let told = ip(&["-json", "-statistics", "link", "show", "dev", interface]);
+    let mut links: serde_json::Value = serde_json::from_str(&told).expect("ip prints JSON");
+    links[0].take()
 }
 
 /// Runs tc(8) in this thread's namespace and gives its output.
