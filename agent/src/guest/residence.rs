@@ -79,11 +79,15 @@ impl Residence {
     }
 
     /// What was seen until now, and the end of it.
+    ///
+    /// The kernel begins to stamp some time after it is asked to, late on a busy machine. What came before has the time at
+    /// which it is read here, and is left out.
     pub(crate) fn read(self) -> Result<ResidenceReadAnswer, Error> {
+        self.refuse_more()?;
         let now = clock_gettime(ClockId::CLOCK_REALTIME).context("no time of day")?;
         let mut seen: HashMap<Identity, Seen> = HashMap::new();
-        while let Some(stamped) = self.next()?.filter(|next| next.at_ns <= nanoseconds(now)) {
-            if let Some(identity) = stamped.frame {
+        while let Some(stamped) = self.next()? {
+            if let Some(identity) = stamped.frame.filter(|_| stamped.at_ns <= nanoseconds(now)) {
                 let seen = seen.entry(identity).or_default();
                 // A tagged frame passes twice each way, through its VLAN's interface and through the NIC's.
                 match stamped.leaves {
@@ -98,6 +102,32 @@ impl Residence {
             .collect();
         held_ns.sort_unstable();
         Ok(ResidenceReadAnswer::of(&held_ns))
+    }
+
+    /// Has the tap end with what it holds.
+    fn refuse_more(&self) -> anyhow::Result<()> {
+        let mut nothing = libc::sock_filter {
+            code: (libc::BPF_RET | libc::BPF_K) as u16,
+            jt: 0,
+            jf: 0,
+            k: 0,
+        };
+        let program = libc::sock_fprog {
+            len: 1,
+            filter: &raw mut nothing,
+        };
+        // SAFETY: the kernel copies the program, which is one instruction long, within the call.
+        let attached = unsafe {
+            libc::setsockopt(
+                self.0.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ATTACH_FILTER,
+                (&raw const program).cast(),
+                size_of_val(&program) as libc::socklen_t,
+            )
+        };
+        Errno::result(attached).context("cannot end the tap")?;
+        Ok(())
     }
 
     /// The oldest copy, if there is one.

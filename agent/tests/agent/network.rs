@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
@@ -72,6 +73,8 @@ impl Namespace {
     }
 
     /// Joins this namespace's interface `name` to `peer` in another, both up.
+    ///
+    /// Until the kernel's linkwatch has seen both ends, one drops all that it is given, and IPv6 addresses stay tentative.
     pub fn join(&self, name: &str, mac: &str, other: &Self, peer: &str, peer_mac: &str) {
         let to = other.thread;
         self.ip(&format!(
@@ -79,6 +82,11 @@ impl Namespace {
         ));
         self.ip(&format!("link set {name} up"));
         other.ip(&format!("link set {peer} up"));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.told_of(name)["operstate"] != "UP" || other.told_of(peer)["operstate"] != "UP" {
+            assert!(Instant::now() < deadline, "{name} does not come up");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Leaves frames' checksums, and with them the cutting of trains, to the kernel.
@@ -108,8 +116,14 @@ impl Namespace {
 
     /// Frames that the interface has received.
     pub fn rx_packets(&self, interface: &str) -> u64 {
-        let links: Value =
+        self.told_of(interface)["stats64"]["rx"]["packets"]
+            .as_u64()
+            .unwrap()
+    }
+
+    fn told_of(&self, interface: &str) -> Value {
+        let mut links: Value =
             serde_json::from_str(&self.ip(&format!("-j -s link show {interface}"))).unwrap();
-        links[0]["stats64"]["rx"]["packets"].as_u64().unwrap()
+        links[0].take()
     }
 }

@@ -91,11 +91,23 @@ impl Row {
 
     /// What the guest says of the frames; every frame that was sent is among them.
     fn residence(&mut self) -> Value {
-        self.guest.call("residence.open", json!({}));
-        let measured = self.send();
-        let residence = self.guest.call("residence.read", json!({}));
+        // The kernel begins to stamp some time after it is asked to, and goes on as long as there is another tap.
+        let mut other = Agent::start(&["--netns", &self.forwarding.path()]);
+        other.call("residence.open", json!({}));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.seen_while_sending().1["frames"] == 0 {
+            assert!(Instant::now() < deadline, "no frame is stamped");
+        }
+        let (measured, residence) = self.seen_while_sending();
         assert_eq!(residence["frames"], measured);
         residence
+    }
+
+    /// How many frames were to be measured, and what the guest says of them.
+    fn seen_while_sending(&mut self) -> (u64, Value) {
+        self.guest.call("residence.open", json!({}));
+        let measured = self.send();
+        (measured, self.guest.call("residence.read", json!({})))
     }
 }
 
