@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vtax.machine.emulation import patience
-from vtax.platforms.package import cache_directory, filling_cache
+from vtax.platforms.cache import cache_directory, filling_cache, open_shelf, replace_text
 
 DEVICE = Path("/dev/kvm")
 BOOT_LIMIT_S = 6.0
@@ -31,12 +31,9 @@ def find_accelerator(key: str, boots: Callable[[float], bool]) -> str:
     name = f"{_host()} {key}"
     if name not in known:
         known[name] = "kvm" if boots(patience(BOOT_LIMIT_S)) else "emulated"
+        open_shelf()
         with filling_cache():
-            memory = memory_file()
-            memory.parent.mkdir(parents=True, exist_ok=True)
-            temporary = memory.with_suffix(f".{os.getpid()}")
-            temporary.write_text(json.dumps(known, indent=2))
-            temporary.rename(memory)
+            replace_text(memory_file(), json.dumps(known, indent=2))
     return known[name]
 
 

@@ -8,8 +8,9 @@ import re
 import subprocess
 from collections.abc import Callable, Sequence
 
+from vtax.platforms.cache import filling_cache, open_shelf, replace_text
 from vtax.platforms.contract import PlatformUnusable
-from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, run_tool, said
+from vtax.platforms.package import Shelf, check_tools, run_tool, said
 
 BACKPORTS = "backports"
 TOOLS = {"apt-get": "apt", "dpkg-deb": "dpkg"}
@@ -32,13 +33,12 @@ def fetch_backport(shelf: Shelf, ask: Callable[[str, Sequence[str]], list[str]])
         options = _lists(suite)
         wanted = ask(suite, options)
     except (subprocess.SubprocessError, LookupError) as error:
-        cached = shelf.cached()
-        if not cached:
+        if (cached := shelf.newest()) is None:
             raise PlatformUnusable(
                 f"no {shelf.package} of {suite} can be had: {said(error)}",
                 f"needs a package archive that has {suite}, and what the package needs",
             ) from error
-        return cached[-1]
+        return cached
     return shelf.fetch(wanted[0], wanted[1:], options)
 
 
@@ -53,18 +53,17 @@ def _suite() -> str:
 
 def _lists(suite: str) -> list[str]:
     """Options that have apt know the suite, from lists of its own; SubprocessError or LookupError where it is not."""
-    root = cache_directory() / "apt"
+    root = open_shelf("apt")
+    source = root / "sources.list"
     with filling_cache():
-        for directory in ("lists/partial", "archives/partial"):
-            (root / directory).mkdir(parents=True, exist_ok=True)
-        source = root / "sources.list"
-        source.write_text(f"deb {_archive(suite.removesuffix(f'-{BACKPORTS}'))} {suite} main\n")
+        for directory in ("lists", "archives"):
+            (open_shelf(f"apt/{directory}") / "partial").mkdir(exist_ok=True)  # apt makes it its own user's
+        replace_text(source, f"deb {_archive(suite.removesuffix(f'-{BACKPORTS}'))} {suite} main\n")
     options = {
         "Dir::Etc::SourceList": source,
         "Dir::Etc::SourceParts": "-",
         "Dir::State::Lists": root / "lists",
         "Dir::Cache": root,
-        "APT::Sandbox::User": "root",
         "Acquire::Retries": 1,
     }
     words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]

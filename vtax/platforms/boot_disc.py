@@ -4,18 +4,17 @@ Cached by the hash of everything on it. The guest's control stream is its first 
 """
 
 import hashlib
-import os
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from vtax.machine.remedy import install
+from vtax.platforms.cache import keep_file
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.image import pack_image
 from vtax.platforms.kernel import Kernel, check_kernel
-from vtax.platforms.package import cache_directory, check_tools, filling_cache, said
+from vtax.platforms.package import check_tools, said
 
 LOADER = Path("/usr/lib/ISOLINUX/isolinux.bin")
 LIBRARY = Path("/usr/lib/syslinux/modules/bios/ldlinux.c32")
@@ -51,38 +50,22 @@ def build_disc(kernel: Kernel, modules: tuple[str, ...]) -> Path:
         "isolinux.cfg": MENU.encode(),
     }
     key = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in tree.values()))
-    path = cache_directory() / "disc" / f"{key.hexdigest()[:16]}.iso"
-    with filling_cache():
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _master(tree, path)
-        path.touch()
-        for old in _oldest_first(path.parent)[:-KEEP]:
-            old.unlink(missing_ok=True)
-    return path
+    return keep_file("disc", f"{key.hexdigest()[:16]}.iso", lambda path: _master(tree, path), KEEP)
 
 
 def _master(tree: dict[str, bytes], path: Path) -> None:
-    """Write a disc and put it in place, whole; raises PlatformUnusable."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-        root = Path(scratch, "tree")
-        root.mkdir()
-        for name, content in tree.items():
-            (root / name).write_bytes(content)
-        made = path.with_suffix(f".{os.getpid()}")
-        options = ("-quiet", "-o", str(made), "-b", "isolinux.bin", "-c", "boot.cat")
-        command = ["xorriso", "-as", "mkisofs", *options, *BOOTABLE, str(root)]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-        except subprocess.SubprocessError as error:
-            made.unlink(missing_ok=True)
-            raise PlatformUnusable(f"mastering a disc failed: {said(error)}", "df -h") from error
-        made.rename(path)
+    """Write a disc; raises PlatformUnusable."""
+    root = path.with_suffix(".tree")
+    root.mkdir()
+    for name, content in tree.items():
+        (root / name).write_bytes(content)
+    options = ("-quiet", "-o", str(path), "-b", "isolinux.bin", "-c", "boot.cat")
+    command = ["xorriso", "-as", "mkisofs", *options, *BOOTABLE, str(root)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    except subprocess.SubprocessError as error:
+        raise PlatformUnusable(f"mastering a disc failed: {said(error)}", "df -h") from error
 
 
 BOOTABLE: Sequence[str] = ("-no-emul-boot", "-boot-load-size", "4", "-boot-info-table")
 """As ISOLINUX wants its disc (SYSLINUX, doc/isolinux.txt)."""
-
-
-def _oldest_first(directory: Path) -> list[Path]:
-    return sorted(directory.glob("*.iso"), key=lambda each: each.stat().st_mtime)

@@ -6,15 +6,14 @@ Cached by the hash of everything in it. `/modules/control.list` names what the c
 
 import hashlib
 import lzma
-import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from vtax.machine.agent import agent_binary
+from vtax.platforms.cache import keep_file
 from vtax.platforms.cpio import newc_archive
 from vtax.platforms.kernel import Kernel
-from vtax.platforms.package import cache_directory, filling_cache
 from vtax.platforms.userland import NO_PROGRAMS, Userland
 
 CONTROL_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")
@@ -43,29 +42,16 @@ def pack_image(lists: dict[str, list[Path]], userland: Userland = NO_PROGRAMS) -
             listing += f"/modules/{module}\n"
         files[f"modules/{name}.list"] = (0o100644, listing.encode())
 
-    with filling_cache():
-        # An initramfs may be several archives in a row. What is in the later one stays: no package replaces the agent.
-        return _keep(userland.archive + newc_archive(DIRECTORIES, files))
+    # An initramfs may be several archives in a row. What is in the later one stays: no package replaces the agent.
+    archive = userland.archive + newc_archive(DIRECTORIES, files)
+    name = f"{hashlib.sha256(archive).hexdigest()[:16]}.cpio"
+    return keep_file("image", name, lambda path: path.write_bytes(archive), KEEP)
 
 
 def _uncompressed(path: Path) -> tuple[str, bytes]:
     """A module as the agent inserts it, and its name there: newer kernels have them compressed."""
     content = path.read_bytes()
     return (path.stem, lzma.decompress(content)) if path.suffix == ".xz" else (path.name, content)
-
-
-def _keep(archive: bytes) -> Path:
-    directory = cache_directory() / "image"
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{hashlib.sha256(archive).hexdigest()[:16]}.cpio"
-    if not path.exists():
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_bytes(archive)
-        temporary.rename(path)
-    path.touch()
-    for old in sorted(directory.glob("*.cpio"), key=lambda each: each.stat().st_mtime)[:-KEEP]:
-        old.unlink(missing_ok=True)
-    return path
 
 
 def _merged(kernel: Kernel, modules: Sequence[str]) -> list[Path]:

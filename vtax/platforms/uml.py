@@ -22,12 +22,13 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.processes import children
 from vtax.machine.remedy import build_agent
+from vtax.platforms.cache import cache_directory, keep_file
 from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import pack_image
 from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
-from vtax.platforms.package import Shelf, cache_directory, check_tools, filling_cache, told_by_lists
+from vtax.platforms.package import KEEP, Shelf, check_tools, told_by_lists
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
 from vtax.platforms.userland import Userland, fetch_userland
@@ -258,15 +259,8 @@ def _require_open_to_nobody(path: Path) -> None:
 def _open_registers() -> Path:
     """REGISTERS where nobody can read it: the tree that vtax was built in may be closed."""
     library = REGISTERS.read_bytes()
-    path = PACKAGES.root(f"registers-{hashlib.sha256(library).hexdigest()[:16]}.so")
-    with filling_cache():
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(f".{os.getpid()}")
-            temporary.write_bytes(library)
-            temporary.chmod(0o755)
-            temporary.rename(path)
-    return path
+    name = f"registers-{hashlib.sha256(library).hexdigest()[:16]}.so"
+    return keep_file(PACKAGES.name, name, lambda path: path.write_bytes(library), KEEP, mode=0o755)
 
 
 def _command(binary: Path, image: Path, memory_bytes: int, directory: Path) -> list[str]:

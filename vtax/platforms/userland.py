@@ -102,8 +102,7 @@ def _fetch(packages: tuple[str, ...]) -> Userland:
         raise PlatformUnusable(f"no programs for guests can be had: {said(error)}", remedy) from error
     made_of = repr((needed, MERGED, LEFT_OUT, OWN_FILES))
     key = hashlib.sha256(made_of.encode()).hexdigest()[:16]
-    if key not in USERLANDS.cached():
-        USERLANDS.place(key, needed, AS_IF_NOTHING)
+    USERLANDS.place(key, needed, AS_IF_NOTHING)
     return Userland(USERLANDS.root(key), needed)
 
 

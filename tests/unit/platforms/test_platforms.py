@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import command
+from tests.helpers.commands import command, gives_away
 from vtax.campaign import platform_set
 from vtax.machine.cgroups import find_mixture
 from vtax.machine.remedy import build_agent
@@ -87,9 +87,11 @@ def test_without_any_kernel_it_says_what_to_do(cache: Path, commands: Path) -> N
         fetch_kernel()
 
 
-def test_a_broken_package_is_named(cache: Path, commands: Path) -> None:
+def test_a_broken_package_is_named(cache: Path, commands: Path, tmp_path: Path) -> None:
     archive_that_names(commands, NEW)
-    command(commands, "apt-get", "echo 'no archive' > kernel.deb")
+    (tmp_path / "debs").mkdir()
+    (tmp_path / "debs/kernel.deb").write_text("no archive")
+    command(commands, "apt-get", f'case "$*" in {gives_away(tmp_path / "debs")} esac')
     with pytest.raises(PlatformUnusable, match=f"unpacking {NEW} failed: dpkg-deb: error: .* archive"):
         fetch_kernel()
 

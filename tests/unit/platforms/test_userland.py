@@ -1,7 +1,6 @@
 """Programs of guests with a file system of their own: packages, unpacked beneath each other and never out of place."""
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.commands import command
+from tests.helpers.commands import command, gives_away
 from tests.helpers.cpio import archived
+from tests.helpers.packages import build_package
 from vtax.platforms import PlatformUnusable, userland
 from vtax.platforms.cpio import tree_archive
 from vtax.platforms.image import pack_image
@@ -41,22 +41,18 @@ def archive(tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("VTAX_CACHE", str(tmp_path / "cache"))
     debs = tmp_path / "debs"
     for name, files in {"tool": TOOL, "libtool": {"usr/lib/libtool.so.1": ("code", 0o644)}}.items():
-        built = tmp_path / name
-        (built / "DEBIAN").mkdir(parents=True)
-        (built / "DEBIAN/control").write_text(
-            f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n"
-        )
-        (built / "DEBIAN/postinst").write_text(f"#!/bin/sh\ntouch {tmp_path}/installed\n")
-        (built / "DEBIAN/postinst").chmod(0o755)
-        for path, (content, mode) in files.items():
-            (built / path).parent.mkdir(parents=True, exist_ok=True)
-            (built / path).write_text(content)
-            (built / path).chmod(mode)
-        (built / "etc").mkdir(exist_ok=True)
-        debs.mkdir(exist_ok=True)
-        subprocess.run(["dpkg-deb", "--build", "-Znone", built, debs], check=True, capture_output=True)
+
+        def lay(built: Path, files: dict[str, tuple[str, int]] = files) -> None:
+            command(built / "DEBIAN", "postinst", f"touch {tmp_path}/installed")
+            for path, (content, mode) in files.items():
+                (built / path).parent.mkdir(parents=True, exist_ok=True)
+                (built / path).write_text(content)
+                (built / path).chmod(mode)
+            (built / "etc").mkdir(exist_ok=True)
+
+        build_package(name, tmp_path, debs, lay)
     asked = tmp_path / "asked"
-    known = f"*--simulate*) printf '{SIMULATED}';; *download*) cp {debs}/*.deb .;;"
+    known = f"*--simulate*) printf '{SIMULATED}';; {gives_away(debs)}"
     command(commands, "apt-get", f'echo "$*" >> {asked}; case "$*" in {known} esac')
     userland._fetch.cache_clear()
     yield asked
@@ -86,15 +82,16 @@ def test_what_is_installed_here_counts_for_nothing_and_what_is_cached_is_not_fet
     archive: Path, commands: Path
 ) -> None:
     first = fetch_userland(["tool"])
-    simulated, downloaded = archive.read_text().splitlines()
+    simulated, listed, downloaded = archive.read_text().splitlines()
     assert "Dir::State::status=/dev/null" in simulated
     assert simulated.endswith(
         "--simulate --no-install-recommends install coreutils dash lsb-base usr-is-merged tool"
     )
+    assert listed.endswith("--print-uris download libtool=1.0-2 tool=2:1.5-1")
     assert downloaded.endswith("download libtool=1.0-2 tool=2:1.5-1")
     userland._fetch.cache_clear()
     assert fetch_userland(["tool"]) == first
-    assert len(archive.read_text().splitlines()) == 3
+    assert len(archive.read_text().splitlines()) == 4
     userland._fetch.cache_clear()
     command(
         commands, "apt-get", "case \"$*\" in *--simulate*) echo 'Inst tool (1.6 [all])';; *) exit 100;; esac"

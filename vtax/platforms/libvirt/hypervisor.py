@@ -12,9 +12,10 @@ from typing import Literal, TypedDict, get_args
 from vtax.inputs import one_line
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
+from vtax.platforms.cache import cache_directory, open_shelf
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.launch import DIES_WITH_US
-from vtax.platforms.package import cache_directory, check_tools, filling_cache
+from vtax.platforms.package import check_tools
 from vtax.platforms.uml import OWN_PROCESSES
 
 Uri = Literal["qemu:///system", "qemu:///embed"]
@@ -95,10 +96,9 @@ class Hypervisor:
         """
         if not self.embedded:
             return [find_python(), "-I", str(KEEPER), self.uri, *words]
-        home = cache_directory() / "libvirt"
-        with filling_cache():
-            for name in ("root", "capabilities"):
-                (home / name).mkdir(parents=True, exist_ok=True)
+        home = open_shelf("libvirt")
+        for name in ("root", "capabilities"):
+            open_shelf(f"libvirt/{name}")
         enter = ["nsenter", f"--net={network.path}", "--"] if network else ["unshare", "--net", "--"]
         return [
             *enter,

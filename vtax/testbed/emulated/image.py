@@ -8,12 +8,10 @@ import compileall
 import gzip
 import hashlib
 import importlib.metadata
-import os
 import py_compile
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,9 +19,10 @@ from pathlib import Path
 import vtax
 from vtax.machine.agent import agent_binary
 from vtax.platforms import PlatformUnusable
+from vtax.platforms.cache import filling_cache, keep_file
 from vtax.platforms.cpio import tree_archive
 from vtax.platforms.kernel import KERNELS, Kernel
-from vtax.platforms.package import cache_directory, filling_cache, run_tool
+from vtax.platforms.package import run_tool
 from vtax.platforms.userland import Userland, fetch_userland
 
 XEN = "4.17"
@@ -84,14 +83,8 @@ def unpack_hypervisor() -> Path:
     userland = fetch_host_userland()
     assert userland.root is not None  # noqa: S101 - of PACKAGES
     packed = (userland.root / f"boot/xen-{XEN}-amd64.gz").read_bytes()
-    path = cache_directory() / "host" / f"{hashlib.sha256(packed).hexdigest()[:16]}.xen"
-    if not path.exists():
-        with filling_cache():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            complete = path.with_suffix(f".{os.getpid()}")
-            complete.write_bytes(gzip.decompress(packed))
-            complete.rename(path)
-    return path
+    name = f"{hashlib.sha256(packed).hexdigest()[:16]}.xen"
+    return keep_file("host", name, lambda path: path.write_bytes(gzip.decompress(packed)), KEEP)
 
 
 @cache
@@ -102,22 +95,16 @@ def fetch_host_userland() -> Userland:
 
 def _kept(name: str, made_of: str, lay: Callable[[Path], None], before: Sequence[bytes] = ()) -> Path:
     """The archive of what `lay` puts into a tree, behind others; made unless the cache has it."""
-    directory = cache_directory() / "host"
-    path = directory / f"{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.{name}.cpio"
-    if not path.exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=directory) as scratch:
-            tree = Path(scratch)
-            lay(tree)
-            unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-            compileall.compile_dir(tree, quiet=2, invalidation_mode=unchecked, stripdir=scratch)
-            complete = path.with_suffix(f".{os.getpid()}")
-            complete.write_bytes(b"".join([*before, tree_archive(tree)]))
-        complete.rename(path)
-    path.touch()
-    for old in sorted(directory.glob("*.cpio"), key=lambda each: each.stat().st_mtime)[:-KEEP]:
-        old.unlink(missing_ok=True)
-    return path
+
+    def make(path: Path) -> None:
+        tree = path.with_suffix(".tree")
+        tree.mkdir()
+        lay(tree)
+        unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        compileall.compile_dir(tree, quiet=2, invalidation_mode=unchecked, stripdir=str(tree))
+        path.write_bytes(b"".join([*before, tree_archive(tree)]))
+
+    return keep_file("host", f"{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.{name}.cpio", make, KEEP)
 
 
 def _lay_base(tree: Path, kernel: Kernel, userland: Userland) -> None:
