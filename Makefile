@@ -7,7 +7,8 @@
 # make test-hosts: hypervisors that run for real on machines that vtax emulates, or whose hosts are simulated; it needs Go.
 # make esxi: what vtax speaks with ESXi by; few need it.
 # make test-cluster: several machines, and several testbeds, made of namespaces, and what befalls them.
-# make dist: a wheel with the agent inside, tried where there is neither cargo nor this tree.
+# make dist: a wheel with the agent inside, and the list of what it is made of, tried where there is neither cargo nor this tree.
+# make audit: known vulnerabilities of what vtax is made of; it needs a network, and builds cargo-deny once.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
@@ -15,6 +16,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENT := agent/target/x86_64-unknown-linux-gnu/release/vtax-agent
+METADATA := cargo metadata --manifest-path agent/Cargo.toml --format-version 1 --locked --offline \
+	--filter-platform x86_64-unknown-linux-gnu
 XSTATE := agent/target/vtax-xstate.so
 
 # What each command or file comes from; only packages whose probe fails are installed.
@@ -26,7 +29,7 @@ TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-platforms test-hosts test-cluster dist fuzz soak validate bench
+.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-platforms test-hosts test-cluster dist audit fuzz soak validate bench
 .PHONY: lint lint-python lint-rust build install install-dev agent runsc esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
@@ -34,7 +37,7 @@ check: check-python check-rust
 check-python: $(VENV)/dev
 	@scripts/checked .checked/python . ':!agent/*/*' -- $(MAKE) --no-print-directory lint-python fast-python
 check-rust:
-	@scripts/checked .checked/rust agent -- $(MAKE) --no-print-directory lint-rust fast-rust
+	@scripts/checked .checked/rust agent scripts/supply -- $(MAKE) --no-print-directory lint-rust fast-rust
 
 # Without an agent and without root. Compiled tests are kept, whatever the environment says: compiling takes seconds.
 fast-python: export PYTHONDONTWRITEBYTECODE :=
@@ -84,7 +87,23 @@ dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 dist: install-dev packages-run
 	rm -rf build dist
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist --config-settings=--build-option=--plat-name=$(WHEEL_PLATFORM) .
+	$(METADATA) | $(BIN)/python -m scripts.supply bill dist/*.whl
 	$(BIN)/python -m pytest -m dist
+
+# Python's tool has an environment of its own: it brings another pip.
+AUDIT := .audit
+CARGO_DENY := 0.20.2
+LOCKS := requirements.lock requirements-dev.lock requirements-cluster.lock requirements-esxi.lock
+audit: $(AUDIT)/pip-audit $(AUDIT)/cargo-deny-$(CARGO_DENY)
+	$(AUDIT)/bin/cargo-deny --manifest-path agent/Cargo.toml check
+	$(AUDIT)/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes $(LOCKS:%=-r %)
+$(AUDIT)/pip-audit: requirements-audit.lock
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --quiet --require-hashes -r requirements-audit.lock
+	touch $@
+$(AUDIT)/cargo-deny-$(CARGO_DENY):
+	cargo install --quiet --locked --version $(CARGO_DENY) --root $(AUDIT) cargo-deny
+	touch $@
 
 fuzz: export VTAX_FUZZ_INPUTS ?= 1000000
 fuzz: install-dev packages-run packages-test
@@ -103,6 +122,7 @@ bench: install-dev packages-run packages-test packages-bench
 lint: lint-rust lint-python
 lint-rust:
 	cd agent && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings
+	$(METADATA) | $(PYTHON) -m scripts.supply crates
 lint-python: $(VENV)/dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -2,16 +2,19 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers.bills import wrong_with
 from tests.helpers.paths import ROOT
 from vtax.results import Result
 
@@ -63,6 +66,44 @@ def test_it_holds_the_package_and_the_agent_and_nothing_else(wheel: Path) -> Non
     assert names >= {*tracked, "vtax/bin/vtax-agent", "vtax/bin/vtax-xstate.so"}
     (agent,) = (file for file in files if file.filename == "vtax/bin/vtax-agent")
     assert agent.external_attr >> 16 & 0o111, "it can be executed"
+
+
+def test_its_bill_names_what_the_agent_is_built_from(wheel: Path) -> None:
+    """As the agent's own bytes tell: places in the sources of crates, and versions of what else is in it."""
+    with zipfile.ZipFile(wheel) as opened:
+        names = opened.namelist()
+        (name,) = (name for name in names if "/sboms/" in name)
+        document = json.loads(opened.read(name))
+        agent = opened.read("vtax/bin/vtax-agent")
+    assert name.endswith(".dist-info/sboms/vtax.cdx.json")
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert wrong_with(document) == []
+    components = {each["purl"]: each for each in document["components"]}
+    crates = {
+        each["name"]: each["version"] for purl, each in components.items() if purl.startswith("pkg:cargo/")
+    }
+    inside = {place.decode() for place in re.findall(rb"registry/src/[^/]+/([\w.+-]+)/", agent)}
+    assert len(inside) > 10
+    assert inside <= {f"{name}-{version}" for name, version in crates.items()}
+    for name, told in {"rust": rb"rustc version ([0-9.]+)", "glibc": rb"GLIBC ([0-9]+\.[0-9]+)"}.items():
+        versions = {version.decode() for version in re.findall(told, agent)}
+        assert versions == {each["version"] for each in components.values() if each["name"] == name}
+    (zlib,) = (each["version"] for each in components.values() if each["name"] == "zlib")
+    assert zlib.encode() in agent
+
+
+def test_its_bill_is_of_the_locks(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = (name for name in opened.namelist() if "/sboms/" in name)
+        components = json.loads(opened.read(name))["components"]
+    lock = tomllib.loads((ROOT / "agent/Cargo.lock").read_text())["package"]
+    digests = {(each["name"], each["version"]): each.get("checksum") for each in lock}
+    for each in components:
+        if each["purl"].startswith("pkg:cargo/") and each["name"] != "vtax-agent":
+            assert each["hashes"] == [{"alg": "SHA-256", "content": digests[each["name"], each["version"]]}]
+    pinned = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    python = {(each["name"], each["version"]) for each in components if each["purl"].startswith("pkg:pypi/")}
+    assert python == {*pinned}
 
 
 def test_it_measures_where_there_is_no_compiler(installed: Path, tmp_path: Path, scenario: Path) -> None:

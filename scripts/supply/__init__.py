@@ -1,0 +1,1 @@
+"""What vtax is made of: whether it may be, and the list of it that the wheel has."""
