@@ -5,69 +5,24 @@ That machine is a copy of this one's files, of which only the differences are ke
 
 import json
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.copied_machine import Machine
 from tests.helpers.paths import ROOT
 
 pytestmark = pytest.mark.system
 
-# A mount namespace of its own; / is seen through an overlay, /run is fresh: no state of this machine is shared.
-ENTER = """
-mount -t tmpfs tmpfs "$0" && cd "$0" && mkdir upper work root
-mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root
-for part in proc sys dev; do mount --rbind /$part root/$part; done
-mount -t tmpfs tmpfs root/run && mkdir -p "root$1" && mount --bind "$1" "root$1"
-exec chroot root sh
-"""
 
-
-class Machine:
-    """A shell in the copy; commands go in one after the other."""
-
-    def __init__(self, scratch: Path) -> None:
-        command = [
-            "unshare",
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-ec",
-            ENTER,
-            str(scratch),
-            str(ROOT),
-        ]
-        self._shell = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-
-    def run(self, command: str) -> tuple[int, str]:
-        """Exit status and output of a command line, as if it was pasted."""
-        assert self._shell.stdin is not None
-        assert self._shell.stdout is not None
-        self._shell.stdin.write(f"{command} </dev/null\necho; echo END $?\n")
-        self._shell.stdin.flush()
-        lines: list[str] = []
-        for line in self._shell.stdout:
-            if line.startswith("END "):
-                return int(line.split()[1]), "".join(lines)
-            lines.append(line)
-        raise AssertionError("".join(lines))
-
-    def doctor(self) -> dict[str, dict[str, str | bool | None]]:
-        """The doctor's checks by subject."""
-        code = "import sys; from vtax.cli import main; sys.exit(main(['doctor', '--json']))"
-        status, output = self.run(f"cd {shlex.quote(str(ROOT))} && {sys.executable} -c {shlex.quote(code)}")
-        assert status == 0, output
-        return {check["subject"]: check for check in json.loads(output)["checks"]}
-
-    def close(self) -> None:
-        """Ends the shell, and with it all mounts."""
-        self._shell.communicate()
+def doctor(machine: Machine) -> dict[str, dict[str, str | bool | None]]:
+    """The doctor's checks by subject."""
+    code = "import sys; from vtax.cli import main; sys.exit(main(['doctor', '--json']))"
+    status, output = machine.run(f"cd {shlex.quote(str(ROOT))} && {sys.executable} -c {shlex.quote(code)}")
+    assert status == 0, output
+    return {check["subject"]: check for check in json.loads(output)["checks"]}
 
 
 @pytest.fixture
@@ -105,13 +60,13 @@ def broken(command: str) -> str:
 def test_a_remedy_does_what_it_promises(machine: Machine, loss: str, subject: str) -> None:
     status, output = machine.run(loss)
     assert status == 0, output
-    check = machine.doctor()[subject]
+    check = doctor(machine)[subject]
     assert not check["usable"]
     assert check["remedy"]
     status, output = machine.run(str(check["remedy"]))
     assert status == 0, output
     # Where links could not be tried, there is a row for each of them afterwards.
-    after = machine.doctor()
+    after = doctor(machine)
     again = after.get(subject) or after["rate"]
     assert again["usable"], again
 
@@ -121,7 +76,7 @@ def test_a_remedy_does_what_it_promises_without_package_lists(machine: Machine) 
     for command in ("rm -rf /var/lib/apt/lists /var/cache/apt/*.bin", lacking("kmod")):
         status, output = machine.run(command)
         assert status == 0, output
-    remedy = machine.doctor()["modprobe"]["remedy"]
+    remedy = doctor(machine)["modprobe"]["remedy"]
     status, output = machine.run(str(remedy))
     assert status == 0, output
-    assert machine.doctor()["modprobe"]["usable"]
+    assert doctor(machine)["modprobe"]["usable"]
