@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.results.files import replace_file
+from vtax.results.files import make_directory, replace_file
 
 DIRECTORY = "captures"
 _NANOSECOND_PCAP, _VERSION, _ETHERNET = 0xA1B23C4D, (2, 4), 1
@@ -29,7 +29,7 @@ def capture_path(directory: Path, trial_id: int) -> Path:
 def write_capture(directory: Path, trial_id: int, frames: Sequence[CapturedFrame]) -> None:
     """Put a trial's frames on disk in the order of their times; OSError where that fails."""
     path = capture_path(directory, trial_id)
-    path.parent.mkdir(exist_ok=True)
+    make_directory(path.parent)
     replace_file(path, pcap(sorted(frames, key=lambda frame: frame.time_ns)))
 
 

@@ -4,7 +4,9 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 import sqlite3
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from vtax.inputs import InputError
 
 SQLITE_MEANS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
 """What SQLite calls otherwise than the system."""
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a file is opened that must not be there yet, not even as a link."""
 
 
 class DiskError(OSError):
@@ -54,14 +58,41 @@ def _system_words(error: OSError | sqlite3.Error) -> str | None:
     return None if number is None else os.strerror(number)
 
 
+def open_file(path: Path, how: int = os.O_RDONLY) -> int:
+    """Open a regular file that is there. OSError where it is anything else: a link, or a pipe, which would wait."""
+    _check_regular(path, path.lstat())
+    descriptor = os.open(path, how | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check_regular(path, os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_regular(path: Path, about: os.stat_result) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
+
+
+def read_file(path: Path, most_bytes: int) -> bytes:
+    """Return what a regular file holds. OSError where it is anything else, or larger."""
+    with os.fdopen(open_file(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most_bytes:
+            raise OSError(errno.EFBIG, f"is larger than {most_bytes >> 20} MiB", str(path))
+        return file.read(size)
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write `content` beside `path`, make it durable, and rename it into place; durable on return.
 
-    OSError that names `path` where that fails; then nothing of it stays.
+    OSError that names `path` where that fails; then nothing of it stays. The name beside it cannot be guessed, so that
+    nobody has a link there before.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with os.fdopen(os.open(temporary, NEW_FILE, 0o666), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -82,10 +113,34 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
+def make_directory(directory: Path) -> None:
+    """Make `directory` with its parents, where they are missing; their names are durable on return."""
+    missing = [place for place in (directory, *directory.parents) if not place.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    for place in reversed(missing):
+        sync_directory(place.parent)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, where there is one; durable on return."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return
+    sync_directory(path.parent)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove what a killed writer left of files of a result that it was about to replace."""
+    for pattern in ("*/.*.tmp", ".campaign.json.*.tmp", ".journal.*.tmp"):
+        for path in directory.glob(pattern):
+            path.unlink(missing_ok=True)
+
+
 def create_empty_directory(directory: Path) -> None:
     """Make `directory` with its parents. InputError where it holds something already or cannot be made."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         occupied = any(directory.iterdir())
     except OSError as error:
         raise InputError(

@@ -19,7 +19,7 @@ from vtax.inputs import InputError
 from vtax.results.blocks import Block
 from vtax.results.captures import capture_path
 from vtax.results.delivered import MOST_TRIALS, Delivered, host_name
-from vtax.results.files import disk_errors, replace_file
+from vtax.results.files import disk_errors, make_directory, remove_file, replace_file
 from vtax.results.journal import Entry
 from vtax.results.parts import trial_parts
 from vtax.results.schema import BLOCK_TABLES, TRIAL_TABLES
@@ -77,7 +77,7 @@ class MergedWriter(ResultWriter):
             self._copy_captures(delivered.directory, new)
             for table in TRIAL_TABLES:
                 for path in trial_parts(self.directory, table, number).values():
-                    path.unlink()  # of a block that was never committed
+                    remove_file(path)  # of a block that was never committed
             for entry in entries:
                 if any(entry.rows.get(name) for name in TRIAL_TABLES):
                     self._write_trial(
@@ -93,7 +93,7 @@ class MergedWriter(ResultWriter):
         for trial_id, renumbered in new.items():
             if (capture := capture_path(source, trial_id)).exists():
                 copy = capture_path(self.directory, renumbered)
-                copy.parent.mkdir(exist_ok=True)
+                make_directory(copy.parent)
                 replace_file(copy, capture.read_bytes())
 
     def _describe(self, delivered: Delivered, number: int) -> None:

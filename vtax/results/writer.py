@@ -27,6 +27,9 @@ from vtax.results.files import (
     create_empty_directory,
     disk_errors,
     lock_directory,
+    make_directory,
+    remove_file,
+    remove_leftovers,
     replace_file,
     sync_directory,
 )
@@ -106,8 +109,9 @@ class ResultWriter:
             with disk_errors(directory):
                 if contents.journal_problem is not None:
                     set_aside(directory)
+                remove_leftovers(directory)
                 for table in TABLES:
-                    (directory / table).mkdir(exist_ok=True)
+                    make_directory(directory / table)
                 writer = cls(directory, campaign, lock)
                 writer._repair(contents)
         except BaseException:
@@ -129,7 +133,7 @@ class ResultWriter:
         """Put what the campaign was given beside its scenario into the result."""
         if files:
             with disk_errors(self.directory):
-                (self.directory / FILES).mkdir(exist_ok=True)
+                make_directory(self.directory / FILES)
                 for name, content in files.items():
                     replace_file(self.directory / FILES / name, content)
 
@@ -195,7 +199,7 @@ class ResultWriter:
             if rows[table].num_rows:
                 write_part(path, rows[table])
             else:
-                path.unlink(missing_ok=True)  # of a trial with this id that was never committed
+                remove_file(path)  # of a trial with this id that was never committed
 
     def _load(self, block: int) -> dict[str, pa.Table]:
         entries = by_block(self._committed.values()).get(block, [])

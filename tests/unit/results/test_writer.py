@@ -250,3 +250,15 @@ def test_a_journal_on_a_full_disk_is_told_in_the_systems_words(tmp_path: Path) -
     said = str(told.value)
     assert said.startswith(f"{tmp_path}: No space left on device; completed trials are kept")
     assert "Make room there, then go on with" in said
+    told = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return np.array([int(told["wchar"]), int(told["syscw"])])
+
+
+def test_what_a_killed_writer_was_about_to_put_in_place_is_removed(tmp_path: Path) -> None:
+    ResultWriter.create(tmp_path, CAMPAIGN).close()
+    left = [".campaign.json.0123456789abcdef.tmp", ".journal.f.tmp", "flows/.block-0000.parquet.0.tmp"]
+    for name in left:
+        (tmp_path / name).write_bytes(b"half")
+    before = {path for path in tmp_path.rglob("*") if path.suffix != ".tmp"}
+    ResultWriter.resume(tmp_path).close()
+    assert set(tmp_path.rglob("*")) == before
