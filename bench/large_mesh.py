@@ -1,7 +1,7 @@
 """A result of relays as large as matthews2009 has it, every iteration of every run kept. Nothing in it was measured."""
 
 import json
-import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from bench.large_result import Columns, described, write_rows
 from validation import planted
 from vtax.results import ResultWriter
-from vtax.results.journal import NAME as JOURNAL
+from vtax.results.journal import Entry, Journal, row_counts
 from vtax.results.parts import part_path, trial_part_path
 
 PLATFORMS = ("raw", "container", "lxc", "qemu-virtio", "uml")
@@ -86,8 +86,5 @@ def make(directory: Path, seed: int = 1) -> None:
                 "status": ["done"] * iterations,
             }
             write_rows(trial_part_path(directory, "samples", 0, trial), campaign, rows)
-    with sqlite3.connect(directory / JOURNAL) as journal:
-        journal.executemany(
-            "INSERT INTO trials (trial_id, block, rows) VALUES (?, 0, ?)",
-            [(trial, counts) for trial in range(number)],
-        )
+    with closing(Journal(directory)) as journal:
+        journal.extend(Entry(trial, 0, row_counts(counts)) for trial in range(number))

@@ -9,11 +9,11 @@ in it was measured: its rows are drawn at random, from a fixed seed.
 import json
 import os
 import resource
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from bench.histograms import as_filed, encode_all
 from vtax.results import ResultWriter
-from vtax.results.journal import NAME as JOURNAL
+from vtax.results.journal import Entry, Journal, row_counts
 from vtax.results.parts import encoded, part_path
 from vtax.results.schema import schemas
 
@@ -64,14 +64,11 @@ def make(
     ResultWriter.create(directory, campaign).close()
     rng = np.random.default_rng(seed)
     counts = json.dumps({"trials": 1, "flows": 1, "cpu": 1, "latency": 1, "environment": 1})
-    with sqlite3.connect(directory / JOURNAL) as journal:
+    with closing(Journal(directory)) as journal:
         for block in range(share[0], trials // cells, share[1]):
             for name, columns in _block(block, counts, rng, loads_mbps):
                 write_rows(part_path(directory, name, block), campaign, columns)
-            journal.executemany(
-                "INSERT INTO trials (trial_id, block, rows) VALUES (?, ?, ?)",
-                [(block * cells + cell, block, counts) for cell in range(cells)],
-            )
+            journal.extend(Entry(block * cells + cell, block, row_counts(counts)) for cell in range(cells))
 
 
 Columns = Mapping[str, Sized]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from vtax.results.blocks import Block, block_numbers, read_block
-from vtax.results.journal import DamagedJournalError, Entry, UnsettledJournalError, by_block, read_journal
+from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,9 @@ class Contents:
 
     @property
     def damaged(self) -> list[str]:
-        """Each file that is missing or damaged, with what is lost by it.
-
-        A journal that is half written is not: whoever kills a campaign leaves it so.
-        """
+        """Each file that is missing or damaged, with what is lost by it."""
         found = [problem for block in self.blocks.values() for problem in block.damaged]
-        if self.journal_problem is not None and not isinstance(self.journal_problem, UnsettledJournalError):
+        if self.journal_problem is not None:
             found.insert(
                 0,
                 f"{self.journal_problem}; the trials come from the Parquet parts instead, where a part that is "
@@ -77,11 +74,11 @@ def differences(absent: Iterable[str], unknown: Iterable[str]) -> list[str]:
     return notes
 
 
-def read_contents(directory: Path, schemas: Mapping[str, pa.Schema], *, patient: bool = True) -> Contents:
-    """Read everything that is committed, also while a campaign writes; `patient` as of read_journal."""
+def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents:
+    """Read everything that is committed, also while a campaign writes."""
     problem = None
     try:
-        listed = by_block(read_journal(directory, patient=patient))
+        listed = by_block(read_journal(directory))
     except DamagedJournalError as error:
         listed, problem = {}, error
     numbers = sorted({*listed, *block_numbers(directory)})

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from vtax.inputs import InputError
 from vtax.results.blocks import Block, block_numbers, read_block
 from vtax.results.files import is_written
-from vtax.results.journal import DamagedJournalError, Entry, UnsettledJournalError, by_block, read_journal
+from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
 from vtax.results.manifest import read_manifest
 from vtax.results.schema import schemas
 from vtax.results.stored import mapping, mappings
@@ -61,8 +61,6 @@ class Delivered:
             raise InputError(f"{directory}: its campaign still runs; wait for its end")
         try:
             return cls(directory, name, campaign, by_block(read_journal(directory)))
-        except UnsettledJournalError:  # of a campaign that was killed: its parts have all there is
-            return cls(directory, name, campaign, {})
         except DamagedJournalError as error:
             raise InputError(f"{error}; vtax run SCENARIO --resume {directory} builds it again") from None
 

@@ -5,15 +5,12 @@ import errno
 import fcntl
 import os
 import secrets
-import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from vtax.inputs import InputError
 
-SQLITE_MEANS = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_READONLY: errno.EROFS}
-"""What SQLite calls otherwise than the system."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a file is opened that must not be there yet, not even as a link."""
 
@@ -36,26 +33,19 @@ def disk_error(refused: str, next_step: str) -> DiskError:
 
 @contextlib.contextmanager
 def disk_errors(directory: Path) -> Iterator[None]:
-    """Raise what the disk or SQLite refuses in the result in `directory` as DiskError."""
+    """Raise what the disk refuses in the result in `directory` as DiskError."""
     try:
         yield
-    except (OSError, sqlite3.Error) as error:
-        why = _system_words(error) or str(error)
-        where = getattr(error, "filename", None) or directory
-        read_only = "read-only" in why.lower() or "readonly" in why.lower()
+    except OSError as error:
+        why = error.strerror or str(error)
+        where = error.filename or directory
+        read_only = "read-only" in why.lower()
         remedy = "Mount it for writing again" if read_only else "Make room there"
         raise disk_error(
             f"{where}: {why}",
             f"completed trials are kept and can be shown. {remedy}, then go on with: "
             f"vtax run SCENARIO --resume {directory}",
         ) from error
-
-
-def _system_words(error: OSError | sqlite3.Error) -> str | None:
-    if isinstance(error, OSError):
-        return error.strerror
-    number = SQLITE_MEANS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-    return None if number is None else os.strerror(number)
 
 
 def open_file(path: Path, how: int = os.O_RDONLY) -> int:

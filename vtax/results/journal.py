@@ -1,46 +1,42 @@
-"""journal.sqlite: which trials there must be, and with how many rows in each table.
+"""journal: which trials there must be, and with how many rows in each table.
 
-A trial's row is written after its parts are in place, so that a reader notices a part that was lost. What is
-not in the journal but whole in the parts is committed all the same: the journal can be built again from them.
+A line a trial, appended after its parts are in place, so that a reader notices a part that was lost. What is not in
+the journal but whole in the parts is committed all the same: the journal can be built again from them.
 
-SQLite never undoes here what was half written: its own files beside the journal may name any file, which it would
-remove. Nobody opens a journal that has such files beside it; its result is read from the parts.
+Each line begins with a checksum of the rest. A last line that is torn belongs to a commit that never returned: readers
+leave it out, and the writer cuts it off. Any other wrong line is damage.
 """
 
-import contextlib
+import errno
+import io
 import json
 import os
-import sqlite3
-import time
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import Annotated, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from vtax.results.files import is_written
+from vtax.results.files import open_file, read_file, replace_file
 
-NAME = "journal.sqlite"
-SIDE_FILES = ("-journal", "-wal", "-shm")
+NAME: Final = "journal"
+HEADER: Final = b"vtax journal 1\n"
+"""The first line. A file without it is no journal, so that one which was emptied is noticed."""
+MOST_BYTES: Final = 2**28
+"""Of a million trials there are 140 MB."""
 
-SETTLE_TIMEOUT_S = 10.0
-"""Longer than any commit takes, which is all that a reader waits for."""
-LOOK_S = 0.002
-HEADER_BYTES = 100
-"""Among them is a counter that every commit raises."""
-T = TypeVar("T")
+MOST = 2**62
+RowCounts = dict[str, Annotated[int, msgspec.Meta(ge=0, lt=MOST)]]
 
 
 class DamagedJournalError(Exception):
     """The journal is missing or cannot be read; the message names it and says why."""
-
-
-class UnsettledJournalError(DamagedJournalError):
-    """The journal is half written, by a campaign that was killed; the message names what shows it."""
 
 
 class Entry(NamedTuple):
@@ -52,134 +48,127 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """The writer's side, which opens no journal but a whole one.
-
-    A rollback journal, not WAL: that could not be read where the disk is full or read-only.
-    """
+    """The writer's side, which opens no journal but a whole one, or one with a torn end."""
 
     def __init__(self, directory: Path) -> None:
-        self._database = sqlite3.connect(directory / NAME, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = DELETE")
-        self._database.execute("PRAGMA synchronous = FULL")
-        self._database.execute(
-            "CREATE TABLE IF NOT EXISTS trials ("
-            " trial_id INTEGER PRIMARY KEY,"
-            " block INTEGER NOT NULL,"
-            " rows TEXT NOT NULL,"
-            " committed_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')))"
-        )
+        self._path = directory / NAME
+        if not os.path.lexists(self._path):
+            replace_file(self._path, HEADER)
+        self._open(_lines(self._path))
 
     def append(self, entry: Entry) -> None:
         """Commit `entry`; it is durable on return."""
-        self._database.execute(
-            "INSERT INTO trials (trial_id, block, rows) VALUES (?, ?, ?)",
-            (entry.trial_id, entry.block, json.dumps(dict(entry.rows))),
-        )
+        self.extend([entry])
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Commit all `entries` or none; they are durable on return."""
-        self._database.execute("BEGIN")
-        for entry in entries:
-            self.append(entry)
-        self._database.execute("COMMIT")
+        """Commit `entries`; they are durable on return."""
+        content = b"".join(map(_line, entries))
+        os.ftruncate(self._file, self._end)  # cuts off what a kill or a full disk left of a line
+        written = os.pwrite(self._file, content, self._end)
+        if written < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        os.fsync(self._file)
+        self._end += written
 
     def hold(self, entries: Iterable[Entry]) -> None:
         """Make the journal hold `entries` and no others; those that stay keep the time of their commit."""
         wanted = {entry.trial_id: entry for entry in entries}
-        held = {trial_id for (trial_id,) in self._database.execute("SELECT trial_id FROM trials")}
-        self._database.execute("BEGIN")
-        for trial_id in held - wanted.keys():
-            self._database.execute("DELETE FROM trials WHERE trial_id = ?", (trial_id,))
-        for trial_id in sorted(wanted.keys() - held):
-            self.append(wanted[trial_id])
-        self._database.execute("COMMIT")
+        held = {_entry(line).trial_id: line for line in _lines(self._path)}
+        if wanted.keys() == held.keys():
+            return
+        lines = [held.get(trial_id) or _line(entry) for trial_id, entry in wanted.items()]
+        replace_file(self._path, HEADER + b"".join(lines))
+        self.close()
+        self._open(lines)
 
     def close(self) -> None:
-        """Close the database."""
-        self._database.close()
+        """Close the file."""
+        os.close(self._file)
+
+    def _open(self, lines: Iterable[bytes]) -> None:
+        self._file = open_file(self._path, os.O_WRONLY)
+        self._end = len(HEADER) + sum(map(len, lines))
 
 
-def read_journal(directory: Path, *, patient: bool = True) -> list[Entry]:
-    """Return the trials of the journal: one consistent snapshot, also while a campaign writes.
+def read_journal(directory: Path) -> list[Entry]:
+    """Return the trials of the journal, also while a campaign writes it.
 
-    A `patient` reader waits for another's commit to end; whoever holds the result itself has nobody to wait for.
-    Raises DamagedJournalError where it is missing or damaged, UnsettledJournalError where it is half written.
+    Raises DamagedJournalError where it is missing or damaged.
     """
-
-    def ask(database: sqlite3.Connection) -> list[Entry]:
-        database.text_factory = row_counts  # the only text that is asked for
-        found = database.execute("SELECT trial_id, block, rows FROM trials ORDER BY rowid")
-        entries = list(map(Entry._make, found))
-        if not all(isinstance(entry.block, int) and isinstance(entry.rows, dict) for entry in entries):
-            raise TypeError("a trial without a block or its numbers of rows")
-        return entries
-
-    return _read(directory, ask, patient)
+    path = directory / NAME
+    try:
+        return list(map(_entry, _lines(path)))
+    except ValueError as error:
+        raise DamagedJournalError(f"{path}: cannot be read ({error})") from None
 
 
 def read_numbers(directory: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the journal's trials and their blocks alone: a fraction of the time where there are very many.
+    """Return the journal's trials and their blocks alone: half of the time where there are very many.
 
     Raises as read_journal does, for what is not returned too.
     """
-
-    def ask(database: sqlite3.Connection) -> NDArray[np.int64]:
-        for (text,) in database.execute("SELECT DISTINCT rows FROM trials"):
-            row_counts(text)
-        found = database.execute("SELECT trial_id, block FROM trials")
-        return np.fromiter(chain.from_iterable(found), np.int64)
-
-    numbers = _read(directory, ask, patient=True)
-    return numbers[0::2], numbers[1::2]
-
-
-def _read(directory: Path, ask: Callable[[sqlite3.Connection], T], patient: bool) -> T:
-    """Return what `ask` makes of the journal as it is between two commits."""
-    path, deadline = directory / NAME, time.monotonic() + SETTLE_TIMEOUT_S
-    while True:
-        header, beside = _moment(path)
-        if beside is None:
-            answer, problem = _answer(path, ask)
-            if _moment(path) == (header, None):
-                if problem is not None:
-                    raise DamagedJournalError(problem)
-                return cast(T, answer)
-        if not patient:
-            raise UnsettledJournalError(f"{beside or path}: a campaign was killed as it wrote here")
-        # Where nobody writes any more, a last look.
-        patient = is_written(directory) and time.monotonic() < deadline
-        time.sleep(LOOK_S)
-
-
-def _moment(path: Path) -> tuple[bytes, Path | None]:
-    """Return what every commit changes of a journal, and a file of SQLite's beside it, which shows that one goes on."""
-    if not path.is_file():
-        return b"", None
-    header = b""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        header = file.read(HEADER_BYTES)
-    side_files = (path.with_name(f"{path.name}{suffix}") for suffix in SIDE_FILES)
-    return header, next((file for file in side_files if os.path.lexists(file)), None)
-
-
-def _answer(path: Path, ask: Callable[[sqlite3.Connection], T]) -> tuple[T | None, str | None]:
-    """Return what `ask` makes of the journal, or what is wrong with it; SQLite opens this file alone, to read it."""
-    if not path.is_file():
-        return None, f"{path}: {'is no file' if os.path.lexists(path) else 'missing'}"
+    path = directory / NAME
     try:
-        read_only = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        with contextlib.closing(sqlite3.connect(read_only, uri=True)) as database:
-            return ask(database), None
-    except (sqlite3.Error, TypeError, ValueError) as error:
-        return None, f"{path}: cannot be read ({error})"
+        trials, blocks, texts = [], [], set()
+        for line in _lines(path):
+            _, trial_id, block, _, text = line.split(b" ", 4)
+            trials.append(int(trial_id))
+            blocks.append(int(block))
+            texts.add(text)
+        for text in texts:
+            row_counts(text)
+        numbers = np.array([trials, blocks], np.int64)
+        if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= MOST:
+            raise ValueError("a number beyond its bounds")
+    except (ValueError, OverflowError) as error:
+        raise DamagedJournalError(f"{path}: cannot be read ({error})") from None
+    return numbers[0], numbers[1]
+
+
+def _lines(path: Path) -> list[bytes]:
+    """Return the journal's lines without the first one, which says what it is, and without a last one that is torn."""
+    try:
+        content = read_file(path, MOST_BYTES)
+    except FileNotFoundError:
+        raise DamagedJournalError(f"{path}: missing") from None
+    except OSError as error:
+        raise DamagedJournalError(f"{path}: cannot be read ({error.strerror})") from None
+    if not content.startswith(HEADER):
+        raise DamagedJournalError(f"{path}: cannot be read (its first line is not that of a journal)")
+    lines = io.BytesIO(content[len(HEADER) :]).readlines()
+    if lines and not _is_right(lines[-1]):
+        lines.pop()
+    for number, line in enumerate(lines, 2):
+        if not _is_right(line):
+            raise DamagedJournalError(f"{path}: line {number} is damaged")
+    return lines
+
+
+def _line(entry: Entry) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    told = f"{entry.trial_id} {entry.block} {now} {json.dumps(dict(entry.rows))}\n".encode()
+    return b"%08x %s" % (zlib.crc32(told), told)
+
+
+def _is_right(line: bytes) -> bool:
+    """Whether the line is as it was written: its checksum, and its end, which that covers."""
+    return line[:9] == b"%08x " % zlib.crc32(line[9:]) and line[-1:] == b"\n"
+
+
+def _entry(line: bytes) -> Entry:
+    """Read a line; ValueError where it says nonsense."""
+    _, trial_id, block, _, rows = line.split(b" ", 4)
+    entry = Entry(int(trial_id), int(block), row_counts(rows))
+    if not (0 <= entry.trial_id < MOST and 0 <= entry.block < MOST):
+        raise ValueError(f"trial {entry.trial_id} of block {entry.block}")
+    return entry
 
 
 def set_aside(directory: Path) -> None:
-    """Rename a journal that cannot be trusted, with SQLite's files beside it, so that SQLite begins a new one."""
-    for suffix in ("", *SIDE_FILES):
-        file = directory / f"{NAME}{suffix}"
-        if os.path.lexists(file):
-            file.replace(file.with_name(f"{file.name}.damaged"))
+    """Rename a journal that cannot be trusted, so that the writer begins a new one."""
+    path = directory / NAME
+    if os.path.lexists(path):
+        path.replace(path.with_name(f"{NAME}.damaged"))
 
 
 def by_block(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
@@ -197,6 +186,6 @@ def row_counts(text: str | bytes) -> Mapping[str, int]:
     Kept, because most trials of a campaign have as many as each other.
     """
     try:
-        return {str(table): int(rows) for table, rows in json.loads(text).items()}
-    except (AttributeError, TypeError) as error:
+        return msgspec.json.decode(text, type=RowCounts)
+    except msgspec.DecodeError as error:
         raise ValueError(str(error)) from None

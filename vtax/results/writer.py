@@ -103,7 +103,7 @@ class ResultWriter:
         campaign = read_manifest(directory)
         lock = lock_directory(directory)
         try:
-            contents = read_contents(directory, schemas(campaign), patient=False)
+            contents = read_contents(directory, schemas(campaign))
             if contents.unknown:
                 raise InputError(f"{directory}: {contents.notes[-1]}; resume it with the vtax that wrote it")
             with disk_errors(directory):

@@ -238,11 +238,11 @@ def test_a_campaign_measures_again_what_its_disk_lost(table: str, scenario: Path
     before = committed(out)
     part = out / table / "block-0000.parquet"
     part.write_bytes(part.read_bytes()[:-20])
-    (out / "journal.sqlite").write_bytes(b"")
+    (out / "journal").write_bytes(b"")
     resumed = vtax("run", scenario, "--repetitions", "2", "--resume", out)
     assert_measured(resumed)
     kept = Result.open(out).query("SELECT trial_id FROM trials WHERE block = 1")["trial_id"].to_pylist()
-    assert f"{out}/journal.sqlite: cannot be read" in resumed.stderr
+    assert f"{out}/journal: cannot be read" in resumed.stderr
     assert f"{part}: damaged" in resumed.stderr
     assert f"measured again: {len(before) - len(kept)}\n" in resumed.stderr
     after = committed(out)

@@ -171,7 +171,7 @@ class TestComplete:
         [
             lambda out: store(out, status="interrupted"),
             lambda out: (out / "trials/block-0000.parquet").unlink(),
-            lambda out: (out / "journal.sqlite").unlink(),
+            lambda out: (out / "journal").unlink(),
             lambda out: store(out, scenario=scenario_with(out, repetitions=3)),
         ],
         ids=["interrupted", "damaged", "without its journal", "repetitions are left"],
@@ -188,9 +188,7 @@ class TestComplete:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a result to others")
 @pytest.mark.usefixtures("untouched")
 class TestHands:
-    @pytest.mark.parametrize(
-        "name", ["", "campaign.json", "journal.sqlite", "trials", "flows/block-0000.parquet"]
-    )
+    @pytest.mark.parametrize("name", ["", "campaign.json", "journal", "trials", "flows/block-0000.parquet"])
     def test_anothers_result_is_refused(
         self, name: str, out: Path, scenario: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -217,7 +215,7 @@ class TestHands:
                 monkeypatch.setenv("SUDO_UID", caller)
             assert main(asked) == status, caller
 
-    @pytest.mark.parametrize("name", ["", "campaign.json", "journal.sqlite", "flows"])
+    @pytest.mark.parametrize("name", ["", "campaign.json", "journal", "flows"])
     @pytest.mark.parametrize(("mode", "whom"), [(0o020, "its group"), (0o002, "everybody")])
     def test_one_that_others_may_write_is_refused(
         self, name: str, mode: int, whom: str, out: Path, scenario: Path, capsys: pytest.CaptureFixture[str]

@@ -19,7 +19,7 @@ from vtax.views import summarise, write_report
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """A real campaign as vtax 0.1.0 wrote it: raw and container, 10 trials, some of them invalid."""
+    """A real campaign as vtax 0.1.0 wrote it, with a journal by SQLite: raw and container, 10 trials."""
     return copytree(DATA / "result-0.1.0", tmp_path / "earlier")
 
 
@@ -33,7 +33,8 @@ def current(tmp_path: Path) -> Path:
 
 def test_a_result_of_the_first_version_is_read(earlier: Path) -> None:
     result = Result.open(earlier)
-    assert result.damaged == []
+    (damage,) = result.damaged
+    assert damage.startswith(f"{earlier}/journal: missing; the trials come from the Parquet parts instead")
     assert ids(result) == list(range(1, 11))
     rates = result.query(
         "SELECT platform, avg(received_mbps) AS mbps FROM cells WHERE intended_mbps = 5 GROUP BY 1 ORDER BY 1"
@@ -48,7 +49,8 @@ def test_a_result_of_the_first_version_is_read(earlier: Path) -> None:
 
 def test_a_result_of_the_first_version_is_resumed(earlier: Path) -> None:
     with ResultWriter.resume(earlier) as writer:
-        assert writer.repaired == []
+        (repaired,) = writer.repaired
+        assert repaired.startswith(f"{earlier}/journal: missing")
         assert writer.committed == set(range(1, 11))
         writer.commit(record_of_earlier(11))
     result = Result.open(earlier)
@@ -56,11 +58,7 @@ def test_a_result_of_the_first_version_is_resumed(earlier: Path) -> None:
     assert ids(result) == list(range(1, 12))
 
 
-def test_a_result_of_the_first_version_needs_no_journal(earlier: Path) -> None:
-    (earlier / "journal.sqlite").unlink()
-    result = Result.open(earlier)
-    assert ids(result) == list(range(1, 11))
-    assert len(result.damaged) == 1
+def test_a_damaged_result_of_the_first_version_is_measured_again(earlier: Path) -> None:
     part = earlier / "latency" / "block-0000.parquet"
     part.write_bytes(part.read_bytes()[:-9])
     assert ids(Result.open(earlier)) == list(range(1, 11))
@@ -82,7 +80,7 @@ def test_columns_and_tables_that_came_later_are_null_and_empty(current: Path) ->
         write_part(part, pq.read_table(part).drop_columns(["blocked"]))
     for part in (current / "trials").iterdir():
         write_part(part, pq.read_table(part).drop_columns(["row_counts"]))
-    (current / "journal.sqlite").unlink()
+    (current / "journal").unlink()
     result = Result.open(current)
     assert len(result.damaged) == 1  # the journal, which an earlier vtax would have written without latency
     assert ids(result) == [0, 1, 2, 3]

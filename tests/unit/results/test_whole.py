@@ -84,11 +84,14 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "numbers of rows are nonsense": lambda result: rewritten(
         result / "trials/block-0001.parquet", told("nonsense")
     ),
+    "numbers of rows are too large": lambda result: rewritten(
+        result / "trials/block-0001.parquet", told('{"flows": 9223372036854775808}')
+    ),
     "numbers of rows are no numbers": lambda result: rewritten(
         result / "trials/block-0001.parquet", told('{"flows": "many"}')
     ),
     "the journal is missing": lambda result: (result / JOURNAL).unlink(),
-    "the journal is no database": lambda result: (result / JOURNAL).write_bytes(b"garbage" * 200),
+    "the journal is none": lambda result: (result / JOURNAL).write_bytes(b"garbage" * 200),
 }
 
 
