@@ -6,11 +6,11 @@ also while a campaign still writes. The tables stand in `schema`, for people in 
 
 from vtax.results.captures import CapturedFrame
 from vtax.results.delivered import Delivered
-from vtax.results.files import DiskError
+from vtax.results.files import FILES, DiskError
 from vtax.results.merged import MergedWriter, merge
 from vtax.results.reader import Result
 from vtax.results.schema import Row, Value, number, text, whole
-from vtax.results.writer import FILES, ResultWriter, TrialRecord
+from vtax.results.writer import ResultWriter, TrialRecord
 
 __all__ = [
     "FILES",

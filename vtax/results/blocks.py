@@ -5,7 +5,6 @@ row there says how many rows they have for it, so that a part which is lost, or 
 noticed; the journal says which trials there must be, so that a lost `trials` part is.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vtax.results.journal import Entry, row_counts
-from vtax.results.parts import DamagedPartError, Part, part_path, read_part, trial_parts
+from vtax.results.parts import DamagedPartError, Part, list_parts, part_path, read_part, trial_parts
 from vtax.results.schema import TRIAL_TABLES
 
 NEEDED = ("trials", "flows")
@@ -44,8 +43,7 @@ class Block:
 
 def block_numbers(directory: Path) -> list[int]:
     """The blocks that have a `trials` part."""
-    names = (re.fullmatch(r"block-(\d+)\.parquet", path.name) for path in (directory / "trials").glob("*"))
-    return sorted(int(name[1]) for name in names if name)
+    return sorted(part.block for part in list_parts(directory, "trials").values() if part.trial_id is None)
 
 
 def read_block(

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.results.files import make_directory, replace_file
+from vtax.inputs import InputError
+from vtax.results.bounds import CAPTURE_BYTES
+from vtax.results.files import make_directory, read_file, replace_file
 
 DIRECTORY = "captures"
 _NANOSECOND_PCAP, _VERSION, _ETHERNET = 0xA1B23C4D, (2, 4), 1
@@ -24,6 +26,17 @@ class CapturedFrame:
 def capture_path(directory: Path, trial_id: int) -> Path:
     """Where the capture of a trial is in a result."""
     return directory / DIRECTORY / f"{trial_id}.pcap"
+
+
+def read_capture(directory: Path, trial_id: int) -> bytes | None:
+    """Return the file of a trial's capture, None where it has none. InputError where it cannot be read."""
+    path = capture_path(directory, trial_id)
+    try:
+        return read_file(path, CAPTURE_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; remove it, or leave out {directory}") from None
 
 
 def write_capture(directory: Path, trial_id: int, frames: Sequence[CapturedFrame]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +11,11 @@ from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.blocks import Block, block_numbers, read_block
-from vtax.results.files import is_written
+from vtax.results.bounds import FILE_BYTES
+from vtax.results.files import FILES, is_written, read_file
 from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
 from vtax.results.manifest import read_manifest
+from vtax.results.mending import mend
 from vtax.results.schema import schemas
 from vtax.results.stored import mapping, mappings
 
@@ -42,6 +45,8 @@ class Delivered:
         Raises InputError where there is no result, or none that can be merged.
         """
         campaign = read_manifest(directory)
+        if edited := mend(deepcopy(campaign)):
+            raise InputError(f"{directory}: {edited[0].partition(';')[0]}; correct it before it is merged")
         if campaign.get("testbeds"):
             raise InputError(f"{directory} is merged already; name the results that it came from")
         if mapping(campaign.get("scenario")).get("precision"):
@@ -68,6 +73,21 @@ class Delivered:
     def blocks(self) -> list[int]:
         """The numbers of the blocks that it has trials of."""
         return sorted({*self.listed, *block_numbers(self.directory)})
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What its scenario names, by name. InputError where that cannot be read."""
+        place = self.directory / FILES
+        try:
+            return (
+                {path.name: read_file(path, FILE_BYTES) for path in sorted(place.iterdir())}
+                if place.is_dir()
+                else {}
+            )
+        except OSError as error:
+            raise InputError(
+                f"{error.filename}: {error.strerror}; remove it, or leave out {self.directory}"
+            ) from None
 
     @property
     def hosts(self) -> dict[str, dict[str, JsonValue]]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from vtax.inputs import InputError
 
+FILES = "files"
+"""Where a result has the files that its scenario names."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a file is opened that must not be there yet, not even as a link."""
 
@@ -50,19 +52,19 @@ def disk_errors(directory: Path) -> Iterator[None]:
 
 def open_file(path: Path, how: int = os.O_RDONLY) -> int:
     """Open a regular file that is there. OSError where it is anything else: a link, or a pipe, which would wait."""
-    _check_regular(path, path.lstat())
+    problem = OSError(errno.EINVAL, "is no regular file", str(path))
+    if not is_regular(path):  # a device may act when it is opened
+        raise problem
     descriptor = os.open(path, how | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        _check_regular(path, os.fstat(descriptor))
-    except OSError:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise
+        raise problem
     return descriptor
 
 
-def _check_regular(path: Path, about: os.stat_result) -> None:
-    if not stat.S_ISREG(about.st_mode):
-        raise OSError(errno.EINVAL, "is no regular file", str(path))
+def is_regular(path: Path) -> bool:
+    """Whether it is a file and neither a link to one nor anything else. FileNotFoundError where it is missing."""
+    return stat.S_ISREG(path.lstat().st_mode)
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:

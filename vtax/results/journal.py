@@ -23,16 +23,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from vtax.results.bounds import BLOCKS, COUNT, JOURNAL_BYTES
 from vtax.results.files import open_file, read_file, replace_file
 
 NAME: Final = "journal"
 HEADER: Final = b"vtax journal 1\n"
 """The first line. A file without it is no journal, so that one which was emptied is noticed."""
-MOST_BYTES: Final = 2**28
-"""Of a million trials there are 140 MB."""
 
-MOST = 2**62
-RowCounts = dict[str, Annotated[int, msgspec.Meta(ge=0, lt=MOST)]]
+RowCounts = dict[str, Annotated[int, msgspec.Meta(ge=0, lt=COUNT)]]
 
 
 class DamagedJournalError(Exception):
@@ -118,7 +116,11 @@ def read_numbers(directory: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]
         for text in texts:
             row_counts(text)
         numbers = np.array([trials, blocks], np.int64)
-        if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= MOST:
+        if (
+            numbers.min(initial=0) < 0
+            or numbers[0].max(initial=0) >= COUNT
+            or numbers[1].max(initial=0) >= BLOCKS
+        ):
             raise ValueError("a number beyond its bounds")
     except (ValueError, OverflowError) as error:
         raise DamagedJournalError(f"{path}: cannot be read ({error})") from None
@@ -128,7 +130,7 @@ def read_numbers(directory: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def _lines(path: Path) -> list[bytes]:
     """Return the journal's lines without the first one, which says what it is, and without a last one that is torn."""
     try:
-        content = read_file(path, MOST_BYTES)
+        content = read_file(path, JOURNAL_BYTES)
     except FileNotFoundError:
         raise DamagedJournalError(f"{path}: missing") from None
     except OSError as error:
@@ -159,7 +161,7 @@ def _entry(line: bytes) -> Entry:
     """Read a line; ValueError where it says nonsense."""
     _, trial_id, block, _, rows = line.split(b" ", 4)
     entry = Entry(int(trial_id), int(block), row_counts(rows))
-    if not (0 <= entry.trial_id < MOST and 0 <= entry.block < MOST):
+    if not (0 <= entry.trial_id < COUNT and 0 <= entry.block < BLOCKS):
         raise ValueError(f"trial {entry.trial_id} of block {entry.block}")
     return entry
 

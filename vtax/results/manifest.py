@@ -7,7 +7,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from vtax.inputs import InputError
-from vtax.results.files import replace_file
+from vtax.results.bounds import MANIFEST_BYTES, MANIFEST_LEVELS
+from vtax.results.files import read_file, replace_file
 from vtax.results.schema import FORMAT_VERSION
 
 NAME = "campaign.json"
@@ -21,16 +22,21 @@ def write_manifest(directory: Path, campaign: Mapping[str, JsonValue]) -> dict[s
 
 
 def read_manifest(directory: Path) -> dict[str, JsonValue]:
-    """Return campaign.json's content. InputError where it is missing, damaged, or of another format."""
+    """Return campaign.json's content. InputError where it is missing, damaged, beyond bounds, or of another format."""
     path = directory / NAME
     try:
-        content: JsonValue = json.loads(path.read_bytes())
+        content: JsonValue = json.loads(read_file(path, MANIFEST_BYTES))
+        _check_depth(content)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{directory}: no result here ({NAME} is missing); name a directory that `vtax run` wrote"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except RecursionError:
+        raise InputError(
+            f"{path}: nested deeper than {MANIFEST_LEVELS} levels; any Parquet reader still opens the tables beside it"
+        ) from None
     except ValueError as error:
         raise InputError(
             f"{path}: damaged ({error}); any Parquet reader still opens the tables beside it"
@@ -48,3 +54,14 @@ def read_manifest(directory: Path) -> dict[str, JsonValue]:
             "tables beside it"
         )
     return told
+
+
+def _check_depth(content: JsonValue) -> None:
+    """Raise RecursionError for what is nested so deeply that some function could not follow."""
+    nodes: list[JsonValue] = [content]
+    for _ in range(MANIFEST_LEVELS + 1):
+        holders = [node for node in nodes if isinstance(node, dict | list)]
+        if not holders:
+            return
+        nodes = [inner for node in holders for inner in (node.values() if isinstance(node, dict) else node)]
+    raise RecursionError

@@ -4,7 +4,6 @@ A block is taken whole, from one testbed, so that a cell and its reference stay 
 of the result, part of every cell's key: no mean is ever taken over two of them.
 """
 
-import shutil
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,14 +16,15 @@ from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.blocks import Block
-from vtax.results.captures import capture_path
+from vtax.results.bounds import BLOCKS
+from vtax.results.captures import capture_path, read_capture
 from vtax.results.delivered import MOST_TRIALS, Delivered, host_name
 from vtax.results.files import disk_errors, make_directory, remove_file, replace_file
 from vtax.results.journal import Entry
 from vtax.results.parts import trial_parts
 from vtax.results.schema import BLOCK_TABLES, TRIAL_TABLES
 from vtax.results.stored import listed, mapping, mappings
-from vtax.results.writer import FILES, ResultWriter
+from vtax.results.writer import ResultWriter
 
 TESTBED = "testbed"
 """The factor, and its column of `trials`."""
@@ -38,7 +38,7 @@ class MergedWriter(ResultWriter):
         """Begin an empty one; `campaign` is campaign.json's content of a single testbed's."""
         kept: dict[str, JsonValue] = {
             **campaign,
-            "factors": [*listed(campaign["factors"]), TESTBED],
+            "factors": [*listed(campaign.get("factors")), TESTBED],
             TESTBED: {},
             "testbeds": {},
             "hosts": {},
@@ -91,10 +91,10 @@ class MergedWriter(ResultWriter):
 
     def _copy_captures(self, source: Path, new: Mapping[int, int]) -> None:
         for trial_id, renumbered in new.items():
-            if (capture := capture_path(source, trial_id)).exists():
+            if capture := read_capture(source, trial_id):
                 copy = capture_path(self.directory, renumbered)
                 make_directory(copy.parent)
-                replace_file(copy, capture.read_bytes())
+                replace_file(copy, capture)
 
     def _describe(self, delivered: Delivered, number: int) -> None:
         """What campaign.json says of the testbed: with it every number in it can be told from others' ones."""
@@ -131,7 +131,7 @@ def merge(parts: list[Delivered], directory: Path) -> list[str]:
         hosts |= part.hosts
     notes, chosen = [], {}
     repetitions = mapping(first.campaign.get("scenario")).get("repetitions")
-    blocks = range(repetitions if isinstance(repetitions, int) else 0)
+    blocks = range(min(repetitions, BLOCKS) if isinstance(repetitions, int) else 0)
     for number in blocks:
         holders = [part for part in parts if number in part.blocks]
         ranked = sorted(holders, key=lambda part: part.is_cut(number))
@@ -145,8 +145,7 @@ def merge(parts: list[Delivered], directory: Path) -> list[str]:
     if lacking:
         notes.append(f"measured nowhere as a whole: block {', '.join(map(str, lacking))}")
     with MergedWriter.begin(directory, {**first.campaign, "status": "running"}) as writer:
-        if (first.directory / FILES).is_dir():
-            shutil.copytree(first.directory / FILES, directory / FILES)
+        writer.keep_files(first.files)
         for number, part in chosen.items():
             writer.adopt(part, number)
         writer.update(status="interrupted" if lacking else "complete")

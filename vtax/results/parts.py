@@ -4,18 +4,28 @@ Of tables with many rows each trial has a part of its own, `<table>/block-0000-t
 written again with each of its trials.
 """
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vtax.results.files import replace_file
+from vtax.inputs import InputError
+from vtax.results.bounds import PART_BYTES, PART_ROWS, PARTS
+from vtax.results.files import read_file, replace_file
 
 SMALL_BYTES = 128 * 1024
 """A column of no more is compressed by snappy, which is read sooner; a larger one by zstd, which makes less of it."""
+
+
+NAMES = re.compile(r"block-([0-9]{4})(?:-trial-([0-9]{6,15}))?\.parquet")
+"""Of parts."""
 
 
 class DamagedPartError(Exception):
@@ -45,8 +55,38 @@ def trial_part_path(directory: Path, table: str, block: int, trial_id: int) -> P
 
 def trial_parts(directory: Path, table: str, block: int) -> dict[int, Path]:
     """Every such file of a block, by its trial."""
-    paths = sorted((directory / table).glob(f"block-{block:04d}-trial-*.parquet"))
-    return {int(path.stem.rpartition("-")[2]): path for path in paths}
+    found = list_parts(directory, table)
+    return {
+        part.trial_id: path
+        for path, part in found.items()
+        if part.block == block and part.trial_id is not None
+    }
+
+
+class Numbers(NamedTuple):
+    """What the name of a part says: its block, and its trial, if it is of one alone."""
+
+    block: int
+    trial_id: int | None
+
+
+def list_parts(directory: Path, table: str) -> dict[Path, Numbers]:
+    """Every part of a table, in the order of their names. InputError where there are too many files."""
+    place = directory / table
+    if not place.is_dir():
+        return {}
+    with os.scandir(place) as files:
+        names = sorted(file.name for file in islice(files, PARTS + 1))
+    if len(names) > PARTS:
+        raise InputError(
+            f"{place}: more than {PARTS:,} files; a table of a result has fewer: remove what is not its own"
+        )
+    read = {name: NAMES.fullmatch(name) for name in names}
+    return {
+        place / name: Numbers(int(told[1]), None if told[2] is None else int(told[2]))
+        for name, told in read.items()
+        if told
+    }
 
 
 def write_part(path: Path, rows: pa.Table) -> None:
@@ -83,7 +123,10 @@ def _leaves(schema: pa.Schema) -> list[str]:
 def read_part(path: Path, schema: pa.Schema) -> Part:
     """Read a part of any version of the format. DamagedPartError where it is missing or damaged."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        content = pa.BufferReader(read_file(path, PART_BYTES))
+        with pq.ParquetFile(content, page_checksum_verification=True) as file:
+            if file.metadata.num_rows > PART_ROWS:
+                raise DamagedPartError(f"damaged (it has more than {PART_ROWS:,} rows)")
             names = set(file.schema_arrow.names)
             told = names & set(schema.names) - empty_columns(file.metadata, places_of(file.metadata)).keys()
             found = file.read(columns=sorted(told), use_threads=False)
@@ -95,7 +138,9 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
         rows = pa.Table.from_arrays(columns, schema=schema)
     except FileNotFoundError:
         raise DamagedPartError("missing") from None
-    except (OSError, pa.ArrowException, KeyError) as error:
+    except OSError as error:
+        raise DamagedPartError(f"damaged ({error.strerror or error})") from error
+    except (pa.ArrowException, KeyError) as error:
         raise DamagedPartError(f"damaged ({error})") from error
     if "trial_id" not in names:
         raise DamagedPartError("damaged (it has no trial_id)")

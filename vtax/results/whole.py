@@ -5,7 +5,6 @@ nothing is said of it here: the result is then read block by block, by who can t
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,9 +17,11 @@ import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from vtax.results.blocks import block_numbers
+from vtax.results.bounds import PART_ROWS
 from vtax.results.contents import differences
+from vtax.results.files import is_regular
 from vtax.results.journal import DamagedJournalError, read_numbers, row_counts
-from vtax.results.parts import empty_columns, nulls, places_of
+from vtax.results.parts import empty_columns, list_parts, nulls, places_of
 from vtax.results.schema import TRIAL_TABLES
 
 FORMAT = ds.ParquetFileFormat(
@@ -84,12 +85,16 @@ def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | Non
 
 
 def _parts(directory: Path, name: str, numbers: Sequence[int]) -> dict[Path, int]:
-    """The files of a table that are there, each with its block."""
-    pattern = r"block-(\d+)-trial-\d+\.parquet" if name in TRIAL_TABLES else r"block-(\d+)\.parquet"
-    names = {path: re.fullmatch(pattern, path.name) for path in sorted((directory / name).iterdir())}
-    found = {path: int(match[1]) for path, match in names.items() if match}
-    known = set(numbers)
-    return {path: number for path, number in found.items() if number in known}
+    """The files of a table that are there, each with its block. Arrow opens them: a pipe would have it wait."""
+    known, of_trials = set(numbers), name in TRIAL_TABLES
+    found = {
+        path: part.block
+        for path, part in list_parts(directory, name).items()
+        if part.block in known and (part.trial_id is not None) == of_trials
+    }
+    if not all(is_regular(path) for path in found):
+        raise NotWholeError
+    return found
 
 
 def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
@@ -102,6 +107,8 @@ def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
         raise NotWholeError
     files = [fragment.metadata for fragment in fragments]
     empty, rows = places_of(files[0]), [file.num_rows for file in files]
+    if max(rows) > PART_ROWS:
+        raise NotWholeError
     for file in files:
         empty = empty_columns(file, empty)
     known = set(schema.names)

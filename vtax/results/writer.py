@@ -24,6 +24,7 @@ from vtax.results.blocks import read_block
 from vtax.results.captures import CapturedFrame, write_capture
 from vtax.results.contents import Contents, read_contents
 from vtax.results.files import (
+    FILES,
     create_empty_directory,
     disk_errors,
     lock_directory,
@@ -37,9 +38,6 @@ from vtax.results.journal import Entry, Journal, by_block, set_aside
 from vtax.results.manifest import read_manifest, write_manifest
 from vtax.results.parts import part_path, trial_part_path, trial_parts, write_part
 from vtax.results.schema import BLOCK_TABLES, TABLES, TRIAL_TABLES, Row, schemas, whole
-
-FILES = "files"
-"""Where a result has the files that its scenario names."""
 
 
 @dataclass
