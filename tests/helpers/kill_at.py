@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.helpers.paths import ROOT, TOLERANT
 from tests.helpers.records import owned_processes
-from vtax.machine.ownership import STATE_DIRECTORY
+from vtax.machine.state import STATE_DIRECTORY
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ LISTEN = "0A"
 PATIENCE_S = 120.0
 OWN_MOUNTS = (
     "mkdir -p /run/netns /run/vtax; mount -t tmpfs none /run/netns; mount --make-shared /run/netns; "
-    'mount -t tmpfs none /run/vtax; trap "exit 0" TERM; while :; do "$@" & wait $!; done'
+    'mount -t tmpfs -o mode=711 none /run/vtax; trap "exit 0" TERM; while :; do "$@" & wait $!; done'
 )
 """What init would be: a place of its own for names and records, and a worker that is started again whenever it ends."""
 

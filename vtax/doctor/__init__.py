@@ -9,7 +9,7 @@ from vtax.doctor.check import Check
 from vtax.doctor.links import try_links
 from vtax.doctor.machine import TOOL_PACKAGES, agent, bridge_netfilter, btf, cpu_latency, cpus, root, tool
 from vtax.doctor.platforms import kvm, platform, switch
-from vtax.machine.ownership import STATE_DIRECTORY
+from vtax.machine.state import STATE_DIRECTORY
 from vtax.platforms import presets
 from vtax.testbed.ports import PORTS
 

@@ -1,16 +1,22 @@
 """Holding a host for one run: the lock, clean-up after killed runs, signals, and the run's own clean-up."""
 
 import contextlib
+import logging
+import os
 import signal
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+from vtax.inputs import InputError
 from vtax.machine.lock import HostLock
 from vtax.machine.ownership import Owned, OwnershipRecord, stale_records
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+OTHERS_WRITE = 0o022
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -18,7 +24,7 @@ class Cleaned:
     """What was removed, and what could not be: that is in the log, with the reason, and stays in its record."""
 
     removed: list[Owned]
-    failed: list[Owned]
+    failed: list[str]
 
 
 def clean_host() -> Cleaned:
@@ -29,11 +35,22 @@ def clean_host() -> Cleaned:
     lock = HostLock()
     lock.acquire("vtax clean")
     try:
-        records = stale_records()
-        removed = [owned for record in records for owned in record.clean()]
-        return Cleaned(removed, [owned for record in records for owned, _ in record.failed])
+        return _clean_stale()
     finally:
         lock.release()
+
+
+def _clean_stale() -> Cleaned:
+    """Go by the records of earlier runs, each as far as that can be done; records that others may write are left."""
+    cleaned = Cleaned([], [])
+    for record in stale_records():
+        try:
+            cleaned.removed.extend(record.clean())
+        except InputError as refused:
+            log.warning("%s", refused)
+            cleaned.failed.append(str(record.path))
+        cleaned.failed.extend(str(owned) for owned, _ in record.failed)
+    return cleaned
 
 
 @contextlib.contextmanager
@@ -46,12 +63,11 @@ def hold_host(purpose: str, patience_s: float = 0.0) -> Iterator[OwnershipRecord
     lock = HostLock()
     lock.acquire(purpose, patience_s)
     try:
-        for stale in stale_records():
-            stale.clean()
+        _clean_stale()
         record = OwnershipRecord(f"vtax-{uuid.uuid4().hex[:6]}")
-        record.open()
-        with as_interrupts():
+        with _nobody_else_writes(), as_interrupts():
             try:
+                record.open()
                 yield record
             finally:
                 for number in (signal.SIGINT, *ENDING_SIGNALS):
@@ -59,6 +75,17 @@ def hold_host(purpose: str, patience_s: float = 0.0) -> Iterator[OwnershipRecord
                 record.clean()
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def _nobody_else_writes() -> Iterator[None]:
+    """Have no file made meanwhile that others may write to, whatever the umask: root acts on many of them."""
+    before = os.umask(OTHERS_WRITE)
+    os.umask(before | OTHERS_WRITE)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from vtax.inputs import InputError
-from vtax.machine.ownership import STATE_DIRECTORY
+from vtax.machine.state import STATE_DIRECTORY, make_state_directory, open_private
 
 TRY_AGAIN_S = 0.1
 
@@ -32,8 +32,7 @@ class HostLock:
 
         With `patience_s`, it is tried again for so long.
         """
-        self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        handle = self._path.open("a+", errors="replace")
+        handle = self._open()
         if not _locked(handle, time.monotonic() + patience_s):
             handle.seek(0)
             holder = _parse(handle.read())
@@ -50,8 +49,7 @@ class HostLock:
 
     def wait(self) -> None:
         """Return when nobody has the lock; another may take it at once."""
-        self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        with self._path.open("a") as handle:
+        with self._open() as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
 
     def release(self) -> None:
@@ -59,6 +57,10 @@ class HostLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _open(self) -> IO[str]:
+        make_state_directory(self._path.parent)
+        return os.fdopen(open_private(self._path), "a+", errors="replace")
 
 
 def _locked(handle: IO[str], deadline: float) -> bool:

@@ -19,8 +19,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vtax.machine.namespace import Namespace
+from vtax.machine.state import (
+    STATE_DIRECTORY,
+    make_directory,
+    make_state_directory,
+    open_private,
+    require_own,
+)
 
-STATE_DIRECTORY = Path("/run/vtax")
 COMMAND_TIMEOUT_S = 30
 
 log = logging.getLogger(__name__)
@@ -99,9 +105,9 @@ class OwnershipRecord:
 
     def open(self) -> None:
         """Start the record; the run's scratch directory is the first thing it owns."""
-        self.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        make_state_directory(self.path.parent)
         self.add("directory", name=str(self.scratch))
-        self.scratch.mkdir()
+        make_directory(self.scratch)
 
     def add(self, kind: str, name: str) -> None:
         """Write down a thing of `kind` (a key of REMOVERS) that is about to be made."""
@@ -115,7 +121,7 @@ class OwnershipRecord:
         self._write(Removable(kind, name, list(remove), list(present)))
 
     def _write(self, line: Thing) -> None:
-        with self.path.open("ab") as record:
+        with os.fdopen(open_private(self.path), "ab") as record:
             record.write(msgspec.json.encode(line) + b"\n")
             record.flush()
 
@@ -124,19 +130,21 @@ class OwnershipRecord:
         self._write(Process("process", name, pid, process_start(pid)))
 
     def entries(self) -> list[Owned]:
-        """All that was written down, oldest first.
+        """All that was written down, oldest first; raises InputError for a record that others may have written.
 
         What is no entry is passed over: a line cut short by a crash was never acted on.
         """
         if not self.path.exists():
             return []
+        require_own(self.path)
         lines = self.path.read_bytes().splitlines()
         return [entry for line in lines if (entry := _parsed(line)) is not None]
 
     def clean(self) -> list[Owned]:
         """Remove what is still there, newest first; returns what had to be removed.
 
-        Whatever cannot be removed is named in `failed` and in the log, and stays in the record; the rest goes.
+        Whatever cannot be removed is named in `failed` and in the log, and stays in the record; the rest goes. Raises
+        InputError, and removes nothing, for a record that others may have written.
         """
         removed, self.failed = [], []
         for entry in reversed(self.entries()):
@@ -168,7 +176,9 @@ class OwnershipRecord:
         lines = [bytes(memoryview(entry.line)) + b"\n" for entry in entries]
         # Not named *.owned: a rewrite that is cut short must not pass for a record.
         temporary = self.path.with_suffix(".rewritten")
-        temporary.write_bytes(b"".join(lines))
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(open_private(temporary), "wb") as rewritten:
+            rewritten.write(b"".join(lines))
         temporary.replace(self.path)
 
 

@@ -22,6 +22,7 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.ownership import process_start, stop_process
 from vtax.machine.processes import children
 from vtax.machine.remedy import build_agent
+from vtax.machine.state import make_directory
 from vtax.platforms.cache import cache_directory, keep_file
 from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
@@ -161,8 +162,7 @@ class Kind:
         self.prepare(config, plan.packages)
         userland = fetch_userland(plan.packages)
         directory = plan.scratch / f"{plan.name}.uml"
-        directory.mkdir(exist_ok=True)
-        os.chown(directory, NOBODY, NOBODY)
+        make_directory(directory, NOBODY)
         console = plan.scratch / f"{plan.name}.console"
         modules = [*config.qdisc_modules, *plan.protocols]
         with open_taps(plan, headers=False) as taps:
