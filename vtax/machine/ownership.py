@@ -121,9 +121,14 @@ class OwnershipRecord:
         self._write(Removable(kind, name, list(remove), list(present)))
 
     def _write(self, line: Thing) -> None:
-        with os.fdopen(open_private(self.path), "ab") as record:
-            record.write(msgspec.json.encode(line) + b"\n")
-            record.flush()
+        """Append a line; raises OSError where it does not fit, and then the thing must not be made.
+
+        A part of it may be there all the same. The next line begins anew.
+        """
+        with os.fdopen(open_private(self.path), "a+b") as record:
+            end = record.seek(0, os.SEEK_END)
+            torn = end > 0 and os.pread(record.fileno(), 1, end - 1) != b"\n"
+            record.write(b"\n" * torn + msgspec.json.encode(line) + b"\n")
 
     def add_process(self, pid: int, name: str) -> None:
         """Write down a process by id and start time, so that a recycled id is never signalled."""

@@ -118,8 +118,8 @@ class Host:
         """Start an agent in the namespace on the CPUs of a role (`agents`, `host`, `guests`)."""
         log = self._record.scratch / f"{name}.log"
         agent = start_agent(name, netns=self.namespace.path, cpus=self.cpus[cpus], log=log)
-        self._record.add_process(agent.process.pid, name)
         self._agents[name] = agent
+        self._record.add_process(agent.process.pid, name)
         agent.wait_hello(patience(HELLO_TIMEOUT_S))
 
     def namespaces(self) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """What a run owns is written down before it is made, and removed by that record only."""
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,24 @@ def test_a_line_cut_short_is_passed_over(record: OwnershipRecord) -> None:
     with record.path.open("a") as file:
         file.write('{"kind": "directory", "name": "/tm')
     assert [entry.kind for entry in record.entries()] == ["directory"]
+
+
+def test_an_entry_that_no_room_is_left_for_is_an_error_and_swallows_no_other(
+    record: OwnershipRecord, tmp_path: Path
+) -> None:
+    before, limits = record.path.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (before + 20, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            record.add("directory", str(tmp_path / "first"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert record.path.stat().st_size == before + 20, "a part of it was written"
+    second = tmp_path / "second"
+    record.add("directory", str(second))
+    second.mkdir()
+    assert [entry.name for entry in record.clean()] == [str(second), str(record.scratch)]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_stale_records_are_found(record: OwnershipRecord) -> None:
