@@ -16,7 +16,7 @@ from bench.ends import End, Ends, made_ends
 from bench.figure import Figure, Section, sample_text
 from vtax.agent_api import Protocol, RequesterGoParams, RequesterOpenParams, ResponderOpenParams
 from vtax.machine.cpu_latency import cpu_latency_held
-from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.pidfd import process_start, stop_process
 from vtax.statistics.paired import paired_ratio
 
 MESSAGE_BYTES = (64, 1400)

@@ -5,7 +5,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vtax.machine.ownership import OwnershipRecord, process_start, stop_process
+from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.pidfd import process_start, stop_process
 from vtax.testbed.host import Host
 
 TIMEOUT_S = 30.0

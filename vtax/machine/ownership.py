@@ -8,9 +8,7 @@ import logging
 import os
 import shlex
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +17,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vtax.machine.namespace import Namespace
+from vtax.machine.pidfd import await_end, process_start, stop_process
 from vtax.machine.state import (
     STATE_DIRECTORY,
     make_directory,
@@ -199,44 +198,11 @@ def _parsed(line: bytes) -> Owned | None:
         return None
 
 
-def process_start(pid: int) -> int:
-    """Start time of a process in clock ticks since boot, 0 if it is gone (proc(5), field 22 of stat)."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return int(stat.rpartition(")")[2].split()[19])
-
-
-def stop_process(pid: int, started: int, *, grace_s: float = 1.0) -> bool:
-    """End a process that we started: SIGTERM, then SIGKILL after `grace_s`; True if it was still running."""
-    if started == 0 or process_start(pid) != started or _is_zombie(pid):
-        return False
-    for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            return True
-        deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline:
-            if process_start(pid) != started or _is_zombie(pid):
-                return True
-            time.sleep(0.005)
-    return True
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def _remove_process(entry: Owned) -> bool:
     process = entry.read(Process)
     pid, started = process.pid, process.started
     was_running = stop_process(pid, started)
-    if was_running and process_start(pid) == started and not _is_zombie(pid):
+    if not await_end(pid, started, 0.0):
         raise TimeoutError(f"process {pid} runs on after SIGKILL")
     return was_running
 

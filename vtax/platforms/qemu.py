@@ -10,7 +10,7 @@ from pathlib import Path
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.emulation import patience
-from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import load_module
 from vtax.platforms.accelerator import find_accelerator, has_device, remembered_accelerators
 from vtax.platforms.console import last_words, tail

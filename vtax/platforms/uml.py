@@ -19,7 +19,7 @@ from pydantic import Field
 
 from vtax.machine.agent import Agent
 from vtax.machine.cpu import threads_of
-from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.processes import children
 from vtax.machine.remedy import build_agent
 from vtax.machine.state import make_directory

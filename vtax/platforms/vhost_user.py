@@ -17,7 +17,7 @@ from pathlib import Path
 from vtax.machine.agent import AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.offloads import send_whole
-from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import install
 from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable

@@ -14,7 +14,8 @@ from tests.helpers.namespaces import interfaces
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord, Process, process_start
+from vtax.machine.ownership import OwnershipRecord, Process
+from vtax.machine.pidfd import process_start
 from vtax.platforms import GuestPlan, PlatformUnusable, lxc
 
 pytestmark = pytest.mark.system

@@ -16,7 +16,8 @@ from vtax.agent_api import ConfiguredNic, GuestConfigureParams
 from vtax.agent_message import Nothing
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import OwnershipRecord, Process, process_start
+from vtax.machine.ownership import OwnershipRecord, Process
+from vtax.machine.pidfd import process_start
 from vtax.platforms import GuestNic, GuestPlan, uml
 from vtax.platforms.cpio import newc_archive
 

@@ -1,6 +1,7 @@
 """What a run owns is written down before it is made, and removed by that record only."""
 
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 from vtax.inputs import InputError
 from vtax.machine.lock import HostLock
-from vtax.machine.ownership import OwnershipRecord, process_start, stale_records, stop_process
+from vtax.machine.ownership import OwnershipRecord, stale_records
+from vtax.machine.pidfd import await_end, process_start, stop_process
 
 
 @pytest.fixture
@@ -115,6 +117,28 @@ def test_a_recycled_process_id_is_left_alone() -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_process_that_has_ended_is_not_one_that_was_stopped() -> None:
+    process = sleeper()
+    started = process_start(process.pid)
+    assert not await_end(process.pid, started, 0.0)
+    process.kill()
+    assert await_end(process.pid, started, 10.0)
+    assert not stop_process(process.pid, started), "nobody has waited for it yet"
+    process.wait()
+    assert not stop_process(process.pid, started)
+    assert await_end(process.pid, started, 0.0)
+    assert not stop_process(0, 0)
+
+
+def test_a_process_that_ignores_sigterm_is_killed() -> None:
+    deaf = "import signal, sys, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert stop_process(process.pid, process_start(process.pid), grace_s=0.01)
+        assert process.wait(10) == -signal.SIGKILL
 
 
 def test_a_line_cut_short_is_passed_over(record: OwnershipRecord) -> None:

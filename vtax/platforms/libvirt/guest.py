@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.namespace import Namespace, index_of
-from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.pidfd import await_end, process_start, stop_process
 from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.launch import DIES_WITH_US, launch
@@ -45,11 +45,8 @@ class LibvirtGuest:
         """End the keeper, and so the domain; the emulator of a daemon that hangs is ended all the same."""
         keeper = self.agent.process.pid
         stop_process(keeper, process_start(keeper))
-        pid, started = self.emulator
-        deadline = time.monotonic() + END_LIMIT_S
-        while pid and process_start(pid) == started and time.monotonic() < deadline:
-            time.sleep(0.02)
-        stop_process(pid, started)
+        await_end(*self.emulator, END_LIMIT_S)
+        stop_process(*self.emulator)
         self.agent.close()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vtax.machine.cpu import threads_of
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import process_start, stop_process
+from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import install
 from vtax.platforms import PlatformUnusable
 from vtax.platforms.package import check_tools
