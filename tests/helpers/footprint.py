@@ -87,7 +87,7 @@ def _processes() -> list[str]:
 def _parent(process: str) -> int:
     """The process that started another, or took it over."""
     try:
-        status = Path("/proc", process, "stat").read_text()
+        status = Path("/proc", process, "stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return GONE
     return int(status.rpartition(") ")[2].split()[1])
