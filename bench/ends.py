@@ -9,7 +9,7 @@ from pathlib import Path
 from pyroute2 import IPRoute
 
 from vtax.machine.agent import Agent, start_agent
-from vtax.machine.namespace import Namespace, index_of
+from vtax.machine.namespace import Namespace, OwnedNamespace, index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.link import LinkEnd, make_link
 
@@ -67,7 +67,7 @@ def made_ends(directory: Path) -> Iterator[Ends]:
 
 def _namespace_end(record: OwnershipRecord, name: str, number: int) -> LinkEnd:
     namespace = Namespace(f"{record.run}-{name}")
-    record.add("namespace", name=namespace.name)
+    record.add(OwnedNamespace(namespace.name))
     namespace.create()
     return LinkEnd(namespace, f"{name}0", f"02:76:74:00:00:{number + 1:02x}")
 

@@ -8,7 +8,7 @@ from bench.figure import Figure, Section
 from bench.ground import Ground, router_ground
 from bench.rounds import ROUNDS, against, in_rounds
 from bench.senders import Sender, fastest, peers, vtax
-from vtax.machine.hold import hold_host
+from vtax.testbed.hold import hold_host
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
 

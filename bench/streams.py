@@ -9,11 +9,11 @@ from validation.agreement.process import ToolFailed, started
 from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.bulk.trial import measure
 from vtax.campaign.kind import settings_of
-from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.scenario import Cell, load_scenario
 from vtax.statistics import paired_ratio
+from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.shared import SharedTestbed

@@ -193,7 +193,7 @@ def able(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def plan(tmp_path: Path) -> Iterator["GuestPlan"]:
     """A plan for a guest with one NIC at no port; `replace` gives it another kind's configuration."""
-    from vtax.machine.namespace import Namespace
+    from vtax.machine.namespace import Namespace, OwnedNamespace
     from vtax.machine.ownership import OwnershipRecord
     from vtax.platforms import GuestNic, GuestPlan, container
 
@@ -207,7 +207,7 @@ def plan(tmp_path: Path) -> Iterator["GuestPlan"]:
     record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}", tmp_path / "state")
     record.open()
     host = Namespace(f"{record.run}-host")
-    record.add("namespace", name=host.name)
+    record.add(OwnedNamespace(host.name))
     host.create()
     nic = GuestNic("02:00:00:00:00:09", NoPort(), 1500)
     try:

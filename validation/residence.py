@@ -9,10 +9,10 @@ from validation.agreement.trials import NoTrial, Trials, cell
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.kind import settings_of
-from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST
+from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import OneMachine

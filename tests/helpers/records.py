@@ -5,4 +5,4 @@ from vtax.machine.ownership import OwnershipRecord, Process
 
 def owned_processes(run: str) -> list[Process]:
     """The processes of a run, oldest first."""
-    return [entry.read(Process) for entry in OwnershipRecord(run).entries() if entry.kind == "process"]
+    return [entry for entry in OwnershipRecord(run).entries() if isinstance(entry, Process)]

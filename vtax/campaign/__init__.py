@@ -20,9 +20,9 @@ from vtax.campaign.resumed import Resumed
 from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.standing import Standing, standing_of
 from vtax.inputs import InputError
-from vtax.machine.hold import clean_host
 from vtax.results import Result, ResultWriter
 from vtax.scenario import Cell, Scenario
+from vtax.testbed.hold import clean_host
 from vtax.testbed.machines import Machines, OneMachine
 
 __all__ = ["Campaign", "Outcome", "Progress", "Resumed", "clean_host", "run"]

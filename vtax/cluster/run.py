@@ -17,10 +17,10 @@ from vtax.cluster.engine import AWAY, Engine
 from vtax.cluster.testbeds import read_testbeds
 from vtax.cluster.work import Order, forget, measure
 from vtax.inputs import InputError
-from vtax.machine.hold import as_interrupts
 from vtax.results import MergedWriter, Result
 from vtax.results.stored import mapping
 from vtax.scenario import Scenario
+from vtax.testbed.hold import as_interrupts
 
 _CELLS = """
 SELECT coalesce(search, cell) AS cell, bool_or(verdict <> 'invalid') AS usable, any_value(reasons[1]) AS reason

@@ -23,7 +23,7 @@ def host(
     ] = False,
 ) -> None:
     """Serve this machine to a vtax elsewhere, which starts this over SSH; cleans up when its stream ends."""
-    from vtax.machine.hold import hold_host
+    from vtax.testbed.hold import hold_host
     from vtax.testbed.remote.server import Server
 
     if not stdio:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from vtax.agent_api import AgentApi
 from vtax.machine.agent import start_agent
 from vtax.machine.lock import HostLock
-from vtax.machine.namespace import Namespace, index_of
+from vtax.machine.namespace import Namespace, OwnedNamespace, index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.link import LinkEnd, make_link
 
@@ -38,7 +38,7 @@ def open_bench(state: Path) -> Iterator[Bench]:
             near = LinkEnd(Namespace(f"{record.run}-near"), "doctor0", "02:00:00:00:00:01")
             far = LinkEnd(Namespace(f"{record.run}-far"), "doctor1", "02:00:00:00:00:02")
             for end in (near, far):
-                record.add("namespace", name=end.namespace.name)
+                record.add(OwnedNamespace(end.namespace.name))
                 end.namespace.create()
             make_link(near, far, mtu=1500)
             yield Bench(record, near, far, max(os.sched_getaffinity(0)))

@@ -4,7 +4,9 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
+from msgspec import Meta
 from pyroute2 import IPRoute
 from pyroute2.ethtool import Ethtool
 from pyroute2.ethtool.ioctl import EthtoolError
@@ -12,16 +14,43 @@ from pyroute2.ethtool.ioctl import EthtoolError
 from vtax.machine.ingress import switch_threads
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.offloads import set_offload
-from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.ownership import Name, Owned, OwnershipRecord
 
 OWN = Namespace("vtax's own", Path("/proc/self/ns/net"))
 IFF_UP = 1
-TAKE_BACK = """
-nsenter --net="$0" -- ip link set dev "$1" down address "$3" mtu "$4" &&
-nsenter --net="$0" -- ip link set dev "$1" netns $$ name "$2" || exit 1
-exit 0
-"""
-"""Run by whoever cleans up: the shell is in the namespace that the interface came from, and stays there to the end."""
+InterfaceName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}\Z")]
+
+
+class LentInterface(Owned, frozen=True, tag="interface"):
+    """An interface of this machine in a host's namespace. Whoever removes it is where it came from."""
+
+    name: InterfaceName
+    called: InterfaceName
+    host: Name
+    mac: Annotated[str, Meta(pattern=r"\A[0-9a-f]{2}(:[0-9a-f]{2}){5}\Z")]
+    mtu: Annotated[int, Meta(ge=68, le=65535)]
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return self._host.path.exists() and bool(self._host.netlink(self._find))
+
+    def remove(self) -> None:
+        """Take it out of the host's namespace."""
+
+        def act(ip: IPRoute) -> None:
+            for index in self._find(ip):
+                ip.link("set", index=index, state="down")
+                ip.link("set", index=index, address=self.mac, mtu=self.mtu)
+                ip.link("set", index=index, ifname=self.name, net_ns_pid=os.getpid())
+
+        self._host.netlink(act)
+
+    @property
+    def _host(self) -> Namespace:
+        return Namespace(self.host)
+
+    def _find(self, ip: IPRoute) -> list[int]:
+        return list(ip.link_lookup(ifname=self.called))
 
 
 @dataclass(frozen=True)
@@ -38,18 +67,15 @@ class Lent:
     offloads: dict[str, bool] = field(default_factory=dict)
     """Of its features, those that can be changed."""
 
+    @property
+    def owned(self) -> LentInterface:
+        """Its entry in a record."""
+        return LentInterface(self.interface, self.called, self.host.name, self.mac, self.mtu)
+
     def give_back(self) -> None:
         """Take it out of the host's namespace, as it was; one that is not there is passed over."""
 
-        def act(ip: IPRoute) -> bool:
-            found = ip.link_lookup(ifname=self.called)
-            for index in found:
-                ip.link("set", index=index, state="down")
-                ip.link("set", index=index, address=self.mac, mtu=self.mtu)
-                ip.link("set", index=index, ifname=self.interface, net_ns_pid=os.getpid())
-            return bool(found)
-
-        if not self.host.path.exists():
+        if not self.owned.is_there():
             return
         try:
             # Who has no queues that threads could poll, as a veth pair without GRO, has none to switch off.
@@ -61,7 +87,8 @@ class Lent:
                 with contextlib.suppress(EthtoolError):
                     set_offload(self.host, self.called, feature, enabled)
         finally:
-            if self.host.netlink(act) and self.up:
+            self.owned.remove()
+            if self.up:
                 OWN.bring_up(self.interface)
 
 
@@ -105,12 +132,7 @@ def lend(
         ip.link("set", index=index, net_ns_fd=str(host.path), ifname=name)
 
     lent = OWN.netlink(look)
-    record.add_removable(
-        "interface",
-        interface,
-        remove=["sh", "-c", TAKE_BACK, str(host.path), name, interface, lent.mac, str(lent.mtu)],
-        present=["nsenter", f"--net={host.path}", "--", "ip", "link", "show", "dev", name],
-    )
+    record.add(lent.owned)
     OWN.netlink(move)
     address = {"address": mac} if mac is not None else {}
     host.netlink(lambda ip: ip.link("set", index=index_of(ip, name), mtu=mtu, **address))

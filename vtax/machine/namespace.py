@@ -16,6 +16,7 @@ from typing import TypeVar
 from pyroute2 import IPRoute
 
 from vtax.machine.bridge_netfilter import set_bridge_netfilter
+from vtax.machine.ownership import Name, Owned
 
 T = TypeVar("T")
 
@@ -71,7 +72,7 @@ class Namespace:
     def remove(self) -> None:
         """Remove the name; the kernel frees the namespace with its last process."""
         if self.path.exists():
-            _libc.umount2(bytes(self.path), MNT_DETACH)  # not mounted where creation broke off
+            unmount(self.path)  # not mounted where creation broke off
             self.path.unlink()
 
     def netlink(self, act: Callable[[IPRoute], T]) -> T:
@@ -107,6 +108,25 @@ class Namespace:
         _check(_libc.unshare(CLONE_NEWNET), "unsharing the network namespace")
         own = b"/proc/thread-self/ns/net"
         _check(_libc.mount(own, bytes(self.path), None, MS_BIND, None), f"naming namespace {self.name}")
+
+
+class OwnedNamespace(Owned, frozen=True, tag="namespace"):
+    """A namespace in a record of what a run owns."""
+
+    name: Name
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return Namespace(self.name).path.exists()
+
+    def remove(self) -> None:
+        """See Owned."""
+        Namespace(self.name).remove()
+
+
+def unmount(path: Path) -> None:
+    """Take away what is mounted at a path, if anything is."""
+    _libc.umount2(bytes(path), MNT_DETACH)
 
 
 def _share_names() -> None:

@@ -1,7 +1,8 @@
 """What a run has made on this machine, written down before it is made.
 
 The record is a file of JSON lines under /run/vtax. Clean-up goes by it in reverse order and by nothing else, so
-a thing that merely looks like ours is never touched; a record whose run was killed is cleaned at the next start.
+a thing that merely looks like ours is never touched; a record whose run was killed is cleaned at the next start. A line
+names a thing by its kind. How that is removed is code, not in the record.
 """
 
 import logging
@@ -9,14 +10,15 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
-from vtax.machine.namespace import Namespace
+from vtax.inputs import one_line
 from vtax.machine.pidfd import await_end, process_start, stop_process
 from vtax.machine.state import (
     STATE_DIRECTORY,
@@ -26,70 +28,108 @@ from vtax.machine.state import (
     require_own,
 )
 
-COMMAND_TIMEOUT_S = 30
+REMOVAL_LIMIT_S = 30.0
+"""How long the removal of one thing may take."""
+
+SHOWN = 200
+"""Characters of an entry that is refused."""
 
 log = logging.getLogger(__name__)
 
-
-class Thing(Struct, frozen=True):
-    """A line of the record: a thing by its kind and name."""
-
-    kind: str
-    name: str
+Words = Annotated[str, Meta(max_length=4096)]
+"""What is printed and nothing else."""
+Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.-]*\Z", max_length=255)]
+"""What may be an argument of a command or a file's name: no option, no path."""
 
 
-class Process(Thing, frozen=True):
-    """A process by id and start time, so that a recycled id is never signalled."""
+class Owned(Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
+    """A thing that a run makes, as a line of its record names it.
 
-    pid: int
-    started: int
+    Each kind is a subclass with a tag, beside the code that makes such things. A later process knows it as soon as it
+    has imported that.
+    """
 
+    name: Words
 
-class Removable(Thing, frozen=True):
-    """A thing that a command removes; a second one exits 0 as long as it is there."""
-
-    remove: list[str]
-    present: list[str]
-
-
-class _Commands(Struct):
-    """Those of any line."""
-
-    remove: list[str] | None = None
-    present: list[str] = []
-
-
-class _Kind(Struct):
-    kind: str
-
-
-T = TypeVar("T", bound=Struct)
-
-
-class Owned(Struct, frozen=True):
-    """One thing made: its kind, and the line of the record that tells what removes it."""
-
-    kind: str
-    line: Raw
-
-    def read(self, kind: type[T]) -> T:
-        """The line as what it should be; raises DecodeError where it is not."""
-        return msgspec.json.decode(self.line, type=kind)
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
 
     @property
-    def name(self) -> str:
-        """Its name, empty where it has none."""
-        try:
-            return self.read(Thing).name
-        except msgspec.DecodeError:
-            return ""
+    def kind(self) -> str:
+        """What it is, in a word or two."""
+        return str(self.__struct_config__.tag)
+
+    def problem(self, state: Path) -> str | None:
+        """Return why nothing is to be removed by this entry of a record in `state`; None where nothing is wrong."""
+        return None
+
+    @property
+    def needs(self) -> Sequence[Path]:
+        """What must stay until it is removed, such as a runtime's state."""
+        return ()
+
+    def is_there(self) -> bool:
+        """Return whether there is anything to remove. May raise anything."""
+        raise NotImplementedError
+
+    def remove(self) -> None:
+        """Remove it. May raise anything, with what is in the way."""
+        raise NotImplementedError
+
+
+class Process(Owned, frozen=True, tag="process"):
+    """A process by id and start time, so that a recycled id is never signalled."""
+
+    pid: Annotated[int, Meta(ge=1)]
+    started: Annotated[int, Meta(ge=0)]
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return not await_end(self.pid, self.started, 0.0)
+
+    def remove(self) -> None:
+        """See Owned."""
+        stop_process(self.pid, self.started)
+
+
+class Directory(Owned, frozen=True, tag="directory"):
+    """A directory of a run, beside its record."""
+
+    def problem(self, state: Path) -> str | None:
+        """No other directory is removed."""
+        path = Path(self.name)
+        return None if path.parent == state and path.name != ".." else f"it is not in {state}"
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return Path(self.name).exists()
+
+    def remove(self) -> None:
+        """See Owned."""
+        shutil.rmtree(self.name, ignore_errors=True)
+        if self.is_there():
+            shutil.rmtree(self.name)  # says what is in the way
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An entry that nothing is removed by: of an unknown kind, or with a name that its kind cannot have."""
+
+    line: bytes
+    kind: str
+    name: str
+    problem: str
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".strip()
 
 
-Remover = Callable[[Owned], bool]
-"""Removes what a record's line describes; whether it was still there."""
+class _Any(Struct):
+    kind: str
+    name: Raw = Raw(b"")
+
+
+Entry = Owned | Refused
 
 
 class OwnershipRecord:
@@ -99,41 +139,36 @@ class OwnershipRecord:
         self.run = run
         self.path = directory / f"{run}.owned"
         self.scratch = directory / run
-        self.failed: list[tuple[Owned, Exception]] = []
+        self.failed: list[tuple[Entry, Exception]] = []
         """What the last `clean` could not remove, and why; still in the record, for the next one."""
 
     def open(self) -> None:
         """Start the record; the run's scratch directory is the first thing it owns."""
         make_state_directory(self.path.parent)
-        self.add("directory", name=str(self.scratch))
+        self.add(Directory(str(self.scratch)))
         make_directory(self.scratch)
 
-    def add(self, kind: str, name: str) -> None:
-        """Write down a thing of `kind` (a key of REMOVERS) that is about to be made."""
-        self._write(Thing(kind, name))
+    def add(self, thing: Owned) -> None:
+        """Write down a thing that is about to be made.
 
-    def add_removable(self, kind: str, name: str, *, remove: Sequence[str], present: Sequence[str]) -> None:
-        """Write down a thing that a command removes; a second one exits 0 as long as it is there.
-
-        A platform kind names its own things this way: the record alone tells a later process how to remove them.
+        Raises ValueError for a name that it cannot have, OSError where the entry does not fit. Then the thing must
+        not be made.
         """
-        self._write(Removable(kind, name, list(remove), list(present)))
-
-    def _write(self, line: Thing) -> None:
-        """Append a line; raises OSError where it does not fit, and then the thing must not be made.
-
-        A part of it may be there all the same. The next line begins anew.
-        """
+        line = msgspec.json.encode(thing)
+        entry = self._read(line)
+        if isinstance(entry, Refused):
+            raise ValueError(f"{entry}: {entry.problem}")
+        # A part of a line may be there after an earlier failure. The next line begins anew.
         with os.fdopen(open_private(self.path), "a+b") as record:
             end = record.seek(0, os.SEEK_END)
             torn = end > 0 and os.pread(record.fileno(), 1, end - 1) != b"\n"
-            record.write(b"\n" * torn + msgspec.json.encode(line) + b"\n")
+            record.write(b"\n" * torn + line + b"\n")
 
     def add_process(self, pid: int, name: str) -> None:
-        """Write down a process by id and start time, so that a recycled id is never signalled."""
-        self._write(Process("process", name, pid, process_start(pid)))
+        """Write down a process by id and start time."""
+        self.add(Process(name, pid, process_start(pid)))
 
-    def entries(self) -> list[Owned]:
+    def entries(self) -> list[Entry]:
         """All that was written down, oldest first; raises InputError for a record that others may have written.
 
         What is no entry is passed over: a line cut short by a crash was never acted on.
@@ -142,7 +177,7 @@ class OwnershipRecord:
             return []
         require_own(self.path)
         lines = self.path.read_bytes().splitlines()
-        return [entry for line in lines if (entry := _parsed(line)) is not None]
+        return [entry for line in lines if (entry := self._read(line)) is not None]
 
     def clean(self) -> list[Owned]:
         """Remove what is still there, newest first; returns what had to be removed.
@@ -153,8 +188,10 @@ class OwnershipRecord:
         removed, self.failed = [], []
         for entry in reversed(self.entries()):
             try:
-                self._refuse_in_use(entry)
-                if _remover(entry)(entry):
+                if isinstance(entry, Refused):
+                    raise ValueError(entry.problem)
+                if entry.is_there():
+                    self._remove(entry)
                     removed.append(entry)
             except Exception as error:  # whatever one removal meets, the others are still due
                 self.failed.append((entry, error))
@@ -162,94 +199,84 @@ class OwnershipRecord:
         self._keep([entry for entry, _ in reversed(self.failed)])
         return removed
 
-    def _refuse_in_use(self, entry: Owned) -> None:
-        """Raise OSError for a directory without which something cannot be removed, such as a runtime's state."""
-        if entry.kind != "directory":
-            return
-        for user, _ in self.failed:
-            commands, directory = user.read(_Commands), entry.read(Thing).name
-            words = [*(commands.remove or ()), *commands.present]
-            if any(Path(word).is_relative_to(directory) for word in words):
-                raise OSError(f"{user} needs it")
+    def _remove(self, thing: Owned) -> None:
+        """Remove a thing; raises OSError where it is still there, or is needed by what is."""
+        if isinstance(thing, Directory):
+            for user, _ in self.failed:
+                if isinstance(user, Refused) or any(path.is_relative_to(thing.name) for path in user.needs):
+                    raise OSError(f"{user} may need it")
+        thing.remove()
+        if thing.is_there():
+            raise OSError("its removal has changed nothing")
 
-    def _keep(self, entries: list[Owned]) -> None:
+    def _read(self, line: bytes) -> Entry | None:
+        """The entry of a line; None where it is none."""
+        try:
+            any_kind = msgspec.json.decode(line, type=_Any)
+        except (msgspec.DecodeError, RecursionError):  # the latter for deep nesting
+            return None
+        known = {each.__struct_config__.tag: each for each in Owned.__subclasses__()}
+        if any_kind.kind not in known:
+            return self._refused(line, any_kind, "this vtax knows no such thing")
+        try:
+            thing = msgspec.json.decode(line, type=known[any_kind.kind])
+        except (msgspec.DecodeError, RecursionError) as error:
+            return self._refused(line, any_kind, str(error))
+        problem = thing.problem(self.path.parent)
+        return thing if problem is None else self._refused(line, any_kind, problem)
+
+    def _refused(self, line: bytes, entry: _Any, problem: str) -> Refused:
+        kind, name = entry.kind, bytes(memoryview(entry.name)).decode(errors="replace").strip('"')
+        problem = f"{problem}; remove it by hand, then its line in {self.path}"
+        return Refused(line, one_line(kind)[:SHOWN], one_line(name)[:SHOWN], problem)
+
+    def _keep(self, entries: list[Entry]) -> None:
         """Make the record hold `entries` only, at once; without any, it is gone."""
         if not entries:
             self.path.unlink(missing_ok=True)
             return
-        lines = [bytes(memoryview(entry.line)) + b"\n" for entry in entries]
+        lines = [
+            entry.line if isinstance(entry, Refused) else msgspec.json.encode(entry) for entry in entries
+        ]
         # Not named *.owned: a rewrite that is cut short must not pass for a record.
         temporary = self.path.with_suffix(".rewritten")
         temporary.unlink(missing_ok=True)
         with os.fdopen(open_private(temporary), "wb") as rewritten:
-            rewritten.write(b"".join(lines))
+            rewritten.write(b"".join(line + b"\n" for line in lines))
         temporary.replace(self.path)
+
+
+def outside(state: Path, *paths: str) -> str | None:
+    """Return which of the paths is not below the directory of records; None where all are."""
+    for path in map(Path, paths):
+        if not path.is_relative_to(state) or ".." in path.parts:
+            return f"{path} is not in {state}"
+    return None
+
+
+def remove_quietly(thing: Owned) -> None:
+    """Remove a thing that is in a record already; what cannot be removed now stays there."""
+    try:
+        thing.remove()
+    except Exception:
+        log.debug("%s stays in its record", thing, exc_info=True)
+
+
+def run_removal(command: Sequence[str]) -> None:
+    """Run a command that removes something; raises OSError with what it complains of."""
+    done = subprocess.run(
+        command,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=REMOVAL_LIMIT_S,
+    )
+    if done.returncode:
+        raise OSError(done.stderr.strip() or f"{shlex.join(command)} exited {done.returncode}")
 
 
 def stale_records(directory: Path = STATE_DIRECTORY) -> list[OwnershipRecord]:
     """Records left by earlier runs; only valid while the host lock is held, as then no run is alive."""
     return [OwnershipRecord(path.stem, directory) for path in sorted(directory.glob("*.owned"))]
-
-
-def _parsed(line: bytes) -> Owned | None:
-    try:
-        return Owned(msgspec.json.decode(line, type=_Kind).kind, Raw(line))
-    except (msgspec.DecodeError, RecursionError):  # the latter for deep nesting
-        return None
-
-
-def _remove_process(entry: Owned) -> bool:
-    process = entry.read(Process)
-    pid, started = process.pid, process.started
-    was_running = stop_process(pid, started)
-    if not await_end(pid, started, 0.0):
-        raise TimeoutError(f"process {pid} runs on after SIGKILL")
-    return was_running
-
-
-def _remove_namespace(entry: Owned) -> bool:
-    namespace = Namespace(entry.read(Thing).name)
-    existed = namespace.path.exists()
-    namespace.remove()
-    return existed
-
-
-def _remove_directory(entry: Owned) -> bool:
-    path = Path(entry.read(Thing).name)
-    existed = path.exists()
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        shutil.rmtree(path)  # says what is in the way
-    return existed
-
-
-def _remove_by_command(entry: Owned) -> bool:
-    thing = entry.read(Removable)
-    if not _is_present(thing):
-        return False
-    command = thing.remove
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S)
-    if _is_present(thing):
-        raise OSError(done.stderr.strip() or f"{shlex.join(command)} exited {done.returncode}")
-    return True
-
-
-def _is_present(thing: Removable) -> bool:
-    done = subprocess.run(thing.present, check=False, capture_output=True, timeout=COMMAND_TIMEOUT_S)
-    return done.returncode == 0
-
-
-def _remover(entry: Owned) -> Remover:
-    """What removes an entry; raises LookupError for one that nothing here knows."""
-    if entry.read(_Commands).remove is not None:
-        return _remove_by_command
-    if entry.kind not in REMOVERS:
-        raise LookupError(f"this vtax cannot remove a {entry.kind}")
-    return REMOVERS[entry.kind]
-
-
-REMOVERS: dict[str, Remover] = {
-    "process": _remove_process,
-    "namespace": _remove_namespace,
-    "directory": _remove_directory,
-}

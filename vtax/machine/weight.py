@@ -5,23 +5,18 @@ of one group, and a session's processes are a group of their own (sched(7), auto
 whatever thread they meet: no weight holds for them.
 """
 
+import contextlib
 import os
-import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.machine.ownership import COMMAND_TIMEOUT_S, OwnershipRecord
+from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned, OwnershipRecord
 
 MOUNTS = Path("/proc/self/mounts")
 ROOT = Path("/sys/fs/cgroup")
 ADMIT = 'echo $$ > "$0" && exec "$@"'
-REMOVE = """
-while test -d "$0" && ! rmdir "$0"; do
-    while read -r pid; do echo "$pid" > "$0/../cgroup.procs"; done < "$0/cgroup.procs"
-    sleep 0.01
-done
-"""
-"""Removes a cgroup; kernel threads, which end later with their interfaces, go back to where they came from."""
+LOOK_AGAIN_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,7 @@ class CpuController:
     def make_group(self, name: str, weight: int, record: OwnershipRecord) -> "WeightedGroup":
         """A new cgroup at the top, of `weight` times the default."""
         group = WeightedGroup(self.root / name)
-        record.add_removable("cgroup", name, remove=group.removing, present=["test", "-d", str(group.path)])
+        record.add(Cgroup(name))
         group.path.mkdir()
         (group.path / self.file).write_text(str(weight * self.default))
         return group
@@ -53,11 +48,6 @@ class WeightedGroup:
         """What precedes a command that shall run in it, with all that the command starts."""
         return ["sh", "-c", ADMIT, str(self.path / "cgroup.procs")]
 
-    @property
-    def removing(self) -> list[str]:
-        """The command that removes it."""
-        return ["sh", "-c", REMOVE, str(self.path)]
-
     def take(self, pid: int) -> None:
         """Move a process or a kernel thread here; its CPUs stay."""
         cpus = os.sched_getaffinity(pid)
@@ -66,7 +56,48 @@ class WeightedGroup:
 
     def remove(self) -> None:
         """Remove it; what cannot be removed now is still in the run's record."""
-        subprocess.run(self.removing, check=False, capture_output=True, timeout=COMMAND_TIMEOUT_S)
+        with contextlib.suppress(OSError):
+            Cgroup(self.path.name).remove()
+
+
+class Cgroup(Owned, frozen=True, tag="cgroup"):
+    """A cgroup at the top of a hierarchy."""
+
+    name: Name
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return any(place.is_dir() for place in self._places)
+
+    def remove(self) -> None:
+        """Remove it; kernel threads, which end later with their interfaces, go back to where they came from."""
+        deadline = time.monotonic() + REMOVAL_LIMIT_S
+        for place in self._places:
+            while place.is_dir():
+                try:
+                    place.rmdir()
+                except OSError:
+                    if time.monotonic() > deadline:
+                        raise
+                    _empty(place)
+
+    @property
+    def _places(self) -> list[Path]:
+        return [place / self.name for place in _hierarchies(MOUNTS)]
+
+
+def _empty(group: Path) -> None:
+    """Move what is in a cgroup to the one above. What is on its way out can still keep the cgroup for a moment."""
+    for pid in _words(group / "cgroup.procs"):
+        with contextlib.suppress(OSError):
+            (group.parent / "cgroup.procs").write_text(pid)
+    time.sleep(LOOK_AGAIN_S)
+
+
+def _hierarchies(mounts: Path) -> list[Path]:
+    """Where cgroups of either version are mounted."""
+    lines = (line.split() for line in mounts.read_text().splitlines())
+    return [Path(directory) for _, directory, kind, *_ in lines if kind in ("cgroup", "cgroup2")]
 
 
 def find_cpu_controller(root: Path = ROOT, mounts: Path = MOUNTS) -> CpuController | None:

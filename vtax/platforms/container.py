@@ -2,11 +2,14 @@
 
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
+from msgspec import Meta
 from pydantic import AfterValidator, Field
 
 from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.remedy import install
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
@@ -36,6 +39,31 @@ class Config(GuestConfig):
     def limits(self) -> list[str]:
         """The cgroup controllers that guests need."""
         return ["cpuset"] if self.memory_bytes is None else ["cpuset", "memory"]
+
+
+class OciContainer(Owned, frozen=True, tag="container"):
+    """A container of an OCI runtime that has its state below `root`."""
+
+    name: Name
+    runtime: Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9-]*\Z")]
+    root: str
+
+    def problem(self, state: Path) -> str | None:
+        """A runtime takes any directory for its state."""
+        return outside(state, self.root)
+
+    @property
+    def needs(self) -> list[Path]:
+        """See Owned."""
+        return [Path(self.root)]
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return (Path(self.root) / self.name).exists()
+
+    def remove(self) -> None:
+        """See Owned."""
+        run_removal([*runtime_command(self.runtime, Path(self.root)), "delete", "--force", self.name])
 
 
 class Kind:
@@ -82,8 +110,7 @@ class Kind:
             return Container(
                 f"{config.runtime} run",
                 run=[*plan.admission, *runtime, "run", "--bundle", str(bundle), namespace.name],
-                remove=[*runtime, "delete", "--force", namespace.name],
-                present=["test", "-e", str(root / namespace.name)],
+                owned=OciContainer(namespace.name, config.runtime, str(root)),
             )
 
         return start_container(plan, describe)

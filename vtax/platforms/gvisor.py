@@ -15,7 +15,8 @@ from pathlib import Path
 from vtax.agent_api import GuestConfigureParams
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import threads_of
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, unmount
+from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.processes import children, descendants
 from vtax.machine.remedy import in_tree
 from vtax.platforms.container import told_version
@@ -34,16 +35,39 @@ SENTRY = "runsc-sandbox"
 """What the process of a guest's kernel calls itself."""
 WRITES_SETTINGS = "CAP_DAC_OVERRIDE"
 """Whether a guest forwards is a file there that nobody may write (0444), only whoever overrides that."""
-REMOVE = """
-"$0" --root "$1" delete --force "$2"
-umount "$1/null-netns"
-rm -rf "$1"
-"""
-"""Removes what runsc $0 keeps in $1 of the sandbox $2; it has an empty namespace mounted there, and leaves it."""
+EMPTY_NAMESPACE = "null-netns"
+"""What runsc mounts in its directory, and leaves there."""
 
 
 class Config(GuestConfig):
     """Keys of gVisor's guests."""
+
+
+class Sandbox(Owned, frozen=True, tag="sandbox"):
+    """A sandbox of runsc, and the directory that runsc keeps of it."""
+
+    name: Name
+    root: str
+
+    def problem(self, state: Path) -> str | None:
+        """No other directory is removed."""
+        return outside(state, self.root)
+
+    @property
+    def needs(self) -> list[Path]:
+        """See Owned."""
+        return [Path(self.root)]
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return Path(self.root).exists()
+
+    def remove(self) -> None:
+        """See Owned."""
+        with contextlib.suppress(OSError):  # it may be gone, and its directory still there
+            run_removal([find_runsc(), "--root", self.root, "delete", "--force", self.name])
+        unmount(Path(self.root) / EMPTY_NAMESPACE)
+        shutil.rmtree(self.root)
 
 
 @dataclass
@@ -118,8 +142,7 @@ class Kind:
                     *(runsc, "--root", str(root), "--ignore-cgroups"),
                     *("run", "--bundle", str(bundle), namespace.name),
                 ],
-                remove=["sh", "-c", REMOVE, runsc, str(root), namespace.name],
-                present=["test", "-e", str(root)],
+                owned=Sandbox(namespace.name, str(root)),
             )
 
         return start_container(plan, describe, GvisorGuest)

@@ -1,5 +1,9 @@
 """LXC containers: the host's kernel behind a second pair of interfaces, without a network of LXC's own."""
 
+import contextlib
+import os
+import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +12,7 @@ from pydantic import Field
 from vtax.machine import cgroups
 from vtax.machine.agent import agent_binary
 from vtax.machine.namespace import Namespace
+from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned, outside
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
@@ -28,16 +33,7 @@ LOCKS = Path("/run/lxc/lock")
 CGROUPS = ("container", "monitor", "monitor.pivot")
 """What LXC makes cgroups for; the last takes the monitor in when it removes the others."""
 
-PRESENT = """
-find "$1" -type d -name "$0" | grep -q . || test -e "$2/$3"
-"""
-"""Whether anything of container $0 is there: beneath the cgroups $1, or of its directory $3 among the locks $2."""
-
-REMOVE = r"""
-until find "$1" -depth -type d -regex ".*/$0\(/.*\)?" -delete; do sleep 0.01; done
-cd "$2" && rm -rf "$3" && rmdir --parents --ignore-fail-on-non-empty "${3%/*}"
-"""
-"""Removes it. LXC leaves a cgroup when it ends and all when killed; they are busy until the last process has ended."""
+LOOK_AGAIN_S = 0.01
 
 
 class Config(GuestConfig):
@@ -49,6 +45,48 @@ class Config(GuestConfig):
     def limits(self) -> list[str]:
         """The cgroup controllers that guests need."""
         return ["cpuset"] if self.memory_bytes is None else ["cpuset", "memory"]
+
+
+class LxcContainer(Owned, frozen=True, tag="LXC container"):
+    """What LXC leaves of a container in `directory`: a cgroup when it ends, all of them when killed, and locks."""
+
+    name: Name
+    directory: str
+
+    def problem(self, state: Path) -> str | None:
+        """The directory of locks is found by its path."""
+        return outside(state, self.directory)
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return bool(self._cgroups()) or self._lock.exists()
+
+    def remove(self) -> None:
+        """Remove its cgroups, which are busy until the last process has ended, and its locks."""
+        deadline = time.monotonic() + REMOVAL_LIMIT_S
+        while left := self._cgroups():
+            try:
+                for group in left:
+                    group.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(LOOK_AGAIN_S)
+        shutil.rmtree(self._lock, ignore_errors=True)
+        for above in self._lock.relative_to(LOCKS).parents[:-1]:
+            with contextlib.suppress(OSError):  # others have theirs in it
+                (LOCKS / above).rmdir()
+
+    @property
+    def _lock(self) -> Path:
+        return LOCKS / self.directory.lstrip("/")
+
+    def _cgroups(self) -> list[Path]:
+        """Its cgroups of all hierarchies, those below others first."""
+        everything = (Path(place) for place, _, _ in os.walk(cgroups.ROOT, topdown=False))
+        return [place for place in everything if self.name in place.parts]
 
 
 class Kind:
@@ -90,7 +128,6 @@ class Kind:
             directory = plan.scratch / f"{plan.name}.lxc"
             userland = fetch_userland(plan.packages)
             write_container(directory, namespace, plan.own_cpus, config.memory_bytes, userland)
-            left = [namespace.name, str(cgroups.ROOT), str(LOCKS), str(directory).lstrip("/")]
             return Container(
                 "lxc-start",
                 # In the foreground it is the container's monitor and leaves its pipes to the agent; both die with us.
@@ -99,8 +136,7 @@ class Kind:
                     *("lxc-start", "--foreground", f"--name={namespace.name}"),
                     *(f"--lxcpath={directory}", f"--rcfile={directory / 'config'}"),
                 ],
-                remove=["sh", "-c", REMOVE, *left],
-                present=["sh", "-c", PRESENT, *left],
+                owned=LxcContainer(namespace.name, str(directory)),
             )
 
         return start_container(plan, describe)

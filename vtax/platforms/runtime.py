@@ -1,14 +1,14 @@
 """What container runtimes start: an agent in a namespace of its own, behind a second pair of interfaces."""
 
 import contextlib
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from vtax.machine.agent import Agent, AgentGone
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, OwnedNamespace
+from vtax.machine.ownership import Owned, remove_quietly
 from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestPlan
 from vtax.platforms.launch import await_hello, launch
@@ -19,13 +19,12 @@ HELLO_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Container:
-    """What a runtime starts in a namespace: the commands that run it, remove it, and exit 0 as long as it is there."""
+    """What a runtime starts in a namespace: the command that runs it, and what has to be removed then."""
 
     runtime: str
     """Of a runtime that fails, the words before its exit status."""
     run: Sequence[str]
-    remove: Sequence[str]
-    present: Sequence[str]
+    owned: Owned
 
 
 @dataclass
@@ -65,10 +64,8 @@ def start_container(
     with contextlib.ExitStack() as undo:
         namespace = open_namespace(plan, undo)
         container = describe(namespace)
-        plan.record.add_removable(
-            "container", namespace.name, remove=container.remove, present=container.present
-        )
-        undo.callback(_remove, container.remove)
+        plan.record.add(container.owned)
+        undo.callback(remove_quietly, container.owned)
         log = plan.scratch / f"{plan.name}.log"
         agent = launch(plan.name, container.run, log)
         undo.callback(agent.close)
@@ -85,7 +82,7 @@ def start_container(
 def open_namespace(plan: GuestPlan, undo: contextlib.ExitStack) -> Namespace:
     """A namespace with the plan's NICs: `eth0` and so on, each the far end of an interface at its port."""
     namespace = Namespace(f"{plan.record.run}-{plan.name}")
-    plan.record.add("namespace", name=namespace.name)
+    plan.record.add(OwnedNamespace(namespace.name))
     namespace.create()
     undo.callback(namespace.remove)
     for number, nic in enumerate(plan.nics):
@@ -94,9 +91,3 @@ def open_namespace(plan: GuestPlan, undo: contextlib.ExitStack) -> Namespace:
         undo.callback(remove_veth, plan.host, interface)
         nic.port.attach(interface, nic.mac)
     return namespace
-
-
-def _remove(command: Sequence[str]) -> None:
-    """Have a container removed; what cannot be is still in the run's record."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(command, check=False, capture_output=True, timeout=30)

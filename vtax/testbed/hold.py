@@ -12,6 +12,7 @@ from types import FrameType
 from vtax.inputs import InputError
 from vtax.machine.lock import HostLock
 from vtax.machine.ownership import Owned, OwnershipRecord, stale_records
+from vtax.platforms.preset import kinds
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 OTHERS_WRITE = 0o022
@@ -42,6 +43,7 @@ def clean_host() -> Cleaned:
 
 def _clean_stale() -> Cleaned:
     """Go by the records of earlier runs, each as far as that can be done; records that others may write are left."""
+    kinds()  # what platforms have made is known once they are imported
     cleaned = Cleaned([], [])
     for record in stale_records():
         try:

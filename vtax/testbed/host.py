@@ -22,7 +22,7 @@ from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.lent import Lent, lend, problem_of
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Guest, GuestNic, GuestPlan, config_of, load_kind
 from vtax.stages.hooks import NicKind
@@ -107,7 +107,7 @@ class Host:
 
     def create(self, bridge_netfilter: bool = False) -> None:
         """Make the host's namespace; its bridges pass frames to netfilter where `bridge_netfilter` is set."""
-        self._record.add("namespace", name=self.namespace.name)
+        self._record.add(OwnedNamespace(self.namespace.name))
         self.namespace.create(bridge_netfilter)
 
     def bridge_netfilter(self) -> BridgeNetfilter | None:

@@ -11,12 +11,12 @@ from pydantic import JsonValue
 
 from vtax.machine.emulation import is_emulated
 from vtax.machine.environment import HostEnvironment, environment_columns, host_environment
-from vtax.machine.hold import hold_host
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Probe, load_kind
 from vtax.platforms.raw import require_protocols
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead
 from vtax.testbed.end_acts import EndAct
+from vtax.testbed.hold import hold_host
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.link import EndPlace, LinkEnd, make_link

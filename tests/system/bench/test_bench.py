@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.ground import link_ground
-from vtax.machine.hold import hold_host
 from vtax.scenario.frames import FrameSpec
+from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 
 pytestmark = pytest.mark.system

@@ -184,15 +184,16 @@ def test_a_container_whose_runtime_died_with_the_campaign_is_removed(
     wait_for_line(process, r"^\[\d+/")
     (record,) = Path("/run/vtax").glob("*.owned")
     owned = OwnershipRecord(record.stem).entries()
-    (name,) = {entry.name for entry in owned if entry.kind == "container"}
-    runtime = [entry for entry in owned if entry.name == "guest"][-1]
+    (container,) = {entry for entry in owned if entry.kind.endswith("container")}
+    name = container.name
+    runtime = [entry for entry in owned if isinstance(entry, Process) and entry.name == "guest"][-1]
     process.send_signal(signal.SIGSTOP)  # or it would delete the container at once
-    os.kill(runtime.read(Process).pid, signal.SIGKILL)
+    os.kill(runtime.pid, signal.SIGKILL)
     process.kill()
     process.communicate(timeout=10)
     assert list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
     cleaned = vtax("clean")
-    assert f"removed container {name}\n" in cleaned.stdout, cleaned.stderr
+    assert f"removed {container}\n" in cleaned.stdout, cleaned.stderr
     assert not list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
 
 

@@ -11,7 +11,8 @@ from tests.helpers.campaigns import assert_measured, start, trials, vtax, wait_f
 from tests.helpers.footprint import footprint, settles
 from tests.helpers.kill_at import CHOSEN, FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant, run_with_a_kill
 from tests.helpers.records import owned_processes
-from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.ownership import Directory, OwnershipRecord
+from vtax.machine.state import STATE_DIRECTORY
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -159,13 +160,16 @@ def test_clean_on_a_clean_machine() -> None:
 def test_what_cannot_be_removed_is_named_and_stays_in_its_record() -> None:
     record = OwnershipRecord("vtax-test-stays")
     record.open()
-    record.add_removable("idol", "of stone", remove=["false"], present=["true"])
+    stays = STATE_DIRECTORY / "vtax-test-file"
+    record.add(Directory(str(stays)))
+    stays.touch()
     try:
         cleaned = vtax("clean")
         assert cleaned.returncode == 1
-        assert "idol of stone is still there: OSError: false exited 1" in cleaned.stderr
+        assert f"directory {stays} is still there: NotADirectoryError: " in cleaned.stderr
         assert f"removed directory {record.scratch}" in cleaned.stdout
         assert "1 still there" in cleaned.stdout
-        assert [str(entry) for entry in record.entries()] == ["idol of stone"]
+        assert [entry.name for entry in record.entries()] == [str(stays)]
     finally:
         record.path.unlink()
+        stays.unlink()

@@ -18,7 +18,7 @@ from tests.helpers.scenarios import write_scenario
 from tests.helpers.testbeds import wait_for
 from vtax.cli import main
 from vtax.machine.bridge_netfilter import read_bridge_netfilter, set_bridge_netfilter
-from vtax.machine.namespace import Namespace, index_of
+from vtax.machine.namespace import Namespace, OwnedNamespace, index_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
 from vtax.testbed.addressing import Station
@@ -53,7 +53,7 @@ def bridged(directory: Path, *enabled: bool) -> Iterator[Bridged]:
     try:
         host.create(*enabled)
         for end in ends:
-            record.add("namespace", name=end.namespace.name)
+            record.add(OwnedNamespace(end.namespace.name))
             end.namespace.create()
         for number, end in enumerate(ends):
             make_link(end, LinkEnd(host.namespace, f"in{number}", f"02:00:00:00:01:0{number}"), mtu=1500)

@@ -15,7 +15,7 @@ from tests.helpers.footprint import cgroups
 from vtax.cli import main
 from vtax.machine.cpu import ThreadTime, thread_time
 from vtax.machine.ingress import thread_ingress
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.machine.weight import find_cpu_controller
 from vtax.results import Result
@@ -60,7 +60,7 @@ def ingress(record: OwnershipRecord) -> Iterator[int]:
     """A thread that polls a link's end on CPU 1 and has more to do than it can; it outlives the record's cleaning."""
     near, far = Namespace(f"{record.run}-near"), Namespace(f"{record.run}-far")
     for namespace in (near, far):
-        record.add("namespace", name=namespace.name)
+        record.add(OwnedNamespace(namespace.name))
         namespace.create()
     make_link(LinkEnd(near, "src", MACS[0]), LinkEnd(far, "dst", MACS[1]), 1500)
     (thread,) = thread_ingress(far, "dst", [1])

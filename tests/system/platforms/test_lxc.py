@@ -70,8 +70,8 @@ def test_a_failed_start_leaves_nothing_and_says_why(plan: GuestPlan) -> None:
         lxc.Kind().start(replace(plan, cpus=[999]))
     assert interfaces(plan.host) == {"lo"}
     assert remains(plan) == []
-    (entry,) = (entry for entry in plan.record.entries() if entry.kind == "process")
-    assert process_start(entry.read(Process).pid) == 0
+    (entry,) = (entry for entry in plan.record.entries() if isinstance(entry, Process))
+    assert process_start(entry.pid) == 0
 
 
 def test_the_record_alone_removes_a_guest(plan: GuestPlan) -> None:
@@ -89,7 +89,7 @@ def test_a_guest_of_a_killed_controller_is_removed(plan: GuestPlan, tmp_path: Pa
     assert list(cgroups.ROOT.glob(f"**/{plan.record.run}-guest"))
     record = OwnershipRecord(plan.record.run, plan.record.path.parent)
     removed = {str(entry) for entry in record.clean()}
-    assert f"container {plan.record.run}-guest" in removed
+    assert f"LXC container {plan.record.run}-guest" in removed
     assert not record.failed
     assert remains(plan) == []
     assert have_ended(handles)

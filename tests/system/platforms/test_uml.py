@@ -15,7 +15,7 @@ from vtax import agent_api
 from vtax.agent_api import ConfiguredNic, GuestConfigureParams
 from vtax.agent_message import Nothing
 from vtax.machine.agent import AgentError, AgentGone
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord, Process
 from vtax.machine.pidfd import process_start
 from vtax.platforms import GuestNic, GuestPlan, uml
@@ -38,7 +38,7 @@ def plan(tmp_path: Path) -> Iterator[GuestPlan]:
     record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}")
     record.open()
     host = Namespace(f"{record.run}-host")
-    record.add("namespace", name=host.name)
+    record.add(OwnedNamespace(host.name))
     host.create()
     nics = [GuestNic(f"02:00:00:00:00:0{number}", NoPort(), 1500) for number in (8, 9)]
     try:
@@ -149,8 +149,8 @@ class TestEnd:
             uml.Kind().start(plan)
         assert "Kernel panic - not syncing" in str(gone.value)
         assert interfaces(plan.host) == {"lo"}
-        (entry,) = (entry for entry in plan.record.entries() if entry.kind == "process")
-        assert process_start(entry.read(Process).pid) == 0
+        (entry,) = (entry for entry in plan.record.entries() if isinstance(entry, Process))
+        assert process_start(entry.pid) == 0
 
 
 def interfaces(namespace: Namespace) -> set[str]:

@@ -16,7 +16,7 @@ from vtax.machine.agent import AgentGone
 from vtax.machine.lent import OWN
 from vtax.platforms import GuestPlan, PlatformUnusable, virtualbox
 from vtax.platforms.virtualbox.bridging import bridge_nics
-from vtax.platforms.virtualbox.commands import removal
+from vtax.platforms.virtualbox.kind import VirtualBoxMachine
 
 pytestmark = pytest.mark.system
 
@@ -82,8 +82,7 @@ class TestStarting:
         assert not Path(f"{manage}.made").exists()
 
     def test_the_record_alone_removes_a_machine(self, plan: GuestPlan, manage: Path) -> None:
-        remove, present = removal(str(manage), machine("virtio", 1).uuid)
-        plan.record.add_removable("VirtualBox machine", "guest", remove=remove, present=present)
+        plan.record.add(VirtualBoxMachine("guest", machine("virtio", 1).uuid))
         Path(f"{manage}.made").touch()
         assert "VirtualBox machine guest" in [str(entry) for entry in plan.record.clean()]
         assert not plan.record.failed

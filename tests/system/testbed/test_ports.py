@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.namespaces import told
-from vtax.machine.namespace import Namespace
+from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms.tap import open_tap
 from vtax.testbed.addressing import Station
@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     record.open()
     here, far = (Namespace(f"{record.run}-{name}") for name in ("uut", "source"))
     for namespace in (here, far):
-        record.add("namespace", name=namespace.name)
+        record.add(OwnedNamespace(namespace.name))
         namespace.create()
     end = LinkEnd(here, "in0", GUEST.mac)
     make_link(LinkEnd(far, "src0", FAR.mac), end, mtu=1500)

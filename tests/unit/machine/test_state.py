@@ -11,7 +11,7 @@ import pytest
 
 from vtax.inputs import InputError
 from vtax.machine.lock import HostLock
-from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.ownership import Directory, OwnershipRecord
 from vtax.machine.state import make_directory, make_state_directory
 
 NOBODY = 65534
@@ -74,7 +74,7 @@ class TestModes:
         }
 
     def test_a_record_that_is_written_anew_is_as_closed(self, record: OwnershipRecord) -> None:
-        record.add("starship", "guest")
+        record.path.write_text('{"kind": "starship", "name": "guest"}\n')
         record.clean()
         assert mode(record.path) == "600"
 
@@ -119,7 +119,7 @@ class TestAttacks:
         assert record.scratch.exists()
         assert record.path.exists()
         with pytest.raises(InputError, match="acts as root"):
-            record.add("namespace", "vtax-test-other")
+            record.add(Directory(str(record.path.parent / "other")))
 
 
 class TestOthers:

@@ -4,16 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vtax.inputs import InputError
-from vtax.machine import ownership
 from vtax.machine.lock import HostLock
-from vtax.machine.ownership import Owned, OwnershipRecord, Thing
+from vtax.machine.ownership import Directory, Owned, OwnershipRecord, Process
 from vtax.platforms import accelerator
 from vtax.platforms.accelerator import find_accelerator, memory_file, remembered_accelerators
+from vtax.platforms.esxi.removal import OwnedGuest
+from vtax.platforms.preset import kinds
 
 any_input = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -22,11 +24,15 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = ("name", "pid", "started", "root", "runtime")
+kinds()  # and so all that platforms make is known
+THINGS = {each.__struct_config__.tag: each for each in Owned.__subclasses__()}
+KEYS = {field for each in THINGS.values() for field in each.__struct_fields__}
 ENTRIES = st.fixed_dictionaries(
-    {"kind": st.sampled_from([*ownership.REMOVERS]) | JSON},
-    optional=dict.fromkeys(KEYS, JSON),
+    {"kind": st.sampled_from([*THINGS]) | JSON},
+    optional=dict.fromkeys(sorted(KEYS), JSON | st.sampled_from(["vtax-1", "/etc", "/run/vtax/x", "-f"])),
 )
+PRINTED = (Process, OwnedGuest)
+"""Kinds whose name is printed only."""
 
 
 def as_bytes(value: Any) -> bytes:
@@ -49,19 +55,19 @@ LINES = st.one_of(ENTRIES.map(as_bytes), CONTENTS)
 def test_no_record_stops_the_clean_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
-    """The removers read their entries as ever, but remove nothing: an arbitrary entry may name anything."""
+    """Entries are read and checked as ever, but nothing is removed: an arbitrary entry may name anything."""
     asked = []
-
-    def remove(entry: Owned) -> bool:
-        asked.append(str(Path(entry.read(Thing).name)))
-        return True
-
-    monkeypatch.setattr(ownership, "REMOVERS", dict.fromkeys(ownership.REMOVERS, remove))
+    for each in THINGS.values():
+        monkeypatch.setattr(each, "is_there", lambda self: True)
+    monkeypatch.setattr(OwnershipRecord, "_remove", lambda self, thing: asked.append(thing))
     record = OwnershipRecord("vtax-test", tmp_path)
-    record.path.write_bytes(content + b'\n{"kind": "directory", "name": "last"}\n')
+    last = Directory(str(tmp_path / "last"))
+    record.path.write_bytes(content + b"\n" + msgspec.json.encode(last) + b"\n")
     removed = record.clean()
-    assert str(removed[0]) == "directory last"
-    assert [str(Path(entry.name)) for entry in removed] == asked
+    assert removed[0] == last
+    assert removed == asked
+    assert all(Path(each.name).parent == tmp_path for each in removed if isinstance(each, Directory))
+    assert not [each.name for each in removed if each.name.startswith("-") and not isinstance(each, PRINTED)]
     assert len(OwnershipRecord("vtax-test", tmp_path).entries()) == len(record.failed)
     record.path.unlink(missing_ok=True)
 

@@ -1,7 +1,6 @@
 """Platform kind `esxi`, as far as no host is needed: its keys, its secrets, what is refused before anything starts."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from vtax.platforms import PlatformUnusable, Probe, presets
 from vtax.platforms.esxi import Config
 from vtax.platforms.esxi.credentials import find_credentials
 from vtax.platforms.esxi.made import Made
+from vtax.platforms.esxi.removal import OwnedGuest
 from vtax.platforms.esxi.session import Address, check_library
 
 PRESETS = {"esxi-vmxnet3": "vmxnet3", "esxi-e1000": "e1000"}
@@ -118,8 +118,7 @@ def test_what_cannot_be_removed_is_named_and_kept(tmp_path: Path, monkeypatch: p
     record.open()
     note = record.scratch / "guest.esxi"
     made = Made(Address("esx1.invalid", 443, None, "LAB"), "ssd", "vtax-test-guest", "1-2-3")
-    remove, present = made.removal(note)
-    record.add_removable("ESXi guest", "vtax-test-guest on esx1.invalid", remove=remove, present=present)
+    record.add(OwnedGuest("vtax-test-guest on esx1.invalid", str(note)))
     made.note(note)
     record.clean()
     kept, why = record.failed[0]
@@ -127,4 +126,3 @@ def test_what_cannot_be_removed_is_named_and_kept(tmp_path: Path, monkeypatch: p
     assert "LAB_USER and LAB_PASSWORD" in str(why) or "no pyvmomi" in str(why)
     assert record.path.exists()
     assert note.exists()
-    assert remove[0] == sys.executable

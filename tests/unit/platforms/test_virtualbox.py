@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.helpers.virtualbox import machine
-from vtax.platforms.virtualbox.commands import creation, removal, running
+from vtax.platforms.virtualbox.commands import creation, removal, running, showing
 
 NAME = r"[A-Za-z0-9-]+"
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -44,6 +44,7 @@ SYNTAX: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             **{"--type": ["dvddrive|hdd|fdd"], "--medium": [PATH]},
         },
     ),
+    "unregistervm": ([UUID], {"--delete": []}),
     "showvminfo": ([UUID], {"--machinereadable": []}),
 }
 """Of each subcommand: its operands, its options with theirs (VirtualBox User Manual 7.0 and 7.1, chapter 8)."""
@@ -68,14 +69,12 @@ class TestCommands:
     def test_each_word_is_in_the_manual(self, nic_model: str, nics: int, version: tuple[int, int]) -> None:
         made = machine(nic_model, nics)
         commands = creation(made, version)
-        remove, present = removal("/usr/bin/VBoxManage", made.uuid)
-        for command in [*commands, present]:
+        for command in [*commands, removal(made.uuid), showing(made.uuid)]:
             check_syntax(command)
         assert [command[1] for command in commands] == [
             *("createvm", "modifyvm", *["modifyvm"] * nics, "storagectl", "storageattach")
         ]
         assert ("--platform-architecture" in commands[0]) == (version >= (7, 1))
-        assert remove[-2:] == ["/usr/bin/VBoxManage", made.uuid]
         assert running(made) == ["VBoxHeadless", "--startvm", made.uuid, "--vrde", "off"]
 
     def test_nics_have_their_address_and_their_interface(self) -> None:

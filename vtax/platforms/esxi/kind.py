@@ -16,6 +16,7 @@ from vtax.platforms.esxi import machine
 from vtax.platforms.esxi.config import Config
 from vtax.platforms.esxi.credentials import find_credentials
 from vtax.platforms.esxi.made import Made
+from vtax.platforms.esxi.removal import OwnedGuest
 from vtax.platforms.esxi.session import Address, check_library, log_in
 from vtax.platforms.kernel import fetch_kernel, known_kernel
 from vtax.platforms.launch import await_hello
@@ -143,7 +144,5 @@ def address_of(config: Config) -> Address:
 
 def _write_down(plan: GuestPlan, made: Made, note: Path) -> None:
     """Have the record know how the guest is removed, and that there may be one."""
-    remove, present = made.removal(note)
-    name = f"{made.name} on {made.address.host}"
-    plan.record.add_removable("ESXi guest", name, remove=remove, present=present)
+    plan.record.add(OwnedGuest(f"{made.name} on {made.address.host}", str(note)))
     made.note(note)

@@ -5,7 +5,6 @@ touched.
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,14 +38,6 @@ class Made:
     def note(self, file: Path) -> None:
         """Write it down, as long as there may be something to remove."""
         file.write_text(json.dumps(asdict(self)))
-
-    def removal(self, note: Path) -> tuple[list[str], list[str]]:
-        """What removes it and its note, and what exits 0 as long as there is one: a host is asked once each time.
-
-        Were it asked whether anything is there, a wrong password would soon lock the user out.
-        """
-        remove = [sys.executable, "-m", "vtax.platforms.esxi.removal", str(note)]
-        return remove, ["test", "-e", str(note)]
 
 
 def read_note(file: Path) -> Made:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from vtax.machine.ownership import Name, Owned
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.emulator import INSTALLED, find_emulator, known_emulator
 from vtax.platforms.image import build_image
@@ -31,6 +32,25 @@ HELLO_TIMEOUT_S = 60.0
 """Of a guest that may have many virtual CPUs and much memory."""
 LOGS = Path("/var/log/libvirt/qemu")
 """Where a daemon keeps what emulators say, a file a domain."""
+
+
+class DomainLog(Owned, frozen=True, tag="log"):
+    """What a daemon keeps of the emulator of a domain."""
+
+    name: Name
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return LOGS / f"{self.name}.log"
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return self.path.exists()
+
+    def remove(self) -> None:
+        """See Owned."""
+        self.path.unlink(missing_ok=True)
 
 
 def _readable(path: str) -> str:
@@ -157,10 +177,9 @@ class Kind:
             _domain(config, name, nics, plan.cpus, modules, hypervisor.sees(console, files), probe.emulated)
         )
         errors = plan.scratch / f"{plan.name}.log"
-        log = (files / "log/qemu" if hypervisor.embedded else LOGS) / f"{name}.log"
+        log = files / f"log/qemu/{name}.log" if hypervisor.embedded else DomainLog(name).path
         if not hypervisor.embedded:
-            present = ["test", "-e", str(log)]
-            plan.record.add_removable("log", str(log), remove=["rm", "-f", str(log)], present=present)
+            plan.record.add(DomainLog(name))
         begun = time.monotonic()
         agent, answer = keep(plan.name, hypervisor, domain, errors, plan.host, files)
         guest = LibvirtGuest(agent, 0.0, modules, name, console, (errors, log))
@@ -201,7 +220,7 @@ def tried(config: Config, hypervisor: Hypervisor, accelerator: str) -> Versions:
     try:
         return hypervisor.ask("try", domain=xml)
     finally:
-        (LOGS / f"{name}.log").unlink(missing_ok=True)
+        DomainLog(name).remove()
 
 
 def _domain(

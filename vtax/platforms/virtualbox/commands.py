@@ -16,8 +16,6 @@ NICS = 8
 NAMES_ARCHITECTURES = (7, 1)
 """The first version that has to be told the guest's architecture."""
 STORAGE = "disc"
-REMOVE = 'until "$0" unregistervm "$1" --delete; do sleep 0.2; done'
-"""Removes machine $1; it is locked until the last process of it has ended."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,14 @@ def running(machine: Machine) -> list[str]:
     return [HEADLESS, "--startvm", machine.uuid, "--vrde", "off"]
 
 
-def removal(manage: str, uuid: str) -> tuple[list[str], list[str]]:
-    """What removes a machine that does not run, and what exits 0 as long as there is one."""
-    return ["sh", "-c", REMOVE, manage, uuid], [manage, "showvminfo", uuid, "--machinereadable"]
+def removal(uuid: str) -> list[str]:
+    """The command that removes a machine that does not run."""
+    return [MANAGE, "unregistervm", uuid, "--delete"]
+
+
+def showing(uuid: str) -> list[str]:
+    """The command that fails where there is no such machine."""
+    return [MANAGE, "showvminfo", uuid, "--machinereadable"]
 
 
 def _hardware(machine: Machine) -> list[str]:

@@ -9,9 +9,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
+from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned, remove_quietly, run_removal
 from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import load_module
 from vtax.platforms.boot_disc import build_disc, check_disc
@@ -23,7 +27,16 @@ from vtax.platforms.package import check_tools, said
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.serial_line import check_serial_line, connect, socket_line
 from vtax.platforms.virtualbox.bridging import bridge_nics
-from vtax.platforms.virtualbox.commands import HEADLESS, MANAGE, NICS, Machine, creation, removal, running
+from vtax.platforms.virtualbox.commands import (
+    HEADLESS,
+    MANAGE,
+    NICS,
+    Machine,
+    creation,
+    removal,
+    running,
+    showing,
+)
 from vtax.platforms.virtualbox.config import Config
 from vtax.stages.hooks import NicKind
 
@@ -68,6 +81,32 @@ class VirtualBoxGuest:
     def stop(self) -> None:
         """End the machine and remove it, and its interfaces."""
         self.undo.close()
+
+
+class VirtualBoxMachine(Owned, frozen=True, tag="VirtualBox machine"):
+    """A machine that VirtualBox knows."""
+
+    name: Name
+    uuid: Annotated[str, Meta(pattern=r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        done = subprocess.run(showing(self.uuid), check=False, capture_output=True, timeout=REMOVAL_LIMIT_S)
+        return done.returncode == 0
+
+    def remove(self) -> None:
+        """Remove it; it is locked until its last process has ended."""
+        deadline = time.monotonic() + REMOVAL_LIMIT_S
+        while True:
+            try:
+                run_removal(removal(self.uuid))
+                return
+            except OSError:
+                if not self.is_there():
+                    return
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(PIECE_S)
 
 
 def _component(thread: str) -> str:
@@ -174,9 +213,9 @@ def _create(plan: GuestPlan, config: Config, disc: Path, undo: contextlib.ExitSt
         vcpus=config.vcpus,
         memory_bytes=config.memory_bytes,
     )
-    remove, present = removal(str(shutil.which(MANAGE)), machine.uuid)
-    plan.record.add_removable("VirtualBox machine", machine.name, remove=remove, present=present)
-    undo.callback(_quietly, remove)
+    owned = VirtualBoxMachine(machine.name, machine.uuid)
+    plan.record.add(owned)
+    undo.callback(remove_quietly, owned)
     for command in creation(machine, _told()[1]):
         try:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=COMMAND_LIMIT_S)
@@ -210,9 +249,3 @@ def _await_line(plan: GuestPlan, machine: Machine, hypervisor: "subprocess.Popen
         if hypervisor.poll() is not None or time.monotonic() > deadline:
             ended = "ended" if hypervisor.poll() is not None else "made no pipe"
             raise AgentGone(f"{plan.name}: {HEADLESS} {ended}\n{tail(log)}")
-
-
-def _quietly(command: Sequence[str]) -> None:
-    """Have a machine removed; what cannot be is still in the run's record."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(command, check=False, capture_output=True, timeout=30)

@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
+from msgspec import Meta
 from pydantic import Field
 
 from vtax.machine.emulation import patience
-from vtax.machine.ownership import OwnershipRecord
+from vtax.machine.ownership import Name, Owned, OwnershipRecord
 from vtax.platforms.contract import Fact, GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import check_kernel, fetch_kernel, known_kernel
 from vtax.platforms.launch import await_hello, launch
-from vtax.platforms.package import check_tools, run_tool
+from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.userland import fetch_userland
 from vtax.platforms.xen import toolstack
@@ -73,6 +74,35 @@ class Config(GuestConfig):
             toolstack.check_weights()
 
 
+class Domain(Owned, frozen=True, tag="domain"):
+    """A domain."""
+
+    name: Name
+
+    def is_there(self) -> bool:
+        """See Owned."""
+        return toolstack.has_domain(self.name)
+
+    def remove(self) -> None:
+        """See Owned."""
+        destroy(self.name)
+
+
+class DomainWeight(Owned, frozen=True, tag="weight"):
+    """The weight that a domain had before."""
+
+    name: Name
+    weight: Annotated[int, Meta(ge=1, le=65535)]
+
+    def is_there(self) -> bool:
+        """See Owned. There is something to do while it has another."""
+        return toolstack.weight_of(self.name) != self.weight
+
+    def remove(self) -> None:
+        """See Owned."""
+        toolstack.weigh(self.name, self.weight)
+
+
 class Kind:
     """Platform kind `xen`."""
 
@@ -127,8 +157,7 @@ class Kind:
         file.write_text(
             definition(plan, name, config.domain, kernel.vmlinux, image, config.vcpus, memory_bytes)
         )
-        xl = toolstack.tool_path("xl")
-        plan.record.add_removable("domain", name, remove=[xl, "destroy", name], present=[xl, "domid", name])
+        plan.record.add(Domain(name))
         _weigh_host(plan.record, config.host_weight)
         begun = time.monotonic()
         try:
@@ -153,10 +182,7 @@ def _weigh_host(record: OwnershipRecord, weight: int) -> None:
     host, wanted = toolstack.HOST, weight * toolstack.USUAL_WEIGHT
     before = toolstack.weight_of(host)
     if wanted != before:
-        set_back = toolstack.weight_words(host, before)
-        record.add_removable(
-            "weight", host, remove=set_back, present=toolstack.other_weight_words(host, before)
-        )
-        run_tool(*toolstack.weight_words(host, wanted), timeout_s=toolstack.XL_TIMEOUT_S)
+        record.add(DomainWeight(host, before))
+        toolstack.weigh(host, wanted)
         if (given := toolstack.weight_of(host)) != wanted:
             raise OSError(f"Xen was told a weight of {wanted} for {host}, and gives it {given}")

@@ -20,7 +20,6 @@ XL_TIMEOUT_S = 120.0
 HOST = "Domain-0"
 USUAL_WEIGHT = 256
 """What Xen gives every domain (xl-sched-credit(8))."""
-OTHER_WEIGHT = """! "$0" "$1" -d "$2" | { read -r _; read -r _ _ weight _; [ "$weight" = "$3" ]; }"""
 
 
 def check_toolstack() -> None:
@@ -66,6 +65,11 @@ def domain_id(name: str) -> int:
     return int(xl("domid", name))
 
 
+def has_domain(name: str) -> bool:
+    """Return whether Xen has a domain of that name."""
+    return name in xl("list").split()
+
+
 def check_weights() -> None:
     """Raise PlatformUnusable where the scheduler knows no weights."""
     if (scheduler := facts()["xen_scheduler"]) not in ("credit", "credit2"):
@@ -80,14 +84,9 @@ def weight_of(name: str) -> int:
     return int(weights.split()[2])
 
 
-def weight_words(name: str, weight: int) -> list[str]:
-    """The command that gives a domain a weight."""
-    return [tool_path("xl"), _scheduler(), "-d", name, "-w", str(weight)]
-
-
-def other_weight_words(name: str, weight: int) -> list[str]:
-    """A command that exits with 0 while a domain has another weight than this."""
-    return ["sh", "-c", OTHER_WEIGHT, tool_path("xl"), _scheduler(), name, str(weight)]
+def weigh(name: str, weight: int) -> None:
+    """Give a domain a weight; raises OSError."""
+    xl(_scheduler(), "-d", name, "-w", str(weight))
 
 
 def connect_backend(domain: int, number: int) -> None:
