@@ -36,7 +36,7 @@ from vtax.commands.testbed import testbed as testbed_commands
 from vtax.commands.testbeds import certificates
 from vtax.inputs import InputError, value_problem
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
-from vtax.output import OutputError, own_standard_output
+from vtax.output import OutputError, own_standard_output, visible_output
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -217,13 +217,14 @@ app.command()(host)
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; no expected error ends in a traceback."""
     own_standard_output()
-    try:
-        status = _carry_out(sys.argv[1:] if arguments is None else arguments)
-        if sys.stdout is not None:  # as it is where it was closed before vtax began
-            sys.stdout.flush()
-    except OutputError as error:
-        return _give_up_output(error)
-    return status
+    with visible_output():
+        try:
+            status = _carry_out(sys.argv[1:] if arguments is None else arguments)
+            if sys.stdout is not None:  # as it is where it was closed before vtax began
+                sys.stdout.flush()
+        except OutputError as error:
+            return _give_up_output(error)
+        return status
 
 
 def _carry_out(arguments: list[str]) -> int:

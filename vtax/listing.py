@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from vtax.output import TerminalConsole
 from vtax.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -107,12 +108,13 @@ def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None
 
 def print_json(document: JsonValue, stream: TextIO) -> None:
     """One JSON document, in ASCII; a number that JSON does not have is an error here, not in its reader."""
-    print(json.dumps(document, indent=2, allow_nan=False), file=stream)
+    text = json.dumps(document, indent=2, allow_nan=False)
+    print(text.replace("\x7f", r"\u007f"), file=stream)  # the one control character that is left
 
 
 def _console(stream: TextIO) -> Console:
-    console = Console(file=stream)
-    return console if console.is_terminal else Console(file=stream, width=UNBOUNDED_COLUMNS)
+    console = TerminalConsole(stream)
+    return console if console.is_terminal else TerminalConsole(stream, width=UNBOUNDED_COLUMNS)
 
 
 def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO) -> None:

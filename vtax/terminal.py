@@ -4,6 +4,7 @@ Both write to stderr, so that stdout holds results alone, and only when the camp
 while a trial measures.
 """
 
+import sys
 from pathlib import Path
 from typing import TextIO
 
@@ -12,7 +13,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from vtax.inputs import printable
+from vtax.output import TerminalConsole
 
 SPEED_WINDOW_S = 900.0
 """How far back the time left looks: some dozen trials of the longest published experiments."""
@@ -52,7 +53,7 @@ class LineProgress:
         """The campaign has ended: every line is out already."""
 
     def _line(self, text: str) -> None:
-        print(printable(text), file=self._stream, flush=True)
+        print(text, file=self._stream, flush=True)
 
 
 class BarProgress:
@@ -89,7 +90,7 @@ class BarProgress:
 
     def note(self, text: str) -> None:
         """Something a user should know, above the bar."""
-        self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def trial_started(self, number: int, cell_key: str) -> None:
         """The current cell."""
@@ -98,7 +99,7 @@ class BarProgress:
 
     def trial_finished(self, number: int, verdict: str, headline: str) -> None:
         """The last number; an invalid trial does not count, as it is repeated."""
-        self._last = f"{printable(headline)} ({verdict}) {self._cell}"
+        self._last = f"{headline} ({verdict}) {self._cell}"
         self._bar.advance(self._task, verdict != "invalid")
         self._draw()
 
@@ -118,11 +119,11 @@ def _trials(planned: int | None) -> str:
 
 def table_console() -> Console:
     """Stdout as tables are laid out on it: the terminal's width, and the full width of a table where there is none."""
-    console = Console()
-    return console if console.is_terminal else Console(width=TABLE_COLUMNS)
+    console = TerminalConsole(sys.stdout)
+    return console if console.is_terminal else TerminalConsole(sys.stdout, width=TABLE_COLUMNS)
 
 
 def progress_on(stream: TextIO, plain: bool) -> LineProgress | BarProgress:
     """The progress that suits `stream`: a bar on a terminal unless `plain`, else lines."""
-    console = Console(file=stream)
+    console = TerminalConsole(stream)
     return LineProgress(stream) if plain or not console.is_terminal else BarProgress(console)

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from vtax.output import visible
+
 GAP = 2
 LONG_WORD = 16
 """A longer word of text may be broken: one long name does not turn a table into records."""
@@ -28,6 +30,17 @@ class TextTable:
 
     def print(self, console: Console, width: int) -> None:
         """Print it in at most `width` columns of the terminal; the lines of a record are the terminal's to wrap."""
+        self._visible()._print(console, width)
+
+    def _visible(self) -> "TextTable":
+        """Return it with the escapes that it is printed with, which take room."""
+        sections = [
+            (visible(title), [[visible(cell) for cell in row] for row in rows])
+            for title, rows in self.sections
+        ]
+        return TextTable([visible(head) for head in self.heads], self.numeric, sections)
+
+    def _print(self, console: Console, width: int) -> None:
         widths = self._widths(width)
         if widths is None:
             self._print_records(console)

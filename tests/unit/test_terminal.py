@@ -2,10 +2,12 @@
 
 import io
 from pathlib import Path
+from typing import TextIO, cast
 
 from rich.console import Console
 
 from vtax.campaign import Progress
+from vtax.output import TerminalConsole, VisibleText
 from vtax.terminal import BarProgress, LineProgress, progress_on
 
 CELL = "platform=raw streams=1 intended_mbps=max"
@@ -37,9 +39,9 @@ def test_what_a_guest_says_does_not_command_the_terminal() -> None:
     for console in (False, True):
         stream = io.StringIO()
         progress = (
-            BarProgress(Console(file=stream, force_terminal=True, width=120))
+            BarProgress(TerminalConsole(stream, is_terminal=True, width=120))
             if console
-            else LineProgress(stream)
+            else LineProgress(cast(TextIO, VisibleText(stream)))
         )
         progress.campaign("quick", 2, Path("results/quick"))
         progress.note("guest: \x1b]0;lie\x07\nand a line")
@@ -47,7 +49,8 @@ def test_what_a_guest_says_does_not_command_the_terminal() -> None:
         progress.trial_finished(1, "invalid", "\x1b]0;lie\x07")
         progress.finished()
         assert "\x1b]0;" not in stream.getvalue()
-        assert "guest: \\x1b]0;lie\\x07\nand a line" in stream.getvalue()
+        bell = "" if console else r"\x07"  # rich leaves it out
+        assert f"guest: \\x1b]0;lie{bell}\nand a line" in stream.getvalue()
 
 
 def test_a_bar_on_a_terminal() -> None:

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vtax.inputs import printable
-
 
 class Verdict(StrEnum):
     """Suspect trials enter means and are counted; invalid ones never do, and are repeated."""
@@ -35,10 +33,6 @@ class Judgement:
     reasons: tuple[str, ...]
     marks: tuple[str, ...]
     uut_context: str | None
-
-    def __post_init__(self) -> None:
-        """Reasons may quote guests, and are printed."""
-        object.__setattr__(self, "reasons", tuple(map(printable, self.reasons)))
 
 
 def graded(share: float, suspect: float, invalid: float, what: str) -> Iterator[Finding]:

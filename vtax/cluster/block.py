@@ -16,6 +16,7 @@ from vtax import campaign
 from vtax.campaign import Resumed
 from vtax.inputs import InputError
 from vtax.machine.lock import HostLock
+from vtax.output import visible_output
 from vtax.testbed.remote import SeveralMachines, read_testbed
 
 BAD_INPUT = 2
@@ -96,4 +97,5 @@ if __name__ == "__main__":
     options.add_argument("directory", type=Path)
     options.add_argument("--allow-programs", action="store_true")
     options.add_argument("--testbed", type=Path)
-    sys.exit(main(**vars(options.parse_args())))
+    with visible_output():
+        sys.exit(main(**vars(options.parse_args())))

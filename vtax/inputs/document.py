@@ -97,11 +97,6 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def printable(text: str) -> str:
-    """`text` with escapes for what would command a terminal; its lines stay."""
-    return "\n".join(one_line(line) for line in text.expandtabs().split("\n"))
-
-
 def suggestion(word: str, candidates: Iterable[str]) -> str:
     """`did you mean "streams"?`, or nothing where no candidate is close to `word`."""
     close = difflib.get_close_matches(word.lower(), list(candidates), n=1)

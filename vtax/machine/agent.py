@@ -21,7 +21,7 @@ from msgspec import Raw, Struct
 
 from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
-from vtax.inputs import one_line, printable
+from vtax.inputs import one_line
 from vtax.machine.plausible import contradiction, overlong
 from vtax.machine.remedy import build_agent
 from vtax.machine.window import Window
@@ -327,7 +327,7 @@ class PendingReply:
             raise AgentGone(f"{self._agent.name}: {self._agent._ended} during {self.method}")
         if message.error is not None:
             problem = message.error.message
-            words = f"{self._agent.name}: {self.method}: {printable(problem)}"
+            words = f"{self._agent.name}: {self.method}: {problem}"
             raise AgentError(words, problem, message.error.data)
         return message.result
 

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from vtax.inputs import printable
-
 TELLING = re.compile(r"(?<!end )Kernel panic.*|Out of memory.*|Oops.*|BUG:.*")
 """What a kernel says when it ends or kills; a panic's last line repeats its first."""
 LINES_AFTER = 25
@@ -36,7 +34,7 @@ def tail(log: Path, lines: int = LINES) -> str:
 
 
 def _end_of(log: Path) -> list[str]:
-    """The last lines of a log, which a guest may have made as long as it likes, as they can be printed."""
+    """The last lines of a log, which a guest may have made as long as it likes."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - MOST_BYTES))
-        return [printable(line) for line in file.read(MOST_BYTES).decode(errors="replace").splitlines()]
+        return file.read(MOST_BYTES).decode(errors="replace").splitlines()

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from vtax.output import TerminalConsole
 from vtax.trace.session import Result, Screen
 from vtax.trace.tables import drops_table, remarks, stages_table
 from vtax.views import numbers
@@ -61,7 +62,7 @@ class LiveScreen:
 @contextlib.contextmanager
 def screen_on(stream: TextIO, plain: bool) -> Iterator[Screen]:
     """The screen that suits `stream`: drawn on a terminal unless `plain`, else lines."""
-    console = Console(file=stream)
+    console = TerminalConsole(stream)
     if plain or not console.is_terminal:
         yield LineScreen(stream)
         return
@@ -79,7 +80,7 @@ def print_result(result: Result, console: Console) -> None:
 
 
 def _drawn(result: Result, console: Console) -> str:
-    inner = Console(width=console.width, force_terminal=True, color_system="standard")
+    inner = TerminalConsole(width=console.width, is_terminal=True, color_system="standard")
     with inner.capture() as captured:
         print_result(result, inner)
     return captured.get()

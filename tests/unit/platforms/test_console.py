@@ -9,7 +9,7 @@ def test_the_end_of_a_console_is_read_and_can_be_printed(tmp_path: Path) -> None
     console = tmp_path / "console"
     assert (last_words(console), tail(console)) == ("", "")
     console.write_bytes(b"first\r\n\x1b[2Jsecond\x00\n\xff")
-    assert tail(console, 2) == "\\x1b[2Jsecond\\x00\n\ufffd"
+    assert tail(console, 2) == "\x1b[2Jsecond\x00\n\ufffd"
 
 
 def test_a_console_without_end_costs_no_memory(tmp_path: Path) -> None:

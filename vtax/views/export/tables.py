@@ -38,9 +38,9 @@ def write_csv_files(result: Result, directory: Path) -> list[Path]:
 def tables_document(result: Result) -> Iterator[str]:
     """One JSON document in ASCII, in pieces: `campaign`, what is `damaged`, and the rows of each of the `tables`."""
     head = {"format_version": FORMAT_VERSION, "campaign": result.campaign, "damaged": result.damaged}
-    yield json.dumps(head)[:-1] + ', "tables": {'
+    yield _json(head)[:-1] + ', "tables": {'
     for position, (name, rows) in enumerate(result.tables.items()):
-        yield (", " if position else "") + json.dumps(name) + ": ["
+        yield (", " if position else "") + _json(name) + ": ["
         yield from _rows(rows)
         yield "]"
     yield "}}\n"
@@ -50,8 +50,13 @@ def _rows(rows: pa.Table) -> Iterator[str]:
     first = True
     for batch in rows.to_batches(max_chunksize=ROWS_AT_ONCE):
         for row in batch.to_pylist():
-            yield ("\n" if first else ",\n") + json.dumps(row, default=_text)
+            yield ("\n" if first else ",\n") + _json(row)
             first = False
+
+
+def _json(value: object) -> str:
+    """Return JSON in ASCII, without the one control character that ASCII has beyond those which JSON escapes."""
+    return json.dumps(value, default=_text).replace("\x7f", r"\u007f")
 
 
 def _flat(rows: pa.Table) -> pa.Table:
