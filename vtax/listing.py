@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vtax.output import TerminalConsole
+from vtax.spreadsheets import harmless
 from vtax.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def _versions(versions: Mapping[str, str]) -> str:
 
 
 def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None:
-    """The rows of an Arrow table; nested values are JSON text in tables and CSV, null is empty there."""
+    """The rows of an Arrow table; nested values are JSON text in tables and CSV, null is empty there.
+
+    No text in CSV is a formula.
+    """
     names = table.column_names
     columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
     rows = [list(row) for row in zip(*columns, strict=True)]
@@ -99,7 +103,7 @@ def write_rows(table: "pa.Table", row_format: RowFormat, stream: TextIO) -> None
             print_json([dict(zip(_distinct(names), row, strict=True)) for row in rows], stream)
         case RowFormat.CSV:
             writer = csv.writer(stream, lineterminator="\n")
-            writer.writerows([names, *([_text(value) for value in row] for row in rows)])
+            writer.writerows([map(harmless, names), *(map(_cell, row) for row in rows)])
         case RowFormat.TABLE:
             numeric = [all(_is_number(value) for value in column) for column in columns]
             heads = [f">{name}" if right else name for name, right in zip(names, numeric, strict=True)]
@@ -174,6 +178,11 @@ def _text(value: JsonValue) -> str:
             return value
         case _:
             return json.dumps(value, ensure_ascii=False)
+
+
+def _cell(value: JsonValue) -> str:
+    """A value in CSV, where only what is text in the result may be a formula."""
+    return harmless(value) if isinstance(value, str) else _text(value)
 
 
 def _is_number(value: JsonValue) -> bool:

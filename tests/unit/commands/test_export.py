@@ -1,6 +1,7 @@
 """A result for other programs: frames, files, metrics; the schemas of what users write, and completion in a shell."""
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -58,6 +59,34 @@ def test_frames_without_polars_say_how_to_get_it(result: Result, monkeypatch: py
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(InputError, match=r"pip install 'vtax\[frames\]'"):
         vtax.load(result.directory)
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\t=1", "\r=1"]
+TEXTS = ["a=b", " =1", "'=1", "5-1", ""]
+
+
+def test_no_text_in_csv_is_a_formula(tmp_path: Path, capsys: Captured) -> None:
+    """Neither a cell nor a head is one in any CSV; numbers stay numbers."""
+    factor = "=1+1"
+    trials = [
+        Made(platform=f"{number}", block=number, received_mbps=-5.0, further=((factor, text),))
+        for number, text in enumerate([*FORMULAS, *TEXTS])
+    ]
+    made = make(tmp_path / "result", trials)
+    expected = [*(f"'{text}" for text in FORMULAS), *TEXTS]
+    assert main(["export", str(made.directory), "--format", "csv", "--out", str(tmp_path / "csv")]) == 0
+    capsys.readouterr()
+    with (tmp_path / "csv/trials.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row[f"'{factor}"] for row in rows] == expected
+    with (tmp_path / "csv/flows.csv").open(newline="", encoding="utf-8") as file:
+        assert {row["received_mbps"] for row in csv.DictReader(file)} == {"-5"}
+    query = f'SELECT "{factor}", trial_id - 5 AS "-n" FROM trials ORDER BY trial_id'  # noqa: S608
+    assert main(["sql", str(made.directory), query, "--format", "csv"]) == 0
+    head, *lines = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert head == [f"'{factor}", "'-n"]
+    assert [text.replace(r"\r", "\r") for text, _ in lines] == expected
+    assert [number for _, number in lines] == [str(number - 5) for number in range(len(expected))]
 
 
 def test_csv_is_a_file_a_table(result: Result, tmp_path: Path, capsys: Captured) -> None:

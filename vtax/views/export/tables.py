@@ -8,11 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.results.files import create_empty_directory
+from vtax.spreadsheets import FORMULA, QUOTE, harmless
 
 FORMAT_VERSION = 1
 ROWS_AT_ONCE = 10_000
@@ -21,7 +23,9 @@ ROWS_AT_ONCE = 10_000
 def write_csv_files(result: Result, directory: Path) -> list[Path]:
     """Write `<table>.csv` for each table into a new or empty directory; their paths.
 
-    Lists are JSON text and what is unknown is empty. InputError where the directory is not empty or cannot be written.
+    Lists are JSON text, what is unknown is empty, and no text is a formula.
+
+    InputError where the directory is not empty or cannot be written.
     """
     create_empty_directory(directory)
     written = []
@@ -60,11 +64,17 @@ def _json(value: object) -> str:
 
 
 def _flat(rows: pa.Table) -> pa.Table:
-    columns = {
-        name: _as_json(column) if pa.types.is_list(column.type) else column
-        for name, column in zip(rows.column_names, rows.columns, strict=True)
-    }
-    return pa.table(columns)
+    """Return a table whose columns CSV can hold, and whose texts are no formulas."""
+    return pa.table(list(map(_as_cells, rows.columns)), names=list(map(harmless, rows.column_names)))
+
+
+def _as_cells(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        return _as_json(column)
+    if not pa.types.is_string(column.type):
+        return column
+    quoted = pc.binary_join_element_wise(QUOTE, column, "")
+    return pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column)
 
 
 def _as_json(column: pa.ChunkedArray) -> pa.Array:
