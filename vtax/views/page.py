@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -16,12 +19,61 @@ import plotly.graph_objects
 from markupsafe import Markup
 from pydantic import JsonValue
 
+NOTHING = Markup()
+NONE = "'none'"
+
 
 class Drawn(TypedDict):
     """A Plotly figure as JSON values: what is drawn of each trace, and the axes."""
 
     data: list[dict[str, JsonValue]]
     layout: dict[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Inline:
+    """The style sheet and the scripts that stand in a page, as they stand there."""
+
+    css: Markup
+    library: Markup
+    """The library that draws, empty where nothing is drawn."""
+    script: Markup
+    """vtax's own, empty where it has nothing to do."""
+
+    @property
+    def policy(self) -> str:
+        """The content security policy that allows this and nothing else, so that no other script of a page runs.
+
+        Elements have styles of their own, and so has what the library draws.
+        """
+        scripts = " ".join(_hash(text) for text in (self.library, self.script) if text)
+        return "; ".join(
+            [
+                "default-src 'none'",
+                f"script-src {scripts or NONE}",
+                "style-src 'unsafe-inline'",
+                "img-src data:",
+                "base-uri 'none'",
+                "form-action 'none'",
+            ]
+        )
+
+
+def inline(scripts: Sequence[str], library: Markup = NOTHING) -> Inline:
+    """Return what a page carries out: vtax's own scripts of these names, and the library where it draws."""
+    return Inline(_source("report.css"), library, Markup("\n").join(map(_source, scripts)))
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _source(name: str) -> Markup:
+    """A file beside the templates, as it is."""
+    text = (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704, vtax's own source
 
 
 def template(name: str) -> jinja2.Template:

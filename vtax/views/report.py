@@ -13,7 +13,7 @@ from vtax.views.chapters import Chapter, chapters, tax_chapter
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.library import plotly_js
-from vtax.views.page import Drawn, columns, moment, plot_json, script_json, template, write_file
+from vtax.views.page import Drawn, columns, inline, moment, plot_json, script_json, template, write_file
 from vtax.views.palette import styles
 from vtax.views.summary import Summary
 from vtax.views.tax import EMULATED_LABEL
@@ -47,7 +47,9 @@ def render(summary: Summary) -> str:
         for figure in figures
         for i, panel in enumerate(figure.panels)
     }
+    own = ["trials.js", "report.js", *(["plots.js"] if figures else [])]
     return template("report.html").render(
+        inline=inline(own, plotly_js(plots)) if figures else inline(own),
         summary=summary,
         origin=summary.provenance,
         style=styles(summary.platforms),
@@ -60,7 +62,6 @@ def render(summary: Summary) -> str:
         behind=behind,
         trials=script_json(embedded(summary.trials)),
         plots=script_json(plots),
-        plotly=plotly_js(plots) if figures else "",
         command=shlex.join(summary.provenance.command),
         open_rows=OPEN_ROWS,
         most_rows=MOST_ROWS,

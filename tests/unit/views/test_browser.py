@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import bulk_campaign
+from tests.helpers.results.forwarding import blocks
 from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.results import Result
+from vtax.views.history import read_history
+from vtax.views.history.page import history_page
 
 pytestmark = pytest.mark.slow
 
 CHROMIUM = "/usr/bin/chromium"
-DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('.main-svg'))"
+NOT_DRAWN = ".plot:not(:has(.main-svg))"
 RIGHTS = "all => all.map((one) => one.getBoundingClientRect().right)"
 WIDEST = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
 
@@ -44,7 +47,7 @@ def opening(browser: Browser, report: Path, width: int = 1280, scheme: Scheme = 
     opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.page.on("request", lambda request: opened.requests.append(request.url))
     opened.page.goto(report.as_uri())
-    opened.page.wait_for_function(DRAWN)
+    expect(opened.page.locator(NOT_DRAWN)).to_have_count(0)
     yield opened
     context.close()
 
@@ -88,6 +91,72 @@ def test_the_report_draws_itself_alone(browser: Browser, report: Path, width: in
         assert [url for url in opened.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
+INJECTED = "window.injected = true"
+WAYS_IN = [
+    f"<script>{INJECTED}</script>",
+    f"<script type=module>{INJECTED}</script>",
+    f'<img src=x onerror="{INJECTED}">',
+    f'<svg onload="{INJECTED}"></svg>',
+    '<iframe srcdoc="<script>parent.injected = true</script>"></iframe>',
+    f'<script src="data:text/javascript,{INJECTED}"></script>',
+]
+
+
+@pytest.mark.parametrize("injected", WAYS_IN)
+def test_no_script_runs_but_the_pages_own(
+    injected: str, browser: Browser, report: Path, tmp_path: Path
+) -> None:
+    """As if something had not been escaped: the page is drawn, and the browser refuses what is not the page's."""
+    page = tmp_path / "report.html"
+    text = report.read_text(encoding="utf-8")
+    for policy, runs in ((True, False), (False, True)):
+        without = text if policy else re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+        page.write_text(without.replace("<main>", f"<main>{injected}"), encoding="utf-8")
+        with opening(browser, page) as opened:
+            opened.page.wait_for_load_state("load")
+            assert opened.page.evaluate("window.injected === true") is runs
+            assert any("Content Security Policy" in said for said in opened.complaints) is policy
+
+
+def test_the_policy_keeps_requests_bases_and_forms_within_the_page(browser: Browser, report: Path) -> None:
+    """A page with code of others in it could send nothing anywhere."""
+    with opening(browser, report) as opened:
+        refused = opened.page.evaluate(
+            """() => new Promise((resolve) => {
+                const refused = new Set();
+                addEventListener("securitypolicyviolation", (event) => {
+                    refused.add(event.effectiveDirective);
+                    if (refused.size === 5) resolve([...refused]);
+                });
+                const made = (name, attributes) => Object.assign(document.createElement(name), attributes);
+                const add = (name, attributes) => document.head.append(made(name, attributes));
+                add("base", { href: "https://example.net/" });
+                add("img", { src: "https://example.net/x.png" });
+                add("link", { rel: "stylesheet", href: "https://example.net/x.css" });
+                fetch("https://example.net/").catch(() => {});
+                const form = made("form", { action: "https://example.net/" });
+                document.body.append(form);
+                form.submit();
+            })"""
+        )
+        assert set(refused) == {"base-uri", "img-src", "style-src-elem", "connect-src", "form-action"}
+
+
+def test_a_history_draws_itself_alone(browser: Browser, tmp_path: Path) -> None:
+    for number in range(8):
+        make(
+            tmp_path / f"{number}",
+            blocks([90.0, 91.0, 92.0]),
+            created_at=f"2026-01-{number + 1:02}T00:00:00+00:00",
+            seed=number,
+        )
+    page = tmp_path / "history.html"
+    page.write_text(history_page(read_history(tmp_path, 0.05)), encoding="utf-8")
+    with opening(browser, page) as opened:
+        assert opened.page.locator(".plot .main-svg").count() > 0
+        assert not opened.complaints
+
+
 def test_what_is_in_view_is_drawn_first(browser: Browser, report: Path) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     page = context.new_page()
@@ -96,7 +165,7 @@ def test_what_is_in_view_is_drawn_first(browser: Browser, report: Path) -> None:
     )
     last = re.findall(r'id="(figure-[^"]+)" aria', report.read_text())[-1]
     page.goto(f"{report.as_uri()}#{last}")
-    page.wait_for_function(DRAWN)
+    expect(page.locator(NOT_DRAWN)).to_have_count(0)
     plots = page.locator(".plot").evaluate_all("all => all.map((plot) => plot.id)")
     shown = page.locator(f"#{last} .plot").evaluate_all("all => all.map((plot) => plot.id)")
     order = page.evaluate("window.order")
@@ -128,7 +197,7 @@ def test_the_contents_lead_everywhere_by_keyboard(opened: Opened) -> None:
         assert page.locator(str(link.get_attribute("href"))).count() == 1
     links.last.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#repeat').getBoundingClientRect().top < innerHeight")
+    expect(page.locator("#repeat")).to_be_in_viewport()
 
 
 def test_each_figure_opens_its_table_by_keyboard(opened: Opened) -> None:
@@ -176,7 +245,7 @@ def test_a_point_shows_its_trials_on_a_click_and_by_keyboard(opened: Opened) -> 
     point = plot.locator(".points path, .point path").first.bounding_box()
     assert point is not None
     page.mouse.move(point["x"] + point["width"] / 2, point["y"] + min(20, point["height"] / 2))
-    page.wait_for_function("document.querySelector('.plot.leads') !== null")
+    page.locator(".plot.leads").wait_for()
     page.mouse.down()
     page.mouse.up()
     dialog.wait_for()

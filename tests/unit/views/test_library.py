@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 from playwright.sync_api import sync_playwright
 
 from vtax.views import library
 from vtax.views.library import VERSION, part, plotly_js
+from vtax.views.page import Inline
 
 CHROMIUM = "/usr/bin/chromium"
 USED = {
@@ -66,17 +68,23 @@ def test_a_browser_draws_each_kind_with_its_part(tmp_path: Path) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for kind, trace in USED.items():
             path = tmp_path / f"{kind}.html"
+            drawn = f'Plotly.newPlot("x", [{json.dumps({"type": kind, **trace})}])'
+            inline = Inline(Markup(), Markup(drawing(kind)), Markup(drawn))  # noqa: S704
             path.write_text(
-                f'<!doctype html><meta charset="utf-8"><div id="x"></div><script>{drawing(kind)}</script>'
-                f'<script>Plotly.newPlot("x", [{json.dumps({"type": kind, **trace})}])</script>',
+                '<!doctype html><meta charset="utf-8">'
+                f'<meta http-equiv="Content-Security-Policy" content="{inline.policy}"><div id="x"></div>'
+                f"<script>{inline.library}</script><script>{inline.script}</script>",
                 encoding="utf-8",
             )
             page = browser.new_page()
             complaints: list[str] = []
+            page.on(
+                "console",
+                lambda message, said=complaints: message.type == "error" and said.append(message.text),
+            )
             page.on("pageerror", lambda error, said=complaints: said.append(str(error)))
             page.goto(path.as_uri())
-            page.wait_for_function("document.getElementById('x')._fullData !== undefined")
-            assert page.evaluate("document.getElementById('x')._fullData.map((t) => t.type)") == [kind]
             page.wait_for_selector("#x .main-svg", state="attached")
+            assert page.evaluate("document.getElementById('x')._fullData.map((t) => t.type)") == [kind]
             assert not complaints
         browser.close()

@@ -11,7 +11,7 @@ from vtax.views.history.figure import history_panels
 from vtax.views.history.table import latest_table, level_table, outcome
 from vtax.views.layout import Table
 from vtax.views.library import plotly_js
-from vtax.views.page import columns, plot_json, script_json, template
+from vtax.views.page import columns, inline, plot_json, script_json, template
 from vtax.views.palette import Style, styles
 from vtax.views.provenance import Platform
 
@@ -43,6 +43,7 @@ def history_page(history: History) -> str:
         for index, panel in enumerate(found)
     }
     return template("history.html").render(
+        inline=inline(["plots.js"], plotly_js(plots)) if plots else inline([]),
         history=history,
         version=vtax.__version__,
         style=style,
@@ -50,7 +51,6 @@ def history_page(history: History) -> str:
             _chapter(chapter, found, style) for chapter, found in zip(history.chapters, panels, strict=True)
         ],
         plots=script_json(plots),
-        plotly=plotly_js(plots) if plots else "",
         open_rows=OPEN_ROWS,
         most_rows=OPEN_ROWS,
         behind={},
