@@ -20,6 +20,7 @@ from vtax.machine.namespace import Namespace, index_of
 CONTROL = "198.18.255"
 Cable = tuple[str, str, str, str]
 CABLES: tuple[Cable, ...] = (("gen", "cable0", "uut", "cable0"), ("uut", "cable1", "rec", "cable0"))
+GRANTS = ("--allow", "hosts,interfaces")
 ROLES = "{source: gen, uut: uut, sink: rec}"
 # What a machine's first process does: /run is its own, and sshd is its service.
 BOOT = """
@@ -47,7 +48,7 @@ class Rack:
     def vtax(self, *arguments: str | Path, timeout_s: float = 280) -> "subprocess.CompletedProcess[str]":
         """vtax on the controller's machine."""
         return subprocess.run(
-            self.command(program(), *arguments),
+            self.command(program(), *arguments, *GRANTS),
             check=False,
             capture_output=True,
             text=True,
@@ -57,7 +58,10 @@ class Rack:
     def start(self, *arguments: str | Path) -> "subprocess.Popen[str]":
         """The same, and not waited for."""
         return subprocess.Popen(
-            self.command(program(), *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self.command(program(), *arguments, *GRANTS),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def command(self, *words: str | Path) -> list[str]:

@@ -22,7 +22,7 @@ def record(kind: str) -> None:
         asked = load_scenario(str(scenario(kind, Path(made))))
         progress = progress_on(sys.stderr, plain=True)
         outcome = campaign.run(
-            asked, out=Path(made) / "out", seed=1, machines=machines, progress=progress, allow_programs=True
+            asked, out=Path(made) / "out", seed=1, machines=machines, progress=progress, allow={"programs"}
         )
     if outcome.exit_status:
         raise SystemExit(f"{kind}: {outcome.unusable}")

@@ -23,6 +23,7 @@ from vtax.machine.processes import descendants
 CONTROL, PORT = "10.99.0.1", 8786
 LISTEN = "0A"
 """TCP_LISTEN in /proc/net/tcp (include/net/tcp_states.h)."""
+GRANTS = ("--allow", "programs,hosts,interfaces")
 PATIENCE_S = 120.0
 OWN_MOUNTS = (
     "mkdir -p /run/netns /run/vtax; mount -t tmpfs none /run/netns; mount --make-shared /run/netns; "
@@ -234,7 +235,7 @@ class Ground:
     def vtax(self, *arguments: str | Path, commands: Path | None = None) -> "subprocess.Popen[str]":
         """A command of vtax on the control network, which finds the `commands` of a directory before any other."""
         return subprocess.Popen(
-            [*self._inside(self.control), VTAX, *map(str, arguments)],
+            [*self._inside(self.control), VTAX, *map(str, arguments), *GRANTS],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -16,6 +16,7 @@ from tests.helpers.results.synthetic import make_result
 from vtax.campaign import Outcome, Progress
 from vtax.cli import main
 from vtax.doctor import Check
+from vtax.inputs.needs import Consent, NeedKind
 from vtax.listing import print_checks
 from vtax.scenario import Scenario
 from vtax.scenario.load import SCENARIOS
@@ -55,7 +56,8 @@ class Campaign:
         seed: int | None,
         resume: Path | None,
         blocks: list[int] | None,
-        allow_programs: bool,
+        allow: frozenset[NeedKind],
+        consent: Consent,
         machines: Machines,
         progress: Progress,
     ) -> Outcome:

@@ -3,7 +3,7 @@
 import contextlib
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,18 +14,20 @@ from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.environment import described
 from vtax.campaign.kind import kind_of
 from vtax.campaign.mode import Mode, is_done, mode_of
+from vtax.campaign.needs import require_grants
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.campaign.progress import Progress
-from vtax.campaign.resumed import Resumed
+from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.standing import Standing, standing_of
 from vtax.inputs import InputError
+from vtax.inputs.needs import Consent, NeedKind, by_name
 from vtax.results import Result, ResultWriter
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.hold import clean_host
 from vtax.testbed.machines import Machines, OneMachine
 
-__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "clean_host", "run"]
+__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "Typed", "clean_host", "run"]
 
 
 def run(
@@ -35,7 +37,8 @@ def run(
     seed: int | None = None,
     resume: Resumed | None = None,
     blocks: Sequence[int] | None = None,
-    allow_programs: bool = False,
+    allow: Collection[NeedKind] = (),
+    consent: Consent = by_name,
     machines: Machines | None = None,
     progress: Progress,
 ) -> Outcome:
@@ -46,24 +49,21 @@ def run(
     to it that it may be run. It measures nothing again that is committed, and does nothing where nothing is left.
     `blocks` are those of the scenario that are measured here, by default all: with the same seed, others may be
     measured elsewhere and merged with these.
-    Without `allow_programs` a scenario that starts programs of its own is refused.
+    What the scenario and the machines need beyond what was typed is granted by the kinds in `allow`, or by `consent`.
     All input is checked before anything starts: InputError. What the run made is gone when this returns or raises.
     """
     machines = machines or OneMachine()
+    typed = scenario
     if resume is not None:
         scenario, seed, blocks = resume.scenario, resume.seed, resume.blocks
     chosen = chosen_blocks(scenario, blocks)
     cells = scenario.cells()
     if resume is not None and resume.is_done:
         return _nothing_left(resume, mode_of(scenario, cells), {}, progress)
-    if scenario.file.workload.runs_programs and not allow_programs:
-        raise InputError(
-            f"{scenario.where('workload')}: {scenario.name} starts programs of its own on this machine, as nobody and "
-            "without rights; read which, then allow them with --allow-programs"
-        )
     platforms = resolve(scenario, cells)
     started_at = datetime.now(UTC)
     directory = _new_directory(scenario, out, started_at) if resume is None else resume.directory
+    require_grants(typed, machines.needs, resume, allow, consent)
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     with contextlib.ExitStack() as held:
         held.enter_context(machines.reach())

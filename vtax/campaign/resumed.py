@@ -16,6 +16,7 @@ from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.mode import is_done, mode_of
 from vtax.campaign.standing import Standing, standing_of
 from vtax.inputs import Document, InputError
+from vtax.inputs.needs import Need
 from vtax.inputs.trust import callers, distrust
 from vtax.results import FILES, Result
 from vtax.scenario import Scenario
@@ -26,6 +27,14 @@ _INVALID = """
     SELECT coalesce(search, cell) AS cell, any_value(reasons[1]) AS reason FROM trials
     WHERE verdict = 'invalid' AND reasons[1] IS NOT NULL GROUP BY 1
 """
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A campaign as the command line names it."""
+
+    scenario: Scenario
+    testbed: TestbedFile | None
 
 
 @dataclass(frozen=True)
@@ -41,9 +50,13 @@ class Resumed:
     scenario: Scenario
     testbed: TestbedFile | None
     """The machines that it was begun on; None for this one."""
+    typed: Typed | None = None
+    """What was typed to go on with it, where that may be something else."""
 
     @classmethod
-    def read(cls, directory: Path, owners: Collection[int] | None = None) -> "Resumed":
+    def read(
+        cls, directory: Path, owners: Collection[int] | None = None, typed: Typed | None = None
+    ) -> "Resumed":
         """Read the campaign in `directory`, which `owners` alone may write to: by default who calls, also by sudo.
 
         Raises InputError where another may write there, and where the campaign cannot be read as it was begun.
@@ -63,7 +76,7 @@ class Resumed:
                 f"vtax show {directory}"
             )
         scenario = Scenario.from_resolved(keys, path, directory / FILES)
-        return cls(result, name, seed, _blocks_of(stored), scenario, _testbed_of(stored, path))
+        return cls(result, name, seed, _blocks_of(stored), scenario, _testbed_of(stored, path), typed)
 
     @property
     def directory(self) -> Path:
@@ -117,6 +130,13 @@ class Resumed:
                 f"{self.directory}: the campaign runs on several testbeds, so this machine alone cannot continue it; "
                 "add --testbeds FILE"
             )
+
+    @property
+    def needs(self) -> list[Need]:
+        """Each difference to what was typed, which the user grants."""
+        if self.typed is None:
+            return []
+        return [Need("stored", line) for line in self.differences(self.typed.scenario, self.typed.testbed)]
 
     def differences(self, given: Scenario, testbed: TestbedFile | None = None) -> list[str]:
         """Return what is stored otherwise than was typed, a line for each key."""

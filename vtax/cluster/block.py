@@ -1,6 +1,6 @@
 """Measures what is left of a result that a testbed's controller has begun.
 
-    python -m vtax.cluster.block RESULT [--allow-programs] [--testbed FILE]
+    python -m vtax.cluster.block RESULT [--allow A,B] [--testbed FILE]
 
 Exits as `vtax run` does. It ends, and takes everything down, when its standard input ends.
 """
@@ -15,6 +15,7 @@ from threading import Thread
 from vtax import campaign
 from vtax.campaign import Resumed
 from vtax.inputs import InputError
+from vtax.inputs.needs import read_kinds
 from vtax.machine.lock import HostLock
 from vtax.output import visible_output
 from vtax.testbed.remote import SeveralMachines, read_testbed
@@ -42,7 +43,7 @@ class Notes:
         """Nothing of the end."""
 
 
-def main(directory: Path, allow_programs: bool, testbed: Path | None) -> int:
+def main(directory: Path, allow: list[str], testbed: Path | None) -> int:
     """Wait until nobody else measures on this host, and measure.
 
     The result is in the hands of whoever began it, and of this user: it was named by who may start campaigns here.
@@ -56,7 +57,7 @@ def main(directory: Path, allow_programs: bool, testbed: Path | None) -> int:
         outcome = campaign.run(
             resumed.scenario,
             resume=resumed,
-            allow_programs=allow_programs,
+            allow=read_kinds(allow),
             machines=machines,
             progress=Notes(),
         )
@@ -95,7 +96,7 @@ def _end_with_stdin() -> None:
 if __name__ == "__main__":
     options = argparse.ArgumentParser(prog="vtax.cluster.block")
     options.add_argument("directory", type=Path)
-    options.add_argument("--allow-programs", action="store_true")
+    options.add_argument("--allow", action="append", default=[])
     options.add_argument("--testbed", type=Path)
     with visible_output():
         sys.exit(main(**vars(options.parse_args())))

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pydantic import JsonValue
 
 import vtax
+from vtax.campaign.needs import needs_of
 from vtax.cluster.testbeds import TestbedsFile
 from vtax.cluster.work import Order, unpack
 from vtax.inputs import InputError
@@ -61,8 +62,8 @@ def go_on(directory: Path) -> MergedWriter:
     return writer
 
 
-def order_of(writer: MergedWriter, scenario: Scenario, allow_programs: bool, file: TestbedsFile) -> Order:
-    """What testbeds are told of the campaign."""
+def order_of(writer: MergedWriter, scenario: Scenario, file: TestbedsFile) -> Order:
+    """What testbeds are told of the campaign. All that it needs has been granted."""
     told = writer.campaign
     manifest = {
         key: told[key] for key in ("vtax_version", "name", "scenario", "seed", "created_at", "command")
@@ -71,7 +72,7 @@ def order_of(writer: MergedWriter, scenario: Scenario, allow_programs: bool, fil
         "id": str(told[CAMPAIGN_ID]),
         "manifest": {**manifest, "factors": list(scenario.cells()[0].factors), "status": "interrupted"},
         "files": scenario.files(),
-        "allow_programs": allow_programs,
+        "allow": sorted({need.kind for need in (*needs_of(scenario), *file.needs)}),
         "run_with": file.run_with,
         "testbed": file.testbed,
     }

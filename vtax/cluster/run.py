@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,12 +12,13 @@ from distributed import Client
 
 from vtax.campaign import Outcome, Progress, Resumed
 from vtax.campaign.blocks import chosen_blocks
+from vtax.campaign.needs import require_grants
 from vtax.cluster.clusters import Connect, opened
 from vtax.cluster.collect import begin, check_going_on, go_on, order_of, take
 from vtax.cluster.engine import AWAY, Engine
 from vtax.cluster.testbeds import read_testbeds
 from vtax.cluster.work import Order, forget, measure
-from vtax.inputs import InputError
+from vtax.inputs.needs import Consent, NeedKind, by_name
 from vtax.results import MergedWriter, Result
 from vtax.results.stored import mapping
 from vtax.scenario import Scenario
@@ -37,15 +39,18 @@ def run(
     out: Path | None = None,
     seed: int | None = None,
     resume: Resumed | None = None,
-    allow_programs: bool = False,
+    allow: Collection[NeedKind] = (),
+    consent: Consent = by_name,
     progress: Progress,
 ) -> Outcome:
-    """Carry out `scenario` on the testbeds that the file `testbeds` names; `out`, `seed` and `resume` as of a campaign.
+    """Carry out `scenario` on the testbeds that the file `testbeds` names; `out`, `seed`, `resume`, `allow` and
+    `consent` as of a campaign.
 
     Raises InputError for bad input, before anything starts, and ClusterError where the testbeds come to no end with it:
     what has arrived is kept then, and `resume` goes on.
     """
     file = read_testbeds(testbeds)
+    typed = scenario
     if resume is not None:
         check_going_on(resume.result.campaign, resume.directory)
         scenario = resume.scenario
@@ -53,11 +58,7 @@ def run(
             progress.note(resume.ending)
             return Outcome(resume.directory, _unusable(scenario, resume.result), made=False)
     chosen_blocks(scenario, range(scenario.repetitions))
-    if scenario.file.workload.runs_programs and not allow_programs:
-        raise InputError(
-            f"{scenario.where('workload')}: {scenario.name} starts programs of its own on every testbed; read which, "
-            "and have them started, as nobody and without rights, by --allow-programs"
-        )
+    require_grants(typed, file.needs, resume, allow, consent)
     name = f"{scenario.name.replace('/', '-')}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     directory = out or Path("results") / name if resume is None else resume.directory
     with as_interrupts(), opened(file, testbeds.parent) as connect:
@@ -68,7 +69,7 @@ def run(
             chosen = seed if seed is not None else random.SystemRandom().randrange(2**31)
             writer = begin(directory, scenario, chosen)
         with contextlib.closing(writer):
-            order = order_of(writer, scenario, allow_programs, file)
+            order = order_of(writer, scenario, file)
             _carry_out(scenario, writer, client, connect, order, progress)
     return Outcome(directory, _unusable(scenario, Result.open(directory)))
 

@@ -1,15 +1,22 @@
 """The file that names the testbeds of a campaign, and how Dask reaches them. docs/scale.md is checked against it."""
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from vtax.inputs import read_document, validate
+from vtax.inputs.needs import Need
 from vtax.results.delivered import NAME
 from vtax.scenario.fields import Keys, key
 
 Words = list[Annotated[str, Field(min_length=1)]]
+PATH = r"^[A-Za-z0-9_./~+-]+$"
+"""It stands in a line of a shell."""
+ONE_LINE = r"^[^\r\n]+$"
+"""It stands in a line of a job's script."""
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 
 
@@ -33,7 +40,7 @@ class Machine(Keys):
     """The controller of a testbed, reached over SSH by the user's own configuration."""
 
     address: Annotated[str, key("what ssh is given", "a host of the SSH configuration", min_length=1)]
-    python: Annotated[str, key("the Python there that has vtax", "a path", min_length=1)]
+    python: Annotated[str, key("the Python there that has vtax", "a path", pattern=PATH)]
     control: str | None = key(
         "its own address on the control network; by default where it reaches the controller from",
         "an address",
@@ -51,12 +58,12 @@ class Jobs(Keys):
     walltime: Annotated[
         str, key("the longest that a job lasts", "hours:minutes:seconds", pattern=r"^\d+:\d\d:\d\d$")
     ]
-    queue: str | None = key("queue, or partition", "text", default=None, min_length=1)
-    project: str | None = key("project, or account", "text", default=None, min_length=1)
-    resource_spec: str | None = key("what OAR is asked for by -l", "text", default=None, min_length=1)
+    queue: str | None = key("queue, or partition", "text", default=None, pattern=ONE_LINE)
+    project: str | None = key("project, or account", "text", default=None, pattern=ONE_LINE)
+    resource_spec: str | None = key("what OAR is asked for by -l", "text", default=None, pattern=ONE_LINE)
     directives: Words = key("further lines of the job's head", "texts", default_factory=list)
     prologue: Words = key("lines before the worker starts", "texts", default_factory=list)
-    python: str | None = key("the Python there that has vtax", "a path", default=None, min_length=1)
+    python: str | None = key("the Python there that has vtax", "a path", default=None, pattern=PATH)
     interface: str | None = key(
         "interface of the control network there", "a name", default=None, min_length=1
     )
@@ -93,6 +100,24 @@ class TestbedsFile(Keys):
         "testbeds' controllers by the testbeds' names", "names and the keys below", default=None, min_length=1
     )
     jobs: Jobs | None = key("testbeds from a batch system", "the keys below", default=None)
+
+    @property
+    def needs(self) -> Iterator[Need]:
+        """Each machine that is reached, and each command beside vtax that runs there."""
+        if self.scheduler is not None:
+            yield Need("hosts", f"the scheduler at {self.scheduler.address}")
+        for name, machine in (self.machines or {}).items():
+            yield Need("hosts", f"{name} is {machine.address} over SSH, where {machine.python} runs")
+        if self.jobs is not None:
+            runs = f", where {self.jobs.python} runs" if self.jobs.python else ""
+            yield Need("hosts", f"{self.jobs.testbeds} of {self.jobs.system}{runs}")
+            for line in (*self.jobs.directives, *self.jobs.prologue):
+                yield Need("programs", f"{line}, in each job")
+        if self.run_with:
+            yield Need("programs", f"{shlex.join(self.run_with)}, before the command that measures a block")
+        if self.testbed is not None:
+            yield Need("hosts", f"those of the file {self.testbed} of each testbed")
+            yield Need("interfaces", f"those of the file {self.testbed} of each testbed")
 
     @model_validator(mode="before")
     @classmethod

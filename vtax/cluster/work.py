@@ -25,6 +25,7 @@ from distributed.core import Status
 from pydantic import JsonValue
 
 import vtax
+from vtax.inputs.needs import NeedKind
 from vtax.results import FILES, ResultWriter
 from vtax.results.manifest import read_manifest
 
@@ -47,7 +48,8 @@ class Order(TypedDict):
     id: str
     manifest: dict[str, JsonValue]
     files: dict[str, bytes]
-    allow_programs: bool
+    allow: list[NeedKind]
+    """What its user has granted."""
     run_with: list[str]
     testbed: str | None
 
@@ -159,8 +161,8 @@ def _carry_out(directory: Path, order: Order) -> str:
     """Run the process that measures, to its end or until nobody wants the block; returns its last words."""
     # -P: else a module of the directory that the worker was started in would run with the rights of `run_with`.
     command = [*order["run_with"], sys.executable, "-P", "-m", "vtax.cluster.block", str(directory)]
-    if order["allow_programs"]:
-        command.append("--allow-programs")
+    if order["allow"]:
+        command += ["--allow", ",".join(order["allow"])]
     if order["testbed"] is not None:
         command += ["--testbed", order["testbed"]]
     process = subprocess.Popen(

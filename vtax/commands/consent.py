@@ -1,23 +1,36 @@
-"""Consent: what was typed is granted; for what a file brings in beyond that the user is asked, or names a flag."""
+"""Consent at the command line: `--allow` grants by name, and at a terminal an answer does."""
 
 import sys
-from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from vtax.inputs import InputError, one_line
+from vtax.inputs.needs import NEED_KINDS, Request
+
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="A,B", help=f"Grant what files need beyond traffic: {', '.join(NEED_KINDS)}."
+    ),
+]
 
 
-def require_consent(what: str, details: Sequence[str], question: str, flag: str, *, given: bool) -> None:
-    """Show what a file brings in, a line for each, and have the user agree; raises InputError where nobody does.
+def at_terminal(request: Request) -> None:
+    """Show what is needed, and ask for what no name has granted.
 
-    `given` says whether `flag` was typed; without it only an answer at a terminal agrees.
+    Raises InputError where nobody is there to answer, or does not agree.
     """
-    if not details:
-        return
-    listed = "\n".join([f"{what}:", *(f"  {detail}" for detail in details)])
-    if not given and not sys.stdin.isatty():
-        raise InputError(f"{listed}\n{flag} agrees to that")
-    print(*map(one_line, listed.splitlines()), sep="\n", file=sys.stderr)
-    if not given and not typer.confirm(question, err=True):
-        raise InputError(f"{what}: not agreed to")
+    if request.missing and not sys.stdin.isatty():
+        raise request.refusal
+    print(*map(one_line, request.listed.splitlines()), sep="\n", file=sys.stderr)
+    if request.missing and not _agrees(f"Grant {' and '.join(request.missing)}?"):
+        raise InputError(f"{request.of}: {' and '.join(request.missing)} not granted")
+
+
+def _agrees(question: str) -> bool:
+    """Whether the answer is yes; Ctrl-C and Ctrl-D are none."""
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        return False

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vtax.commands import BROKE, DISK_ERRORS, InterruptedCampaignError, Json
-from vtax.commands.consent import require_consent
+from vtax.commands.consent import Allow, at_terminal
 from vtax.commands.report import REPORT, write_report
 from vtax.commands.testbed import machines_of
 from vtax.commands.testbeds import run_on_testbeds
 from vtax.inputs import InputError
+from vtax.inputs.needs import read_kinds
 from vtax.listing import print_json
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from vtax.campaign import Outcome, Resumed
+    from vtax.campaign import Outcome
     from vtax.results import Result
-    from vtax.scenario import Scenario
-    from vtax.testbed.remote import TestbedFile
 
 KEPT = "completed trials are kept"
 
@@ -60,12 +59,6 @@ def run(
         Path | None,
         typer.Option(metavar="RESULT", help="Continue a campaign that did not end, as it was begun."),
     ] = None,
-    as_stored: Annotated[
-        bool,
-        typer.Option(
-            "--as-stored", help="Resume with the settings stored in RESULT where others were typed."
-        ),
-    ] = False,
     testbed: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File of machines and links; by default this machine.")
     ] = None,
@@ -79,13 +72,12 @@ def run(
     libvirt_uri: Annotated[
         str | None, typer.Option(metavar="URI", help="Libvirt for libvirt:FILE.xml, as in qemu:///system.")
     ] = None,
-    allow_programs: Annotated[
-        bool, typer.Option("--allow-programs", help="Start the programs that the scenario names.")
-    ] = False,
+    allow: Allow = None,
     json: Json = False,
 ) -> int:
     """Measure a scenario on this machine, a testbed or several; then print its tables and write its report."""
     from vtax import campaign, views
+    from vtax.campaign import Resumed, Typed
     from vtax.campaign.blocks import read_blocks
     from vtax.results import Result
     from vtax.scenario import load_scenario
@@ -102,6 +94,7 @@ def run(
         raise InputError(
             "--blocks, --testbed: with --testbeds the testbeds measure all blocks together; leave them out"
         )
+    granted = read_kinds(allow or [])
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
     chosen.check_figures(views.figure_names())
@@ -109,11 +102,12 @@ def run(
     progress = progress_on(sys.stderr, plain=json)
     stored = None
     if resume is not None:
-        stored = _stored(resume, chosen, file, of_testbeds=testbeds is not None, agreed=as_stored)
+        stored = Resumed.read(resume, typed=Typed(chosen, file))
+        stored.check_same(chosen, of_testbeds=testbeds is not None)
         file = stored.testbed
     with _saying_what_is_kept():
         if testbeds is not None:
-            outcome = run_on_testbeds(chosen, testbeds, out, seed, stored, allow_programs, progress)
+            outcome = run_on_testbeds(chosen, testbeds, out, seed, stored, granted, progress)
         else:
             outcome = campaign.run(
                 chosen,
@@ -121,7 +115,8 @@ def run(
                 seed=seed,
                 resume=stored,
                 blocks=None if blocks is None else read_blocks(blocks),
-                allow_programs=allow_programs,
+                allow=granted,
+                consent=at_terminal,
                 machines=machines_of(file),
                 progress=progress,
             )
@@ -157,25 +152,6 @@ def _saying_what_is_kept() -> Iterator[None]:
             raise
         refused = f"{error.filename or 'the result'}: {error.strerror}"
         raise disk_error(refused, f"{KEPT}; make room and continue with --resume") from error
-
-
-def _stored(
-    resume: Path, typed: "Scenario", testbed: "TestbedFile | None", *, of_testbeds: bool, agreed: bool
-) -> "Resumed":
-    """The campaign to go on with: as it was typed, or as the user agrees that it is stored. Raises InputError."""
-    from vtax.campaign import Resumed
-
-    stored = Resumed.read(resume)
-    stored.check_same(typed, of_testbeds=of_testbeds)
-    if not stored.is_done:
-        require_consent(
-            f"{stored.directory}: the stored settings of this campaign differ from those typed",
-            stored.differences(typed, testbed),
-            "Continue with the stored settings?",
-            "--as-stored",
-            given=agreed,
-        )
-    return stored
 
 
 def _document(outcome: "Outcome", report: Path | None, result: "Result") -> "dict[str, JsonValue]":

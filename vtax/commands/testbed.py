@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vtax.commands import Json
+from vtax.commands.consent import Allow, at_terminal
+from vtax.inputs.needs import read_kinds, require
 from vtax.listing import print_checks, print_json
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ def _testbed() -> None:
 
 @testbed.command()
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A testbed file.")], json: Json = False
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A testbed file.")],
+    allow: Allow = None,
+    json: Json = False,
 ) -> int:
     """Check that the machines answer and that frames pass each link; restores every change."""
     from vtax.doctor.testbed import examine_testbed
     from vtax.testbed.remote import read_testbed
 
-    checks = examine_testbed(read_testbed(file))
+    lab = read_testbed(file)
+    require(str(file), lab.needs, read_kinds(allow or []), at_terminal)
+    checks = examine_testbed(lab)
     if json:
         print_json({"checks": [asdict(check) for check in checks]}, sys.stdout)
     else:

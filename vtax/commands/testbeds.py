@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vtax.commands.consent import at_terminal
 from vtax.inputs import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from vtax.campaign import Outcome, Progress, Resumed
+    from vtax.inputs.needs import NeedKind
     from vtax.scenario import Scenario
 
 EXTRA = "this needs Dask and its TLS library: pip install 'vtax[cluster]'"
@@ -20,7 +24,7 @@ def run_on_testbeds(
     out: Path | None,
     seed: int | None,
     resume: "Resumed | None",
-    allow_programs: bool,
+    allow: "Collection[NeedKind]",
     progress: "Progress",
 ) -> "Outcome":
     """Carry out a scenario on the testbeds of a file."""
@@ -34,7 +38,8 @@ def run_on_testbeds(
         out=out,
         seed=seed,
         resume=resume,
-        allow_programs=allow_programs,
+        allow=allow,
+        consent=at_terminal,
         progress=progress,
     )
 

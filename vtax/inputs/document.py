@@ -44,6 +44,12 @@ class Document:
     path: Path
     data: dict[str, JsonValue]
     origins: Mapping[Loc, str] = field(default_factory=dict, repr=False)
+    typed: frozenset[Loc] = frozenset()
+    """What options set."""
+
+    def is_typed(self, loc: Loc) -> bool:
+        """Whether an option set the value at `loc`, or one that it is part of."""
+        return any(loc[:length] in self.typed for length in range(len(loc) + 1))
 
     def where(self, loc: Loc) -> str:
         """The origin of the key at `loc`, or of its nearest parent that exists."""
@@ -67,7 +73,7 @@ class Document:
         return InputError(one_line(": ".join(part for part in (self.where(loc), key, problem) if part)))
 
     def with_value(self, loc: tuple[str, ...], value: JsonValue, origin: str) -> "Document":
-        """A copy in which `loc` holds `value`, given by `origin`; missing parents are made."""
+        """A copy in which `loc` holds `value`, typed as the option `origin`; missing parents are made."""
         data = copy.deepcopy(self.data)
         parent = data
         for part in loc[:-1]:
@@ -76,7 +82,8 @@ class Document:
                 below = parent[part] = {}
             parent = below
         parent[loc[-1]] = value
-        return replace(self, data=data, origins={**self._origins_outside(loc), loc: origin})
+        copied = self._without_origins(loc, data)
+        return replace(copied, origins={**copied.origins, loc: origin}, typed=copied.typed | {loc})
 
     def without(self, loc: tuple[str, ...]) -> "Document":
         """A copy in which the key at `loc` is gone; the same document where it never was."""
@@ -86,10 +93,13 @@ class Document:
             parent = parent.get(part) if isinstance(parent, dict) else None
         if isinstance(parent, dict):
             parent.pop(loc[-1], None)
-        return replace(self, data=data, origins=self._origins_outside(loc))
+        return self._without_origins(loc, data)
 
-    def _origins_outside(self, loc: Loc) -> dict[Loc, str]:
-        return {at: origin for at, origin in self.origins.items() if at[: len(loc)] != loc}
+    def _without_origins(self, loc: Loc, data: dict[str, JsonValue]) -> "Document":
+        """The same place with other data, in which nobody has said yet what is at `loc`."""
+        origins = {at: origin for at, origin in self.origins.items() if at[: len(loc)] != loc}
+        typed = frozenset(at for at in self.typed if at[: len(loc)] != loc)
+        return replace(self, data=data, origins=origins, typed=typed)
 
 
 def one_line(text: str) -> str:

@@ -1,13 +1,14 @@
 """Containers of an OCI runtime: the host's kernel behind a second pair of interfaces, in namespaces of their own."""
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, JsonValue
 
+from vtax.inputs.needs import Need
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.remedy import install
@@ -17,6 +18,8 @@ from vtax.platforms.oci import check_limits, find_runtime, runtime_command, writ
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
+
+KNOWN_RUNTIMES = ("runc", "crun")
 
 
 def _without_own_network(runtime: str) -> str:
@@ -31,9 +34,15 @@ class Config(GuestConfig):
     """Keys of containers."""
 
     runtime: Annotated[str, AfterValidator(_without_own_network)] = Field(
-        "runc", pattern=r"^[a-z][a-z0-9-]*$", description="an OCI runtime's command name"
+        KNOWN_RUNTIMES[0], pattern=r"^[a-z][a-z0-9-]*$", description="an OCI runtime's command name"
     )
     memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")
+
+    @classmethod
+    def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
+        """Another command than those of the runtimes that are known."""
+        if (runtime := keys.get("runtime", KNOWN_RUNTIMES[0])) not in KNOWN_RUNTIMES:
+            yield Need("programs", f"{runtime}, started as root as an OCI runtime", ("runtime",))
 
     @property
     def limits(self) -> list[str]:

@@ -4,15 +4,16 @@ A kind is a module of this package with a `Config` (a PlatformConfig) and a clas
 else in vtax knows which kinds there are.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from vtax import agent_api
 from vtax.agent_api import Qdisc
+from vtax.inputs.needs import Need
 from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
@@ -37,6 +38,11 @@ class PlatformConfig(BaseModel):
         if memory_bytes is None or memory_bytes >= least_bytes:
             return self
         return self.model_copy(update={"memory_bytes": least_bytes})
+
+    @classmethod
+    def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
+        """What guests with these keys need beyond plain traffic, which the user grants. Nobody has checked them."""
+        yield from ()
 
     @property
     def egress(self) -> Qdisc | None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, create_
 
 from vtax import platforms
 from vtax.inputs import Document, InputError, problems, read_document, validate
+from vtax.inputs.needs import Need
 from vtax.platforms.contract import Argument, Platform, PlatformConfig
 
 DIRECTORY = Path(__file__).resolve().parent.parent / "data/platforms"
@@ -75,6 +76,10 @@ class Preset:
     def resolve(self, overrides: Mapping[str, JsonValue]) -> PlatformConfig:
         """The preset's keys with `overrides` on top; raises InputError at the preset's file and line."""
         return validate(self._model, self.document, {**self.config, **overrides}, at=("config",))
+
+    def needs(self, overrides: Mapping[str, JsonValue]) -> list[Need]:
+        """What guests need beyond plain traffic with `overrides` on top of the preset's keys."""
+        return list(self._model.needs({**self.config, **overrides}))
 
     @property
     def _model(self) -> type[PlatformConfig]:

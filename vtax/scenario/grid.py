@@ -185,11 +185,16 @@ def refusal(
     document: Document, factors: Sequence[Factor], key: Key, value: Scalar, problem: str
 ) -> InputError:
     """An error about `value` of `key`, at that value of a factor or else at the scenario's base value."""
+    return document.error(place(factors, key, value), problem)
+
+
+def place(factors: Sequence[Factor], key: Key, value: Scalar | None) -> Loc:
+    """Where `value` of `key` stands: among a factor's values, or else as the scenario's base value."""
     for factor in factors:
         texts = [text(candidate) for candidate in factor.values]
-        if factor.key == key and text(value) in texts:
-            return document.error((*factor.loc, texts.index(text(value))), problem)
-    return document.error((key.section, key.name), problem)
+        if factor.key == key and value is not None and text(value) in texts:
+            return (*factor.loc, texts.index(text(value)))
+    return key.section, key.name
 
 
 def text(value: Scalar) -> str:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from vtax.inputs import Document, InputError, advised, read_file, suggestion, validate
 from vtax.scenario.fields import Scalar
-from vtax.scenario.grid import Cell, Factor, expand, read_factors, refusal
+from vtax.scenario.grid import Cell, Factor, expand, place, read_factors, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.modes import check_modes
 from vtax.scenario.overrides import apply_overrides
@@ -125,6 +125,17 @@ class Scenario:
     def where(self, *loc: str | int) -> str:
         """Where the value at `loc` was given: `file:line`, or the option as it was typed."""
         return self._document.where(loc)
+
+    def is_typed(self, key: str, value: Scalar | None = None) -> bool:
+        """Whether an option of the command line gave `value` to the factor or dotted key `key`.
+
+        Of a key whose values are no factor's, None stands for its value.
+        """
+        return self._document.is_typed(place(self.factors, Key.parse(key), value))
+
+    def where_value(self, key: str, value: Scalar | None = None) -> str:
+        """Where that value was given; see `where`."""
+        return self._document.where(place(self.factors, Key.parse(key), value))
 
     def error(self, key: str, value: Scalar, problem: str) -> InputError:
         """An error about `value` of the factor or dotted key `key`, at the place where it was given."""

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import JsonValue
 
+from vtax.inputs.needs import Need
 from vtax.machine.emulation import is_emulated
 from vtax.machine.environment import HostEnvironment, environment_columns, host_environment
 from vtax.machine.ownership import OwnershipRecord
@@ -102,6 +103,10 @@ class Machines(Protocol):
     def roles(self) -> dict[str, list[str]]:
         """The names of the hosts by role (source, uut, sink); of several sources, and sinks, streams take turns."""
 
+    @property
+    def needs(self) -> Sequence[Need]:
+        """What it takes of the user to reach and use them."""
+
     def as_json(self) -> dict[str, JsonValue]:
         """For campaign.json: their name, the CPUs of the UUT's machine, and all that reaching them again takes."""
 
@@ -177,6 +182,11 @@ class OneMachine:
     def roles(self) -> dict[str, list[str]]:
         """See Machines."""
         return {role: host_names(role, 1) for role in ("source", "uut", "sink")}
+
+    @property
+    def needs(self) -> Sequence[Need]:
+        """Nothing: it is the one that vtax was started on."""
+        return ()
 
     def as_json(self) -> dict[str, JsonValue]:
         """See Machines."""

@@ -114,7 +114,7 @@ def committed(out: Path) -> dict[int, dict[str, Any]]:
 
 def assert_goes_on(scenario: Path, out: Path, before: dict[int, dict[str, Any]]) -> None:
     """It is resumed to its end, and measures nothing again."""
-    assert_measured(vtax("run", scenario, "--resume", out, "--as-stored"))
+    assert_measured(vtax("run", scenario, "--resume", out, "--allow", "stored"))
     after = committed(out)
     assert {number: after[number] for number in before} == before
     result = Result.open(out)
@@ -155,7 +155,7 @@ def test_a_disk_that_fills_ends_the_campaign_and_loses_nothing(
     assert (report.returncode, report.stdout) == (1, "")
     assert f"{out}/report.html: No space left on device; all trials are kept" in report.stderr
 
-    stuck = vtax("run", scenario, "--resume", out, "--as-stored")
+    stuck = vtax("run", scenario, "--resume", out, "--allow", "stored")
     assert stuck.returncode == 1
     assert f"--resume {out}" in stuck.stderr.splitlines()[-1]
     assert before.items() <= committed(out).items()
@@ -212,7 +212,7 @@ def test_a_disk_that_turns_read_only_ends_the_campaign_and_loses_nothing(
     report = vtax("report", out)
     assert report.returncode == 1
     assert "report.html: Read-only file system; all trials are kept" in report.stderr
-    refused = vtax("run", scenario, "--resume", out, "--as-stored")
+    refused = vtax("run", scenario, "--resume", out, "--allow", "stored")
     assert refused.returncode == 1
     assert "Mount it for writing again" in refused.stderr.splitlines()[-1]
 

@@ -146,7 +146,8 @@ def run(path: Path, out: Path, platform: str) -> int:
     arguments = [
         "run",
         str(path),
-        "--allow-programs",
+        "--allow",
+        "programs",
         "--platform",
         platform,
         "--seed",

@@ -41,7 +41,7 @@ def measured(directory: Path, *options: str, mood: str = "calm") -> Result:
         shutil.copy(program, directory)
     path = directory / "programs.yaml"
     path.write_text(SCENARIO.replace("calm", mood).lstrip())
-    main(["run", str(path), "--allow-programs", *options, "--out", str(directory / "out")])
+    main(["run", str(path), "--allow", "programs", *options, "--out", str(directory / "out")])
     return Result.open(directory / "out")
 
 
@@ -100,7 +100,7 @@ def test_guests_with_a_file_system_of_their_own_serve_pages(tmp_path: Path) -> N
     """Debian's lighttpd, asked by a script: none of it has to be installed here, and no guest has what is."""
     out = tmp_path / "out"
     small = ("--set", "workload.iterations=20", "--set", "workload.runs=1", "--set", "placement=inside")
-    chosen = ("--platform", "lxc,uml,qemu-virtio", "--repetitions", "1", "--allow-programs")
+    chosen = ("--platform", "lxc,uml,qemu-virtio", "--repetitions", "1", "--allow", "programs")
     main(["run", "matthews2009/http", *chosen, *small, "--out", str(out)])
     result = Result.open(out)
     rows = result.query("SELECT * FROM trials JOIN flows USING (trial_id)").to_pylist()

@@ -110,7 +110,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
                 seed=1,
                 machines=machines,
                 progress=watcher,
-                allow_programs=True,
+                allow={"programs"},
             )
             assert time.monotonic() - begun < LONGEST_S
         return outcome, watcher

@@ -207,11 +207,16 @@ def test_files_are_read_before_anything_starts(tmp_path: Path) -> None:
 def test_nothing_is_started_without_leave(
     scenario: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(campaign, "resolve", lambda *_: pytest.fail("it went on"))
+    monkeypatch.setattr(campaign, "probe", lambda *_: pytest.fail("it went on"))
     assert main(["run", scenario, "--out", str(tmp_path / "out")]) == 2
-    said = capsys.readouterr().err
-    assert "own/programs starts programs of its own on this machine" in said
-    assert "--allow-programs" in said
+    assert capsys.readouterr().err.splitlines() == [
+        "own/programs needs more than was typed:",
+        f"  programs: server sh -c 'echo {{port}} on {{address}}; sleep 60', as nobody ({scenario}:6)",
+        f"  programs: client ./client.sh '{{iterations}}', as nobody ({scenario}:8)",
+        f"  programs: files client.sh, which are kept in the result ({scenario}:9)",
+        f"  programs: Debian packages dash ({scenario}:10)",
+        "to grant this, add --allow programs",
+    ]
     assert not (tmp_path / "out").exists()
 
 
@@ -370,7 +375,9 @@ def test_a_client_without_samples_is_no_measurement() -> None:
 def test_what_comes_with_vtax_is_whole() -> None:
     """Section 5: 1000 GETs on one host, between two, and between two guests of one host."""
     found = [load_scenario(summary.name) for summary in list_scenarios()]
-    own = {scenario.name: scenario for scenario in found if scenario.file.workload.runs_programs}
+    own = {
+        scenario.name: scenario for scenario in found if scenario.file.workload.program_packages is not None
+    }
     assert set(own) == {"examples/redis", "matthews2009/http", "matthews2009/http-across"}
     for scenario in own.values():
         assert set(scenario.files()) == set(scenario.file.workload.own_files())

@@ -4,7 +4,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,14 @@ import pytest
 
 import vtax.campaign
 from vtax.campaign import Outcome, Resumed
+from vtax.campaign.needs import require_grants
 from vtax.cli import main
 from vtax.inputs import trust
+from vtax.inputs.needs import Consent, NeedKind
 from vtax.platforms import PlatformUnusable
 from vtax.results import ResultWriter, TrialRecord
-from vtax.scenario import load_scenario
+from vtax.scenario import Scenario, load_scenario
+from vtax.testbed.machines import Machines
 from vtax.testbed.remote import read_testbed
 
 NOBODY = 65534
@@ -81,7 +84,7 @@ def out(tmp_path: Path, scenario: Path) -> Path:
 @pytest.fixture
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the machine is looked at, held or measured."""
-    for name in ("probe", "resolve", "kind_of", "_writer", "Campaign"):
+    for name in ("probe", "kind_of", "_writer", "Campaign"):
         monkeypatch.setattr(vtax.campaign, name, lambda *_, name=name: pytest.fail(f"{name} was called"))
 
 
@@ -90,7 +93,16 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Resumed]:
     """The campaigns that go on."""
     went_on: list[Resumed] = []
 
-    def run(scenario: object, *, resume: Resumed, **_: object) -> Outcome:
+    def run(
+        scenario: Scenario,
+        *,
+        resume: Resumed,
+        machines: Machines,
+        allow: Collection[NeedKind],
+        consent: Consent,
+        **_: object,
+    ) -> Outcome:
+        require_grants(scenario, machines.needs, resume, allow, consent)
         went_on.append(resume)
         return Outcome(resume.directory, [], made=False)
 
@@ -180,7 +192,7 @@ class TestComplete:
         self, lose: Callable[[Path], object], out: Path, scenario: Path, begun: list[Resumed]
     ) -> None:
         lose(out)
-        assert main(["run", str(scenario), "--resume", str(out), "--as-stored"]) == 0
+        assert main(["run", str(scenario), "--resume", str(out), "--allow", "stored"]) == 0
         (resumed,) = begun
         assert not resumed.is_done
 
@@ -195,7 +207,7 @@ class TestHands:
         place = out / name
         os.chown(place, NOBODY, NOBODY)
         before = everything(out)
-        assert main(["run", str(scenario), "--resume", str(out), "--as-stored"]) == 2
+        assert main(["run", str(scenario), "--resume", str(out), "--allow", "stored"]) == 2
         said = capsys.readouterr().err
         assert said.startswith(
             f"{place} belongs to nobody (uid 65534), and resuming a result runs the programs it names"
@@ -271,7 +283,8 @@ class TestConsent:
     @pytest.fixture
     def foreign(self, out: Path) -> Path:
         factors = {"platform": ["raw", "attached:root@victim"], "intended_mbps": [5, 10]}
-        store(out, status="interrupted", scenario=scenario_with(out, repetitions=9, factors=factors))
+        keys = {"factors": factors, "platform": {"wires": "eth1=eth2 eth3=eth4"}}
+        store(out, status="interrupted", scenario=scenario_with(out, repetitions=9, **keys))
         return out
 
     @pytest.mark.usefixtures("untouched")
@@ -281,21 +294,28 @@ class TestConsent:
         before = everything(foreign)
         assert main(["run", str(scenario), "--resume", str(foreign)]) == 2
         assert capsys.readouterr().err.splitlines() == [
-            f"{foreign}: the stored settings of this campaign differ from those typed:",
-            '  factors.platform: ["raw", "container"] typed, ["raw", "attached:root@victim"] stored',
-            '  factors.intended_mbps: [5, "max"] typed, [5, 10] stored',
-            "  repetitions: 2 typed, 9 stored",
-            "--as-stored agrees to that",
+            f"{foreign} needs more than was typed:",
+            f"  hosts: root@victim over SSH, where vtax works as root ({foreign}/campaign.json)",
+            f"  interfaces: eth1 of this machine, joined to eth2 of root@victim ({foreign}/campaign.json)",
+            f"  interfaces: eth3 of this machine, joined to eth4 of root@victim ({foreign}/campaign.json)",
+            '  stored: platform.wires: nothing typed, "eth1=eth2 eth3=eth4" stored',
+            '  stored: factors.platform: ["raw", "container"] typed, ["raw", "attached:root@victim"] stored',
+            '  stored: factors.intended_mbps: [5, "max"] typed, [5, 10] stored',
+            "  stored: repetitions: 2 typed, 9 stored",
+            "to grant this, add --allow hosts,interfaces,stored",
         ]
         assert everything(foreign) == before
 
     def test_a_flag_agrees(
         self, foreign: Path, scenario: Path, begun: list[Resumed], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert main(["run", str(scenario), "--resume", str(foreign), "--as-stored"]) == 0
+        asked = ["run", str(scenario), "--resume", str(foreign)]
+        assert main([*asked, "--allow", "stored"]) == 2
+        assert capsys.readouterr().err.endswith("to grant this, add --allow hosts,interfaces\n")
+        assert main([*asked, "--allow", "stored", "--allow", "hosts,interfaces"]) == 0
         (resumed,) = begun
         assert resumed.scenario.repetitions == 9
-        assert "  repetitions: 2 typed, 9 stored\n" in capsys.readouterr().err
+        assert "  stored: repetitions: 2 typed, 9 stored\n" in capsys.readouterr().err
 
     @pytest.mark.parametrize(("answer", "goes_on"), [("y\n", True), ("n\n", False), ("\n", False)])
     def test_at_a_terminal_an_answer_does(
@@ -311,9 +331,9 @@ class TestConsent:
         monkeypatch.setattr("sys.stdin", Terminal(answer))
         assert main(["run", str(scenario), "--resume", str(foreign)]) == (0 if goes_on else 2)
         said = capsys.readouterr()
-        assert "  repetitions: 2 typed, 9 stored\n" in said.err
-        assert "Continue with the stored settings? [y/N]" in said.err
-        assert ("not agreed to" in said.err) is not goes_on
+        assert "  stored: repetitions: 2 typed, 9 stored\n" in said.err
+        assert "Grant hosts and interfaces and stored? [y/N]" in said.err
+        assert ("not granted" in said.err) is not goes_on
         assert len(begun) == goes_on
 
     def test_what_is_typed_needs_no_answer(self, foreign: Path, scenario: Path, begun: list[Resumed]) -> None:
@@ -322,6 +342,8 @@ class TestConsent:
             "raw,attached:root@victim",
             "--set",
             "intended_mbps=5,10",
+            "--set",
+            "platform.wires=eth1=eth2 eth3=eth4",
             "--repetitions",
             "9",
         ]
@@ -346,19 +368,23 @@ class TestConsent:
         store(out, status="interrupted", testbed={"name": "lab", "file": lab.as_json()})
         assert main(["run", str(scenario), "--resume", str(out)]) == 2
         said = capsys.readouterr().err
-        assert '  testbed file.machines.uut.ssh: nothing typed, "root@uut" stored\n' in said
+        assert '  stored: testbed file.machines.uut.ssh: nothing typed, "root@uut" stored\n' in said
+        assert "  hosts: uut is root@uut over SSH, where vtax works as root\n" in said
+        assert said.endswith("to grant this, add --allow hosts,interfaces,stored\n")
         file.write_text(TESTBED.replace("root@uut", "me@uut"))
-        assert main(["run", str(scenario), "--testbed", str(file), "--resume", str(out)]) == 2
+        typed = ["run", str(scenario), "--testbed", str(file), "--allow", "hosts,interfaces"]
+        assert main([*typed, "--resume", str(out)]) == 2
         (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  ")]
-        assert line == '  testbed file.machines.uut.ssh: "me@uut" typed, "root@uut" stored'
+        assert line == '  stored: testbed file.machines.uut.ssh: "me@uut" typed, "root@uut" stored'
 
-    def test_machines_that_are_typed_need_no_answer(
+    def test_the_same_file_of_machines_is_no_difference(
         self, out: Path, scenario: Path, tmp_path: Path, begun: list[Resumed]
     ) -> None:
         file = tmp_path / "lab.yaml"
         file.write_text(TESTBED)
         store(out, status="interrupted", testbed={"name": "lab", "file": read_testbed(file).as_json()})
-        assert main(["run", str(scenario), "--testbed", str(file), "--resume", str(out)]) == 0
+        typed = ["run", str(scenario), "--testbed", str(file), "--allow", "hosts,interfaces"]
+        assert main([*typed, "--resume", str(out)]) == 0
         assert begun[0].testbed == read_testbed(file)
 
     @pytest.mark.usefixtures("untouched")
@@ -367,14 +393,14 @@ class TestConsent:
         self, file: object, out: Path, scenario: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         store(out, status="interrupted", testbed={"file": file})
-        assert main(["run", str(scenario), "--resume", str(out), "--as-stored"]) == 2
+        assert main(["run", str(scenario), "--resume", str(out), "--allow", "stored"]) == 2
         assert f"{out}/campaign.json: " in capsys.readouterr().err
 
     def test_escapes_reach_no_terminal(
         self, out: Path, scenario: Path, begun: list[Resumed], capsys: pytest.CaptureFixture[str]
     ) -> None:
         store(out, status="interrupted", scenario=scenario_with(out, title="\x1b]52;c;bmM=\x07"))
-        for more in ([], ["--as-stored"]):
+        for more in ([], ["--allow", "stored"]):
             main(["run", str(scenario), "--resume", str(out), *more])
             said = capsys.readouterr().err
             assert "title: " in said

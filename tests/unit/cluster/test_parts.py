@@ -152,7 +152,7 @@ def test_what_is_no_result_is_not_unpacked(tmp_path: Path) -> None:
 def test_bad_input_starts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "testbeds.yaml", tmp_path / "out"
     file.write_text("scheduler: {address: 'tls://127.0.0.1:1', certificates: none}")
-    run = ["run", "quick", "--testbeds", str(file)]
+    run = ["run", "quick", "--testbeds", str(file), "--allow", "hosts"]
     assert main([*run, "--blocks", "0"]) == 2
     assert "--blocks, --testbed: with --testbeds" in capsys.readouterr().err
     assert main([*run, "--out", str(out)]) == 2
@@ -206,7 +206,7 @@ def test_what_arrives_is_committed_once(tmp_path: Path) -> None:
     scenario, out = load_scenario("quick"), tmp_path / "out"
     file = read("scheduler: {address: 'tls://10.0.0.1:1', certificates: c}", tmp_path)
     with begin(out, scenario, 7) as writer:
-        order = order_of(writer, scenario, False, file)
+        order = order_of(writer, scenario, file)
         manifest = {**order["manifest"], "status": "complete", "blocks": [1], "hosts": {"local": {}}}
         with ResultWriter.create(tmp_path / "block", manifest) as testbed:
             testbed.commit(TrialRecord({"trial_id": 1, "block": 1, "cell": "c", "verdict": "valid"}))
@@ -221,7 +221,7 @@ def test_what_arrives_is_committed_once(tmp_path: Path) -> None:
             take(writer, 1, "b", content)
     (out / f"{ARRIVED}x").mkdir()
     with go_on(out) as writer:
-        assert (writer.blocks, order_of(writer, scenario, False, file)) == ({1}, order)
+        assert (writer.blocks, order_of(writer, scenario, file)) == ({1}, order)
     assert not list(out.glob(f"{ARRIVED}*"))
     assert list(Result.open(out).campaign["testbeds"]) == ["a"]
 
@@ -251,7 +251,7 @@ def test_a_block_is_in_the_hands_of_its_owner_whatever_the_umask(tmp_path: Path)
     earlier = os.umask(0)
     try:
         with begin(tmp_path / "out", scenario, 7) as writer:
-            order = order_of(writer, scenario, False, file)
+            order = order_of(writer, scenario, file)
         _begin(tmp_path / "block", order, 1)
     finally:
         os.umask(earlier)
@@ -266,7 +266,7 @@ def test_nothing_is_done_for_a_complete_campaign(
     scenario, out = load_scenario("quick").override(repetitions=1), tmp_path / "out"
     with begin(out, scenario, 7) as writer:
         file = read("scheduler: {address: 'tls://10.0.0.1:1', certificates: c}", tmp_path)
-        manifest = order_of(writer, scenario, False, file)["manifest"]
+        manifest = order_of(writer, scenario, file)["manifest"]
         with ResultWriter.create(tmp_path / "block", {**manifest, "status": "complete"}) as testbed:
             for number, cell in enumerate(scenario.cells()):
                 trial = {"trial_id": number + 1, "block": 0, "cell": cell.key, "verdict": "valid"}
@@ -300,6 +300,6 @@ def test_a_signal_ends_a_campaign_as_an_interrupt_does(
     file.write_text("control: 127.0.0.1\nmachines: {g: {address: g.invalid, python: python3}}\n")
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
-        run(load_scenario("quick"), file, progress=LineProgress(io.StringIO()))
+        run(load_scenario("quick"), file, allow={"hosts"}, progress=LineProgress(io.StringIO()))
     assert not list(kept.iterdir())
     assert signal.getsignal(signal.SIGTERM) is before

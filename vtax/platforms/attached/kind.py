@@ -3,12 +3,13 @@
 import contextlib
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
+from vtax.inputs.needs import Need
 from vtax.machine.agent import Agent, AgentGone, agent_binary
 from vtax.machine.lent import lend, problem_of
 from vtax.platforms.attached.ssh import SERVE, agent_variables, look, refusal, ssh
@@ -43,6 +44,16 @@ class Config(PlatformConfig):
         max_length=1000,
         description="interfaces here and there that are joined, in and out for each stream, as in eth1=ens4 eth2=ens5",
     )
+
+    @classmethod
+    def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
+        """The machine, and the interfaces of both that are borrowed."""
+        if keys.get("host"):
+            yield Need("hosts", f"{keys['host']} over SSH, where vtax works as root", ("host",))
+        for wire in str(keys.get("wires", "")).split():
+            here, _, there = wire.partition("=")
+            detail = f"{here} of this machine, joined to {there} of {keys.get('host')}"
+            yield Need("interfaces", detail, ("wires",))
 
     @property
     def refused_switches(self) -> dict[str, str]:

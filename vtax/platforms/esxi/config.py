@@ -1,14 +1,17 @@
 """Keys of ESXi's guests: which host, what of it they use, and their hardware."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import unquote
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, JsonValue
 
+from vtax.inputs.needs import Need
 from vtax.platforms.contract import Argument, Fact, PlatformConfig
 
 ARGUMENT = Argument("host", "HOST")
+CREDENTIALS = "VTAX_ESXI"
 SERIAL_PORTS = 64
 """How many ports are looked through for one that no guest has."""
 
@@ -34,7 +37,7 @@ class Config(PlatformConfig):
         description="certificates that its own may be signed by, in PEM; else those that this machine trusts",
     )
     credentials: str = Field(
-        "VTAX_ESXI",
+        CREDENTIALS,
         pattern=r"^[A-Z][A-Z0-9_]{0,63}$",
         description="what the variables NAME_USER and NAME_PASSWORD of the environment begin with",
     )
@@ -54,6 +57,14 @@ class Config(PlatformConfig):
     nic_model: Literal["vmxnet3", "e1000", "e1000e"] = Field("vmxnet3", description="the NIC's name in ESXi")
     vcpus: int = Field(1, ge=1, le=16)
     memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
+
+    @classmethod
+    def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
+        """The host, which is given the user's password."""
+        if keys.get("host"):
+            variables = f"{keys.get('credentials', CREDENTIALS)}_USER and _PASSWORD"
+            detail = f"{keys['host']} over HTTPS, with what {variables} hold"
+            yield Need("hosts", detail, ("host", "https_port", "ca_file", "credentials"))
 
     @property
     def lacking(self) -> str | None:

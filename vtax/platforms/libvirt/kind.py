@@ -3,13 +3,14 @@
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, JsonValue
 
+from vtax.inputs.needs import Need
 from vtax.machine.ownership import Name, Owned
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.emulator import INSTALLED, find_emulator, known_emulator
@@ -76,6 +77,12 @@ class Config(PlatformConfig):
         max_length=200,
         description="elements that the domain shall go without, as in hostdev filesystem",
     )
+
+    @classmethod
+    def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
+        """The file that its guests are made by."""
+        if keys.get("domain"):
+            yield Need("domains", f"{keys['domain']}, which libvirt starts", ("domain",))
 
     @property
     def lacking(self) -> str | None:

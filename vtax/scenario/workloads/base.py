@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from vtax.agent_api import LONGEST_PHASE_S
+from vtax.inputs.needs import Need
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.fields import Keys, Scalar, key
 from vtax.scenario.links import TestbedSettings
@@ -72,9 +73,9 @@ class WorkloadKeys(Keys):
         return None
 
     @property
-    def runs_programs(self) -> bool:
-        """Whether it starts programs of the user's own, which takes their leave."""
-        return self.program_packages is not None
+    def needs(self) -> Iterator[Need]:
+        """What it needs beyond plain traffic, which the user grants."""
+        yield from ()
 
     def own_files(self) -> Sequence[str]:
         """The names of files beside the scenario that trials need."""

@@ -1,11 +1,13 @@
 """Kind `program`: a server program of the user's own is timed by a client program of theirs."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from vtax.agent_api import LONGEST_FILE_NAME, LONGEST_PROGRAM_MS, MOST_COMMAND_WORDS, MOST_ITERATIONS
+from vtax.inputs.needs import Need
 from vtax.scenario.fields import key, slug
 from vtax.scenario.links import TestbedSettings
 from vtax.scenario.workloads.base import Refusal, WorkloadKeys
@@ -105,6 +107,16 @@ class Program(WorkloadKeys):
     def program_packages(self) -> Sequence[str] | None:
         """As they are named; starting programs is all it does."""
         return self.packages
+
+    @property
+    def needs(self) -> Iterator[Need]:
+        """Each command, the files that both find beside them, and the packages that are unpacked for them."""
+        for name, argv in (("server", self.server), ("client", self.client)):
+            yield Need("programs", f"{name} {shlex.join(argv)}, as nobody", (name,))
+        if self.files:
+            yield Need("programs", f"files {' '.join(self.files)}, which are kept in the result", ("files",))
+        if self.packages:
+            yield Need("programs", f"Debian packages {' '.join(self.packages)}", ("packages",))
 
     @property
     def is_inside(self) -> bool:

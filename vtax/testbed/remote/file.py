@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from vtax.inputs import Document, InputError, read_document, validate
+from vtax.inputs.needs import Need
 from vtax.testbed.emulated.machine import EmulatedKeys
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
@@ -112,6 +113,19 @@ class TestbedFile(Strict):
     def as_json(self) -> dict[str, JsonValue]:
         """As it is written, without what it leaves out."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    @property
+    def needs(self) -> Iterator[Need]:
+        """Each machine that is reached, and its interfaces that are borrowed; those of emulated ones are made."""
+        for name, machine in self.machines.items():
+            if machine.ssh is not None:
+                yield Need("hosts", f"{name} is {machine.ssh} over SSH, where {machine.vtax} works as root")
+            real = [near for near, far in self.cables_of(name) if not self._is_emulated(name, _plug(far)[0])]
+            if real:
+                yield Need("interfaces", f"{' '.join(real)} of {name}")
+
+    def _is_emulated(self, *machines: str) -> bool:
+        return any(self.machines[name].emulated is not None for name in machines)
 
     def cables_of(self, machine: str) -> list[tuple[str, Plug]]:
         """What a machine's interfaces are joined to, in the order of the links: its own, and the other's plug."""

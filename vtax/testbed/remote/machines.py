@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from vtax.inputs import InputError
+from vtax.inputs.needs import Need
 from vtax.machine.ssh import ssh_to
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead, agree, compare
@@ -40,6 +41,11 @@ class SeveralMachines:
         """Which host has an interface of a machine, or had it last."""
         self._one_clock: dict[tuple[RemoteMachine, RemoteMachine], bool] = {}
         """Of machines that say that they have one clock, whether they do."""
+
+    @property
+    def needs(self) -> list[Need]:
+        """See Machines."""
+        return [*self._file.needs]
 
     def as_json(self) -> dict[str, JsonValue]:
         """See Machines."""
