@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from vtax.inputs import Document, InputError, advised, read_file, suggestion, validate
+from vtax.inputs import Document, InputError, advised, suggestion, validate
+from vtax.inputs.beneath import read_beneath
 from vtax.scenario.fields import Scalar
 from vtax.scenario.grid import Cell, Factor, expand, place, read_factors, refusal
 from vtax.scenario.keys import Key
@@ -113,11 +114,11 @@ class Scenario:
         """What is in the files that it names, by their names; InputError for one that cannot be read or used."""
         found: dict[str, bytes] = {}
         for index, name in enumerate(self.file.workload.own_files()):
-            loc, path = ("workload", "files", index), self.beside / name
+            loc = ("workload", "files", index)
             if name in found:
                 raise self._document.error(loc, f"{name} is in the list twice")
             try:
-                found[name] = read_file(path, MOST_FILE_BYTES)
+                found[name] = read_beneath(self.beside, name, MOST_FILE_BYTES)
             except InputError as error:
                 raise self._document.error(loc, str(error)) from None
         return found

@@ -200,7 +200,7 @@ def test_files_are_read_before_anything_starts(tmp_path: Path) -> None:
     ):
         kind_of(asked, CPUS)
     (tmp_path / "client.sh").mkdir()
-    with pytest.raises(InputError, match="Is a directory"):
+    with pytest.raises(InputError, match="it is no regular file"):
         kind_of(asked, CPUS)
 
 
@@ -217,6 +217,24 @@ def test_nothing_is_started_without_leave(
         f"  programs: Debian packages dash ({scenario}:10)",
         "to grant this, add --allow programs",
     ]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_link_beside_a_scenario_gives_no_secret_away(
+    scenario: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Root would read what it leads to, and keep it where everybody may read."""
+    secret, link = tmp_path / "secret", tmp_path / "client.sh"
+    secret.write_text("root alone")
+    secret.chmod(0o600)
+    link.unlink()
+    link.symlink_to(secret)
+    monkeypatch.setattr(campaign, "probe", lambda *_: pytest.fail("it went on"))
+    assert main(["run", scenario, "--allow", "programs", "--out", str(tmp_path / "out")]) == 2
+    refused = (
+        f"{scenario}:9: workload.files: {link}: cannot be read: it is a link, or leads out of its directory"
+    )
+    assert refused in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
