@@ -128,7 +128,7 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
         except KeyError:
             near = suggestion(cell.platform, available)
             problem = advised(
-                f'unknown platform "{cell.platform}"', near, f"there are: {', '.join(available)}"
+                f'unknown platform "{cell.platform}"', near, "vtax list platforms prints them all"
             )
             raise scenario.error("platform", cell.platform, problem) from None
         chosen[preset.name] = preset

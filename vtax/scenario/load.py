@@ -32,8 +32,8 @@ def load_scenario(name_or_path: str) -> Scenario:
     if path.exists() or path.suffix in {".yaml", ".yml"}:
         return Scenario.from_document(read_document(path))
     near = suggestion(name_or_path, named)
-    names = f"scenarios: {', '.join(named)}; a file of your own is named by its path"
-    raise InputError(advised(f'no scenario "{one_line(name_or_path)}"', near, names))
+    others = "vtax list scenarios prints them all; a file of your own is named by its path"
+    raise InputError(advised(f'no scenario "{one_line(name_or_path)}"', near, others))
 
 
 def list_scenarios() -> list[ScenarioSummary]:
