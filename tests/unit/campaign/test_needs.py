@@ -99,6 +99,17 @@ class TestDeclared:
     def test_no_preset_needs_anything_by_itself(self) -> None:
         assert {name: preset.needs({}) for name, preset in presets().items() if preset.needs({})} == {}
 
+    def test_what_a_preset_names_was_not_typed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        directory = tmp_path / "presets"
+        directory.mkdir()
+        preset = directory / "theirs.yaml"
+        preset.write_text("{title: theirs, kind: attached, config: {host: root@victim}}")
+        monkeypatch.setattr("vtax.campaign.needs.presets", lambda: presets(directory))
+        (need,) = needs_of(load_scenario(written(tmp_path)).override(["theirs"]))
+        assert (need.detail, need.is_typed, need.where) == (ASKED[0][1], False, str(preset))
+        mine = load_scenario(written(tmp_path)).override(["theirs"], ["platform.host=root@mine"])
+        assert [need.is_typed for need in needs_of(mine)] == [True]
+
     def test_keys_that_name_a_host_or_a_file_declare_it(self) -> None:
         """A kind whose name takes an argument reaches for what that names."""
         named = [kind for kind in kinds() if hasattr(load_kind(kind), "ARGUMENT")]
