@@ -56,15 +56,19 @@ class Namespace:
         """What the kernel tells namespaces apart by; raises OSError where there is none."""
         return self.path.stat().st_ino
 
-    def create(self, bridge_netfilter: bool = False) -> None:
+    def create(self, bridge_netfilter: bool = False, made: Path | None = None) -> None:
         """Create the namespace with IPv6 off and its loopback up, so that nothing in it chats.
 
-        Its bridges pass frames to netfilter where `bridge_netfilter` is set, and not by the kernel's default.
+        Its bridges pass frames to netfilter where `bridge_netfilter` is set, and not by the kernel's default. Where it
+        was `made` already, as /proc/PID/ns/net, it is only named.
         """
         NAMED.mkdir(mode=0o755, parents=True, exist_ok=True)
         _share_names()
         self.path.touch(exist_ok=False)
-        _in_thread(f"creating {self.name}", self._unshare)
+        if made is None:
+            _in_thread(f"creating {self.name}", self._unshare)
+        else:
+            self._mount(made)
         self.run(_silence)
         self.run(lambda: set_bridge_netfilter(bridge_netfilter))
         self.netlink(lambda ip: ip.link("set", index=1, state="up"))
@@ -106,8 +110,12 @@ class Namespace:
 
     def _unshare(self) -> None:
         _check(_libc.unshare(CLONE_NEWNET), "unsharing the network namespace")
-        own = b"/proc/thread-self/ns/net"
-        _check(_libc.mount(own, bytes(self.path), None, MS_BIND, None), f"naming namespace {self.name}")
+        self._mount(Path("/proc/thread-self/ns/net"))
+
+    def _mount(self, made: Path) -> None:
+        _check(
+            _libc.mount(bytes(made), bytes(self.path), None, MS_BIND, None), f"naming namespace {self.name}"
+        )
 
 
 class OwnedNamespace(Owned, frozen=True, tag="namespace"):

@@ -25,6 +25,11 @@ def load_module(module: str) -> str:
     return f"{'' if os.geteuid() == 0 else 'sudo '}modprobe {module}"
 
 
+def allow_user_namespaces() -> str:
+    """Has the kernel make user namespaces, as many as it may by default on a small machine."""
+    return f"{'' if os.geteuid() == 0 else 'sudo '}sysctl -w user.max_user_namespaces=10000"
+
+
 def leave_netfilter_out() -> str:
     """Has bridges of this machine pass no frame to netfilter, until it boots again."""
     settings = " ".join(f"net.bridge.bridge-nf-call-{table}=0" for table in TABLES)

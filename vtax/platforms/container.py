@@ -12,9 +12,11 @@ from vtax.inputs.needs import Need
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.remedy import install
+from vtax.machine.user_namespace import IdRange, hold_namespaces
+from vtax.platforms.confinement import check_user_namespaces
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
-from vtax.platforms.oci import check_limits, find_runtime, runtime_command, write_bundle
+from vtax.platforms.oci import PLACE, at_place, check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
@@ -88,6 +90,7 @@ class Kind:
         require_root()
         require_agent()
         config.check_scheduling()
+        check_user_namespaces()
         find_runtime(config.runtime)
         check_limits(config.runtime, config.limits)
 
@@ -115,14 +118,22 @@ class Kind:
         def describe(namespace: Namespace) -> Container:
             bundle = plan.scratch / plan.name
             programs = plan.packages is not None
-            write_bundle(bundle, namespace.path, plan.own_cpus, config.memory_bytes, programs=programs)
+            write_bundle(
+                bundle,
+                namespace.path,
+                plan.own_cpus,
+                config.memory_bytes,
+                programs=programs,
+                owner=owner,
+            )
             return Container(
                 f"{config.runtime} run",
-                run=[*plan.admission, *runtime, "run", "--bundle", str(bundle), namespace.name],
+                run=[*plan.admission, *at_place(bundle), *runtime, "run", "--bundle", PLACE, namespace.name],
                 owned=OciContainer(namespace.name, config.runtime, str(root)),
             )
 
-        return start_container(plan, describe)
+        with hold_namespaces(IdRange.of(f"{plan.record.run}-{plan.name}")) as owner:
+            return start_container(plan, describe, network=owner.network)
 
 
 def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:

@@ -6,11 +6,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from pydantic import JsonValue
+
 from vtax.machine.agent import agent_binary
 from vtax.machine.cgroups import Mixture, find_mixture
 from vtax.machine.remedy import install
+from vtax.machine.user_namespace import IDS, Namespaces
+from vtax.platforms.confinement import MASKED_PATHS, read_only_paths, system_calls
 from vtax.platforms.contract import PlatformUnusable
 
+
+class Mount(TypedDict):
+    """A mount as of the OCI's runtime specification."""
+
+    destination: str
+    type: str
+    source: str
+    options: list[str]
+
+
+def _mount(destination: str, kind: str, source: str, options: list[str]) -> Mount:
+    return {"destination": destination, "type": kind, "source": source, "options": options}
+
+
+SYSTEM_MOUNTS = (
+    _mount("/proc", "proc", "proc", []),
+    _mount("/sys", "sysfs", "sysfs", ["ro", "nosuid", "noexec"]),
+    _mount("/dev", "tmpfs", "tmpfs", ["nosuid", "mode=755"]),
+)
 CAPABILITIES = ["CAP_NET_ADMIN", "CAP_NET_RAW"]
 PROGRAM_CAPABILITIES = ["CAP_KILL", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID"]
 """What an agent needs to start programs that have none, and to end them."""
@@ -20,6 +43,8 @@ HOST_DIRECTORIES = [
 """Where a host's programs are, with what they need."""
 NEW_TMP = ["nosuid", "nodev", "size=64m"]
 """How programs' /tmp is mounted, from tmpfs."""
+PLACE = "/mnt"
+"""Where a runtime finds a guest's bundle that is not to be reached through the host's directories."""
 REFUSES_MIXTURE = {"crun"}
 """Runtimes that start nothing on a machine with both versions of cgroups."""
 
@@ -40,6 +65,17 @@ def runtime_command(name: str, root: Path) -> list[str]:
     command = [find_runtime(name), "--root", str(root)]
     mixture = _refused_mixture(name)
     return mixture.hide(command) if mixture else command
+
+
+def at_place(bundle: Path) -> list[str]:
+    """What precedes a runtime that is to find `bundle` at PLACE, in a mount namespace of its own.
+
+    The directories above it are root's alone, and whoever mounts a guest's root is another user.
+    """
+    return [
+        *("unshare", "--mount", "--propagation", "slave", "--"),
+        *("sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(bundle), PLACE),
+    ]
 
 
 def check_limits(name: str, controllers: Sequence[str]) -> None:
@@ -66,19 +102,25 @@ def write_bundle(
     *,
     programs: bool = False,
     beside: Sequence[str] = (),
+    owner: Namespaces | None = None,
 ) -> None:
     """An OCI bundle (runtime-spec 1.0.2) whose root holds the agent, and the host's programs or nothing else.
 
-    `beside` are capabilities of the agent that it has beside those of every container.
+    `beside` are capabilities of the agent that it has beside those of every container. With `owner`, the user
+    namespace that `netns` belongs to, the container is confined as production confines it.
     """
     root = bundle / "rootfs"
-    for directory in ("proc", "sys", "dev"):
-        (root / directory).mkdir(parents=True, exist_ok=True)
-    shutil.copy2(agent_binary(), root / "vtax-agent")
+    mounts = [*SYSTEM_MOUNTS, *(program_mounts() if programs else ())]
+    # Whoever mounts there may make no directories: a guest's root is another user.
+    for directory in (bundle, root, *(root / mount["destination"].lstrip("/") for mount in mounts)):
+        directory.mkdir(parents=True, exist_ok=True)
+        directory.chmod(0o755)
     if programs:
         # runc gives a new /tmp the mode of the directory that it finds there.
-        (root / "tmp").mkdir(exist_ok=True)
         (root / "tmp").chmod(0o1777)
+    agent = root / "vtax-agent"
+    shutil.copyfile(agent_binary(), agent)
+    agent.chmod(0o755)
     granted = [*capabilities(programs=programs), *beside]
     resources: dict[str, dict[str, str | int]] = {"cpu": {"cpus": ",".join(map(str, cpus))}}
     if memory_bytes is not None:
@@ -97,32 +139,31 @@ def write_bundle(
                     "noNewPrivileges": True,
                     "capabilities": dict.fromkeys(("bounding", "effective", "permitted"), granted),
                 },
-                "mounts": [
-                    {"destination": "/proc", "type": "proc", "source": "proc"},
-                    {
-                        "destination": "/sys",
-                        "type": "sysfs",
-                        "source": "sysfs",
-                        "options": ["ro", "nosuid", "noexec"],
-                    },
-                    {
-                        "destination": "/dev",
-                        "type": "tmpfs",
-                        "source": "tmpfs",
-                        "options": ["nosuid", "mode=755"],
-                    },
-                    *(program_mounts() if programs else ()),
-                ],
+                "mounts": mounts,
                 "linux": {
                     "namespaces": [
                         *({"type": kind} for kind in ("pid", "ipc", "uts", "mount")),
                         {"type": "network", "path": str(netns)},
+                        *([{"type": "user", "path": str(owner.user)}] if owner else ()),
                     ],
                     "resources": resources,
+                    **(_confinement(owner) if owner else {}),
                 },
             }
         )
     )
+
+
+def _confinement(owner: Namespaces) -> dict[str, JsonValue]:
+    """What of `linux` in a bundle keeps a container from the host's kernel."""
+    mapping: list[JsonValue] = [{"containerID": 0, "hostID": owner.ids.first, "size": IDS}]
+    return {
+        "uidMappings": mapping,
+        "gidMappings": mapping,
+        "maskedPaths": [*MASKED_PATHS],
+        "readonlyPaths": [*read_only_paths()],
+        "seccomp": system_calls(),
+    }
 
 
 def capabilities(*, programs: bool) -> list[str]:
@@ -130,21 +171,8 @@ def capabilities(*, programs: bool) -> list[str]:
     return [*CAPABILITIES, *(PROGRAM_CAPABILITIES if programs else ())]
 
 
-class Mount(TypedDict):
-    """A mount as of the OCI's runtime specification."""
-
-    destination: str
-    type: str
-    source: str
-    options: list[str]
-
-
 def program_mounts() -> list[Mount]:
     """Where programs of the host are, read-only; a /tmp that is new and bounded."""
     old = ["rbind", "ro", "nosuid", "nodev"]
     bound = [_mount(str(place), "bind", str(place), old) for place in HOST_DIRECTORIES if place.is_dir()]
     return [_mount("/tmp", "tmpfs", "tmpfs", NEW_TMP), *bound]  # noqa: S108 - the container's own
-
-
-def _mount(destination: str, kind: str, source: str, options: list[str]) -> Mount:
-    return {"destination": destination, "type": kind, "source": source, "options": options}

@@ -55,14 +55,16 @@ def start_container(
     plan: GuestPlan,
     describe: Callable[[Namespace], Container],
     guest_type: type[ContainerGuest] = ContainerGuest,
+    network: Path | None = None,
 ) -> ContainerGuest:
     """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it.
 
-    `describe` writes down what the runtime reads, and says what it is called with. Raises AgentGone.
+    `describe` writes down what the runtime reads, and says what it is called with. `network` is the namespace where
+    it is made already. Raises AgentGone.
     """
     begun = time.monotonic()
     with contextlib.ExitStack() as undo:
-        namespace = open_namespace(plan, undo)
+        namespace = open_namespace(plan, undo, network)
         container = describe(namespace)
         plan.record.add(container.owned)
         undo.callback(remove_quietly, container.owned)
@@ -79,11 +81,11 @@ def start_container(
     return guest
 
 
-def open_namespace(plan: GuestPlan, undo: contextlib.ExitStack) -> Namespace:
+def open_namespace(plan: GuestPlan, undo: contextlib.ExitStack, network: Path | None = None) -> Namespace:
     """A namespace with the plan's NICs: `eth0` and so on, each the far end of an interface at its port."""
     namespace = Namespace(f"{plan.record.run}-{plan.name}")
     plan.record.add(OwnedNamespace(namespace.name))
-    namespace.create()
+    namespace.create(made=network)
     undo.callback(namespace.remove)
     for number, nic in enumerate(plan.nics):
         interface = f"{plan.name}p{number}"

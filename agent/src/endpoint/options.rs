@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use nix::errno::Errno;
 use nix::poll::PollFd;
-use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
+use nix::sys::socket::{GetSockOpt, MsgFlags, SetSockOpt, getsockopt, recv, setsockopt, sockopt};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -134,13 +135,17 @@ pub(super) fn apply(
     protocol: Protocol,
     socket: &OwnedFd,
 ) -> anyhow::Result<()> {
+    if let Some(bytes) = options.send_buffer_bytes {
+        let forced = setsockopt(socket, sockopt::SndBufForce, &bytes.get());
+        within_bounds(socket, forced, sockopt::SndBuf, bytes.get())
+            .context("options.send_buffer_bytes: bounded by net.core.wmem_max of the host")?;
+    }
+    if let Some(bytes) = options.receive_buffer_bytes {
+        let forced = setsockopt(socket, sockopt::RcvBufForce, &bytes.get());
+        within_bounds(socket, forced, sockopt::RcvBuf, bytes.get())
+            .context("options.receive_buffer_bytes: bounded by net.core.rmem_max of the host")?;
+    }
     let set = || -> nix::Result<()> {
-        if let Some(bytes) = options.send_buffer_bytes {
-            setsockopt(socket, sockopt::SndBufForce, &bytes.get())?;
-        }
-        if let Some(bytes) = options.receive_buffer_bytes {
-            setsockopt(socket, sockopt::RcvBufForce, &bytes.get())?;
-        }
         match protocol {
             Protocol::Tcp => {
                 // What an earlier connection left in TIME-WAIT does not hold the port.
@@ -165,6 +170,29 @@ pub(super) fn apply(
              tcp_{name}"
         )
     })
+}
+
+/// Asks for a buffer as anybody may where it could not be had by force, as in a container whose root is not the host's.
+fn within_bounds<Buffer>(
+    socket: &OwnedFd,
+    forced: nix::Result<()>,
+    buffer: Buffer,
+    bytes: usize,
+) -> anyhow::Result<()>
+where
+    Buffer: SetSockOpt<Val = usize> + GetSockOpt<Val = usize>,
+{
+    if forced != Err(Errno::EPERM) {
+        return Ok(forced?);
+    }
+    setsockopt(socket, buffer, &bytes)?;
+    // The kernel takes twice what it is asked for.
+    let most = getsockopt(socket, buffer)? / 2;
+    ensure!(
+        most >= bytes,
+        "this guest may have {most} bytes, not {bytes}"
+    );
+    Ok(())
 }
 
 fn apply_to_sctp(socket: &OwnedFd, options: &SocketOptions) -> nix::Result<()> {

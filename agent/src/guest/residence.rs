@@ -73,7 +73,10 @@ impl Residence {
             SockProtocol::EthAll,
         )
         .context("cannot open a packet socket; it needs root")?;
-        setsockopt(&tap, sockopt::RcvBufForce, &BUFFER_BYTES).context("no room for frames")?;
+        // In a user namespace of its own, an agent has what anybody may have: less room, and so fewer frames.
+        setsockopt(&tap, sockopt::RcvBufForce, &BUFFER_BYTES)
+            .or_else(|_| setsockopt(&tap, sockopt::RcvBuf, &BUFFER_BYTES))
+            .context("no room for frames")?;
         setsockopt(&tap, sockopt::ReceiveTimestampns, &true).context("no time stamps of frames")?;
         Ok(Self(tap))
     }

@@ -1,0 +1,166 @@
+"""What a compromised guest reaches: a container's uid 0 attacks the host's kernel from inside."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vtax.agent_api import GuestConfigureParams, GuestNic, ReceiverOpenParams, SocketOptions
+from vtax.machine.agent import AgentError
+from vtax.machine.namespace import Namespace
+from vtax.platforms import GuestPlan, container
+from vtax.platforms.oci import at_place, runtime_command
+
+pytestmark = pytest.mark.system
+
+PREAMBLE = """
+import ctypes, errno, json, os
+libc = ctypes.CDLL(None, use_errno=True)
+NEWUSER, NEWNS = 0x10000000, 0x20000
+
+def told(result):
+    return "done" if result >= 0 else errno.errorcode[ctypes.get_errno()]
+
+def called(number, *arguments):
+    return told(libc.syscall(number, *arguments))
+
+def opened(path, flags):
+    try:
+        return len(os.read(os.open(path, flags), 1)) if flags == os.O_RDONLY else os.open(path, flags)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+def in_child(act):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, act().encode())
+        os._exit(0)
+    os.close(writer)
+    return os.read(reader, 100).decode()
+
+def mounted_in_own_namespace():
+    if libc.unshare(NEWUSER | NEWNS) < 0:
+        return told(-1)
+    return told(libc.mount(b"none", b"/tmp", b"tmpfs", 0, None))
+
+def cloned(flags):
+    child = libc.syscall(56, flags | 17, 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    return told(child)
+"""
+
+
+@pytest.fixture(params=["runc", "crun"])
+def started(request: pytest.FixtureRequest, plan: GuestPlan) -> Iterator[GuestPlan]:
+    """The plan of a guest that is up and may start the host's programs, which takes most capabilities."""
+    plan = replace(plan, config=container.Config(runtime=request.param), packages=())
+    guest = container.Kind().start(plan)
+    try:
+        guest.agent.api.guest_configure(GuestConfigureParams(nics=[], forward=True))
+        yield plan
+    finally:
+        guest.stop()
+
+
+def inside(plan: GuestPlan, expression: str) -> object:
+    """The value of an expression in Python in a guest, as its root."""
+    config = plan.config
+    assert isinstance(config, container.Config)
+    runtime = runtime_command(config.runtime, plan.scratch / "containers")
+    script = f"{PREAMBLE}\nprint(json.dumps({expression}))"
+    name = Namespace(f"{plan.record.run}-guest").name
+    command = [
+        *at_place(plan.scratch / plan.name),
+        *(*runtime, "exec", name, "/usr/bin/python3", "-c", script),
+    ]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def existing(*paths: str) -> list[str]:
+    """Those that this kernel has."""
+    return [path for path in paths if Path(path).exists()]
+
+
+def test_settings_of_the_host_cannot_be_written(started: GuestPlan) -> None:
+    """The kernel runs what core_pattern names as root of the host; nothing here writes to what it opened.
+
+    What a user namespace leaves to root of the host (EACCES) is read-only as well.
+    """
+    targets = existing("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/vm/drop_caches")
+    tried = inside(started, f"[opened(path, os.O_WRONLY) for path in {targets}]")
+    assert tried == ["EACCES"] * len(targets)
+    read_only = inside(started, f"[bool(os.statvfs(path).f_flag & os.ST_RDONLY) for path in {targets}]")
+    assert read_only == [True] * len(targets)
+
+
+def test_settings_of_its_own_network_can_be_written(started: GuestPlan) -> None:
+    assert isinstance(inside(started, "opened('/proc/sys/net/ipv4/ip_forward', os.O_WRONLY)"), int)
+    assert inside(started, "open('/proc/sys/net/ipv4/ip_forward').read()") == "1\n"
+
+
+def test_the_hosts_kernel_is_masked(started: GuestPlan) -> None:
+    masked = existing("/proc/timer_list", "/proc/keys", "/proc/kcore")
+    assert inside(started, f"[opened(path, os.O_RDONLY) for path in {masked}]") == [0] * len(masked)
+    assert inside(started, "os.listdir('/sys/firmware')") == []
+
+
+def test_no_namespaces_and_no_mounts_can_be_made(started: GuestPlan) -> None:
+    """In a user namespace of its own, a process has all capabilities over further parts of the kernel."""
+    attacks = [
+        "called(272, NEWUSER)",
+        "in_child(mounted_in_own_namespace)",
+        "cloned(NEWUSER)",
+        "told(libc.mount(b'none', b'/tmp', b'tmpfs', 0, None))",
+    ]
+    assert inside(started, f"[{', '.join(attacks)}]") == ["EPERM"] * len(attacks)
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("bpf", 321), ("add_key", 248), ("keyctl", 250), ("io_uring_setup", 425), ("ptrace", 101)],
+)
+def test_system_calls_beyond_the_profile_fail(call: str, number: int, started: GuestPlan) -> None:
+    """Without a filter the arguments are looked at: zeros are another error, or do something."""
+    assert inside(started, f"called({number}, 0, 0, 0, 0, 0)") == "EPERM", call
+
+
+def test_threads_are_still_made_where_clone3_is_refused(started: GuestPlan) -> None:
+    assert inside(started, "called(435, 0, 0)") == "ENOSYS"
+    assert inside(started, "(__import__('threading').Thread(target=print, args=('',)).start(), 1)[1]") == 1
+
+
+def test_root_inside_is_nobody_outside(started: GuestPlan) -> None:
+    first, outside, count = str(inside(started, "open('/proc/self/uid_map').read()")).split()
+    assert (first, count) == ("0", "65536")
+    assert int(outside) >= 0x80000
+    assert (
+        inside(started, "open('/etc/shadow').read() if os.access('/etc/shadow', os.R_OK) else None") is None
+    )
+
+
+def test_a_buffer_beyond_the_hosts_bound_is_refused_by_name(plan: GuestPlan) -> None:
+    """By force it takes CAP_NET_ADMIN of the host itself."""
+    bound = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    guest = container.Kind().start(plan)
+
+    def listen(bytes_: int) -> None:
+        options = SocketOptions(receive_buffer_bytes=bytes_)
+        socket = {"protocol": "udp", "interface": "eth0", "address": "198.18.0.1", "port": 5000}
+        flows = {"cpu": 0, "trial": 1, "flows": 1, "duration_s": 1.0}
+        guest.agent.api.receiver_open(ReceiverOpenParams(**socket, **flows, options=options))  # type: ignore[arg-type]
+
+    try:
+        nic = GuestNic(mac=plan.nics[0].mac, address="198.18.0.1/24", mtu=1500, neighbours=[])
+        guest.agent.api.guest_configure(GuestConfigureParams(nics=[nic], forward=False))
+        listen(bound)
+        guest.agent.api.receiver_close()
+        with pytest.raises(AgentError, match=r"options\.receive_buffer_bytes.*net\.core\.rmem_max"):
+            listen(bound + 1)
+    finally:
+        guest.stop()

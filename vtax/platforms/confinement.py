@@ -1,0 +1,54 @@
+"""How production holds a container: paths that it cannot see or write, and the system calls that it may make."""
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from vtax.inputs import read_document
+from vtax.machine.remedy import allow_user_namespaces
+from vtax.platforms.contract import PlatformUnusable
+
+USER_NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
+"""How many may be made; absent where the kernel knows none."""
+MASKED_PATHS = (
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/firmware",
+)
+"""What `runc spec` masks."""
+READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-trigger")
+"""What `runc spec` has read-only beside /proc/sys."""
+SETTINGS = Path("/proc/sys")
+OWN_SETTINGS = "net"
+"""Those below `SETTINGS` of its own network namespace, which the agent writes."""
+SYSTEM_CALLS = Path(__file__).resolve().parent.parent / "data/seccomp/container.yaml"
+
+
+def check_user_namespaces() -> None:
+    """Raise PlatformUnusable where no user namespace can be made."""
+    if not USER_NAMESPACES.exists():
+        raise PlatformUnusable("this kernel has no user namespaces", "needs a kernel with CONFIG_USER_NS")
+    if int(USER_NAMESPACES.read_text()) == 0:
+        raise PlatformUnusable(
+            f"no user namespaces are allowed: {USER_NAMESPACES} is 0", allow_user_namespaces()
+        )
+
+
+def read_only_paths() -> list[str]:
+    """What a container cannot write: all of this kernel's settings but those of its own network namespace."""
+    settings = sorted(str(path) for path in SETTINGS.iterdir() if path.name != OWN_SETTINGS)
+    return [*READ_ONLY_PATHS, *settings]
+
+
+@cache
+def system_calls() -> dict[str, JsonValue]:
+    """The filter of system calls, as linux.seccomp of the OCI's runtime specification."""
+    return read_document(SYSTEM_CALLS).data
