@@ -1,13 +1,15 @@
-"""How production holds a container: paths that it cannot see or write, and the system calls that it may make."""
+"""How production holds a guest: whether it is held so, and a container's paths and system calls."""
 
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from vtax.inputs import read_document
 from vtax.machine.remedy import allow_user_namespaces
-from vtax.platforms.contract import PlatformUnusable
+from vtax.platforms.contract import Fact, PlatformUnusable
+from vtax.platforms.egress_qdisc import GuestConfig
 
 USER_NAMESPACES = Path("/proc/sys/user/max_user_namespaces")
 """How many may be made; absent where the kernel knows none."""
@@ -32,10 +34,31 @@ OWN_SETTINGS = "net"
 SYSTEM_CALLS = Path(__file__).resolve().parent.parent / "data/seccomp/container.yaml"
 
 
+class ConfinedConfig(GuestConfig):
+    """Keys of guests that are confined unless the scenario compares them with such as are not."""
+
+    isolation: Literal["production", "none"] = Field(
+        "production",
+        description="what holds a guest from the host: what production has, or nothing beyond the least",
+    )
+
+    @property
+    def confined(self) -> bool:
+        """Whether a guest is held as production holds it."""
+        return self.isolation == "production"
+
+    @property
+    def facts(self) -> dict[str, Fact]:
+        """What the probe states of the keys."""
+        return {"isolation": self.isolation, **super().facts}
+
+
 def check_user_namespaces() -> None:
     """Raise PlatformUnusable where no user namespace can be made."""
     if not USER_NAMESPACES.exists():
-        raise PlatformUnusable("this kernel has no user namespaces", "needs a kernel with CONFIG_USER_NS")
+        raise PlatformUnusable(
+            "this kernel has no user namespaces", "needs a kernel with CONFIG_USER_NS, or isolation: none"
+        )
     if int(USER_NAMESPACES.read_text()) == 0:
         raise PlatformUnusable(
             f"no user namespaces are allowed: {USER_NAMESPACES} is 0", allow_user_namespaces()

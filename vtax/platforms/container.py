@@ -1,5 +1,6 @@
 """Containers of an OCI runtime: the host's kernel behind a second pair of interfaces, in namespaces of their own."""
 
+import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +14,8 @@ from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.remedy import install
 from vtax.machine.user_namespace import IdRange, hold_namespaces
-from vtax.platforms.confinement import check_user_namespaces
+from vtax.platforms.confinement import ConfinedConfig, check_user_namespaces
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
-from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.oci import PLACE, at_place, check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
@@ -32,7 +32,7 @@ def _without_own_network(runtime: str) -> str:
     return runtime
 
 
-class Config(GuestConfig):
+class Config(ConfinedConfig):
     """Keys of containers."""
 
     runtime: Annotated[str, AfterValidator(_without_own_network)] = Field(
@@ -90,7 +90,8 @@ class Kind:
         require_root()
         require_agent()
         config.check_scheduling()
-        check_user_namespaces()
+        if config.confined:
+            check_user_namespaces()
         find_runtime(config.runtime)
         check_limits(config.runtime, config.limits)
 
@@ -132,8 +133,10 @@ class Kind:
                 owned=OciContainer(namespace.name, config.runtime, str(root)),
             )
 
-        with hold_namespaces(IdRange.of(f"{plan.record.run}-{plan.name}")) as owner:
-            return start_container(plan, describe, network=owner.network)
+        with contextlib.ExitStack() as starting:
+            ids = IdRange.of(f"{plan.record.run}-{plan.name}")
+            owner = starting.enter_context(hold_namespaces(ids)) if config.confined else None
+            return start_container(plan, describe, network=owner.network if owner else None)
 
 
 def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:

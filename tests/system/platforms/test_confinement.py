@@ -1,5 +1,6 @@
 """What a compromised guest reaches: a container's uid 0 attacks the host's kernel from inside."""
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Iterator
@@ -54,16 +55,23 @@ def cloned(flags):
 """
 
 
-@pytest.fixture(params=["runc", "crun"])
-def started(request: pytest.FixtureRequest, plan: GuestPlan) -> Iterator[GuestPlan]:
+@contextlib.contextmanager
+def running(plan: GuestPlan, **keys: str) -> Iterator[GuestPlan]:
     """The plan of a guest that is up and may start the host's programs, which takes most capabilities."""
-    plan = replace(plan, config=container.Config(runtime=request.param), packages=())
+    plan = replace(plan, config=container.Config.model_validate(keys), packages=())
     guest = container.Kind().start(plan)
     try:
         guest.agent.api.guest_configure(GuestConfigureParams(nics=[], forward=True))
         yield plan
     finally:
         guest.stop()
+
+
+@pytest.fixture(params=["runc", "crun"])
+def started(request: pytest.FixtureRequest, plan: GuestPlan) -> Iterator[GuestPlan]:
+    """The plan of a confined guest."""
+    with running(plan, runtime=request.param) as confined:
+        yield confined
 
 
 def inside(plan: GuestPlan, expression: str) -> object:
@@ -133,6 +141,24 @@ def test_system_calls_beyond_the_profile_fail(call: str, number: int, started: G
 def test_threads_are_still_made_where_clone3_is_refused(started: GuestPlan) -> None:
     assert inside(started, "called(435, 0, 0)") == "ENOSYS"
     assert inside(started, "(__import__('threading').Thread(target=print, args=('',)).start(), 1)[1]") == 1
+
+
+@pytest.mark.parametrize("runtime", ["runc", "crun"])
+def test_without_isolation_all_of_this_is_open(runtime: str, plan: GuestPlan) -> None:
+    """So that what these tests see fail is what isolation closes."""
+    with running(plan, runtime=runtime, isolation="none") as unconfined:
+        pattern = "opened('/proc/sys/kernel/core_pattern', os.O_WRONLY)"
+        assert isinstance(inside(unconfined, pattern), int)
+        assert inside(unconfined, "opened('/proc/timer_list', os.O_RDONLY)") == 1
+        namespaces = ["in_child(mounted_in_own_namespace)", "cloned(NEWUSER)", "called(272, NEWUSER)"]
+        assert inside(unconfined, f"[{', '.join(namespaces)}]") == ["done"] * len(namespaces)
+        calls = ", ".join(f"called({number}, 0, 0, 0, 0, 0)" for number in (248, 250, 425, 101))
+        assert "EPERM" not in inside(unconfined, f"[{calls}]")  # type: ignore[operator] # a list
+        assert str(inside(unconfined, "open('/proc/self/uid_map').read()")).split() == [
+            "0",
+            "0",
+            "4294967295",
+        ]
 
 
 def test_root_inside_is_nobody_outside(started: GuestPlan) -> None:

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from vtax.campaign.platform_set import resolve
+from vtax.inputs import InputError
 from vtax.machine.user_namespace import FIRST, IDS, LAST, IdRange
 from vtax.platforms import PlatformUnusable, confinement
 from vtax.platforms.confinement import check_user_namespaces, read_only_paths, system_calls
+from vtax.scenario import load_scenario
 
 BEYOND = {
     *("mount", "umount2", "unshare", "setns", "pivot_root", "chroot", "clone3", "open_by_handle_at"),
@@ -57,3 +60,17 @@ def test_a_machine_without_user_namespaces_is_named(tmp_path: Path, monkeypatch:
     assert "sysctl -w user.max_user_namespaces=" in unusable.value.remedy
     limit.write_text("10000\n")
     check_user_namespaces()
+
+
+def test_a_platform_without_isolation_refuses_the_key() -> None:
+    def resolved(*platforms: str) -> None:
+        asked = ["platform.isolation=production,none"]
+        scenario = load_scenario("quick").override(list(platforms), asked, None, None)
+        resolve(scenario, scenario.cells())
+
+    resolved("raw", "container")
+    with pytest.raises(InputError, match=r"platform\.isolation: raw: no such key"):
+        resolved("raw")
+    with pytest.raises(InputError, match=r"platform\.isolation: .*production"):
+        scenario = load_scenario("quick").override(["container"], ["platform.isolation=some"], None, None)
+        resolve(scenario, scenario.cells())
