@@ -87,7 +87,9 @@ def _finish(tree: Path) -> None:
     """List what modules depend on, and take the kernel out of its boot image."""
     (image,) = (tree / "boot").glob("vmlinuz-*")
     run_tool("depmod", "-b", str(tree), image.name.removeprefix("vmlinuz-"), timeout_s=300)
-    (tree / "vmlinux").write_bytes(extract_vmlinux(image.read_bytes()))
+    vmlinux = tree / "vmlinux"
+    vmlinux.write_bytes(extract_vmlinux(image.read_bytes()))
+    vmlinux.chmod(0o644)  # an emulator that reads it is another user
 
 
 KERNELS = Shelf("kernel", META_PACKAGE, "vmlinux", _finish)

@@ -5,7 +5,9 @@ import logging
 import os
 import pwd
 import re
+import shlex
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -140,6 +142,16 @@ def check_tools(tools: dict[str, str]) -> None:
         if shutil.which(command) is None:
             remedy = "needs Debian or a derivative of it" if package in DEBIANS_OWN else install(package)
             raise PlatformUnusable(f"no {command} command found", remedy)
+
+
+def require_open(path: Path, user: str) -> None:
+    """Raise PlatformUnusable where a directory on the way keeps out `user`, as whom a guest runs."""
+    for directory in path.resolve().parents:
+        if directory.is_dir() and not directory.stat().st_mode & stat.S_IXOTH:
+            raise PlatformUnusable(
+                f"{directory} is closed to {user}, as whom the guest runs",
+                f"chmod o+x {shlex.quote(str(directory))}",
+            )
 
 
 def told_by_lists(*question: str, pattern: str) -> str | None:

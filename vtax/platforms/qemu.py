@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,18 +13,22 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.emulation import patience
 from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import load_module
+from vtax.machine.user_namespace import IdRange
 from vtax.platforms.accelerator import find_accelerator, has_device, remembered_accelerators
+from vtax.platforms.cache import cache_directory
 from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
-from vtax.platforms.emulator import Emulator, check_emulator, find_emulator, known_emulator
+from vtax.platforms.emulator import INSTALLED, Emulator, check_emulator, find_emulator, known_emulator
+from vtax.platforms.emulator import PACKAGES as EMULATORS
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
 from vtax.platforms.launch import DIES_WITH_US, await_hello, launch, pin_vcpus
-from vtax.platforms.package import check_tools
+from vtax.platforms.package import check_tools, require_open
 from vtax.platforms.qemu_config import Config
-from vtax.platforms.qemu_machine import NicEnd, machine_words, nic_words
+from vtax.platforms.qemu_machine import NicEnd, SocketEnd, TapEnd, machine_words, nic_words
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
+from vtax.platforms.unprivileged import SANDBOX, as_user, handed_over
 from vtax.platforms.userland import fetch_userland
 from vtax.platforms.vhost_user import UserSwitch, check_switch, dpdk_version, start_switch
 from vtax.stages.hooks import NicKind
@@ -79,6 +84,8 @@ class Kind:
         config.check_combination()
         config.check_scheduling()
         check_emulator(config.version)
+        if config.confined and config.version != INSTALLED:
+            require_open(cache_directory() / EMULATORS.name, "users other than root")
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         self._check_kvm(config)
         BACKENDS[config.backend]()
@@ -136,18 +143,22 @@ class Kind:
         image = build_image(kernel, modules, userland)
         whole = config.model_copy(update={"memory_bytes": config.memory_bytes + userland.memory_bytes})
         machine = machine_words(emulator, kernel, image, probe.accelerator, console, whole)
-        with _nic_ends(plan, config) as (ends, switch):
+        user = IdRange.of(f"{plan.record.run}-{plan.name}").first if config.confined else None
+        with (
+            _nic_ends(plan, config) as (ends, switch),
+            _emulator_words(machine, user, probe.accelerator) as (words, files),
+        ):
             nics = enumerate(zip(plan.nics, ends, strict=True))
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
                 *("taskset", "--cpu-list", ",".join(map(str, plan.cpus))),
-                *machine,
+                *words,
                 *(word for number, (nic, end) in nics for word in nic_words(config, number, nic, end)),
             ]
             begun = time.monotonic()
-            descriptors = [each for end in ends if not isinstance(end, Path) for each in end]
-            agent = launch(plan.name, command, errors, descriptors)
+            descriptors = [each for end in ends for each in end.descriptors]
+            agent = launch(plan.name, command, errors, [*files, *descriptors])
         started = process_start(agent.process.pid)
         guest = QemuGuest(agent, 0.0, modules, agent.process.pid, started, console, errors, switch)
         await_hello(guest, plan, begun, patience(HELLO_TIMEOUT_S))
@@ -185,15 +196,47 @@ def _boot_key(emulator: str | None, kernel: str | None, machine: str) -> str:
 def _nic_ends(plan: GuestPlan, config: Config) -> Iterator[tuple[Sequence[NicEnd], UserSwitch | None]]:
     """What each NIC of a guest is connected with on the host, for whoever starts the emulator meanwhile."""
     if config.backend != "vhost-user":
-        with open_taps(plan, headers=config.offloads == "all", queues=config.queues) as taps:
-            yield taps, None
+        with (
+            open_taps(plan, headers=config.offloads == "all", queues=config.queues) as taps,
+            contextlib.ExitStack() as opened,
+        ):
+            yield [TapEnd(tap, _open_vhost(config, opened)) for tap in taps], None
         return
     switch = start_switch(plan, config.queues)
-    try:
-        yield [switch.socket(number) for number in range(len(plan.nics))], switch
-    except BaseException:
-        switch.stop()
-        raise
+    with contextlib.ExitStack() as opened:
+        try:
+            yield [_connection(switch.socket(number), opened) for number in range(len(plan.nics))], switch
+        except BaseException:
+            switch.stop()
+            raise
+
+
+def _open_vhost(config: Config, opened: contextlib.ExitStack) -> list[int]:
+    """A descriptor of vhost-net for each queue of a NIC, none where the emulator serves the tap itself."""
+    descriptors = []
+    for _ in range(config.queues if config.backend == "vhost" else 0):
+        descriptors.append(os.open(VHOST, os.O_RDWR))
+        opened.callback(os.close, descriptors[-1])
+    return descriptors
+
+
+def _connection(path: Path, opened: contextlib.ExitStack) -> SocketEnd:
+    """A connection to a switch's socket, which another user would not reach."""
+    connection = opened.enter_context(socket.socket(socket.AF_UNIX))
+    connection.connect(str(path))
+    return SocketEnd(connection.fileno())
+
+
+@contextlib.contextmanager
+def _emulator_words(
+    machine: Sequence[str], user: int | None, accelerator: str
+) -> Iterator[tuple[list[str], list[int]]]:
+    """An emulator's command without NICs, and the descriptors that it needs: as root, or confined as a user."""
+    if user is None:
+        yield [*machine], []
+        return
+    with handed_over(machine, user) as (words, descriptors):
+        yield [*as_user(user, kvm=accelerator == "kvm"), *words, *SANDBOX], descriptors
 
 
 def _require_vhost() -> None:
@@ -214,8 +257,9 @@ BACKENDS: dict[str, Callable[[], None]] = {
 def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, machine: str, limit_s: float) -> bool:
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
     config = Config.model_validate({"machine": machine})
-    command = [*DIES_WITH_US, *machine_words(emulator, kernel, image, "kvm", Path(os.devnull), config)]
-    agent = launch("KVM probe", command, Path(os.devnull))
+    asked = machine_words(emulator, kernel, image, "kvm", Path(os.devnull), config)
+    with _emulator_words(asked, IdRange.of("KVM probe").first, "kvm") as (words, descriptors):
+        agent = launch("KVM probe", [*DIES_WITH_US, *words], Path(os.devnull), descriptors)
     try:
         agent.wait_hello(limit_s)
     except AgentGone:

@@ -5,8 +5,8 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from vtax.platforms.confinement import ConfinedConfig
 from vtax.platforms.contract import Fact, PlatformUnusable
-from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.stages.hooks import NicKind
 
 VIRTIO = "virtio-net-pci"
@@ -16,7 +16,7 @@ LEAST_RING: Final = 256
 """What QEMU gives a virtio ring by itself, and the most that its own back ends take to send from."""
 
 
-class Config(GuestConfig):
+class Config(ConfinedConfig):
     """Keys of QEMU guests."""
 
     nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(

@@ -1,6 +1,7 @@
 """A QEMU guest in the words of its command line: the machine, its console and control port, its NICs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.machine.tsc import tsc_khz
@@ -14,8 +15,35 @@ CONSOLE = "console=ttyS0 loglevel=4 panic=-1 tsc=reliable no_timer_check random.
 CPUS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "emulated": ("-accel", "tcg", "-cpu", "max")}
 BUS = {"q35": "pci", "microvm": "device"}
 """The last part of a virtio device's name."""
-NicEnd = Sequence[int] | Path
-"""What a NIC is connected with: descriptors of a tap, one a queue, or the socket of a vhost-user switch."""
+
+
+@dataclass(frozen=True)
+class TapEnd:
+    """A tap by descriptors, one a queue, and as many of /dev/vhost-net where that serves it."""
+
+    queues: Sequence[int]
+    vhost: Sequence[int] = ()
+
+    @property
+    def descriptors(self) -> list[int]:
+        """All that an emulator is to have copies of."""
+        return [*self.queues, *self.vhost]
+
+
+@dataclass(frozen=True)
+class SocketEnd:
+    """A connection to a vhost-user switch."""
+
+    descriptor: int
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What an emulator is to have a copy of."""
+        return [self.descriptor]
+
+
+NicEnd = TapEnd | SocketEnd
+"""What a NIC is connected with."""
 OFFLOADS = (
     *("csum", "guest_csum", "gso", "mrg_rxbuf"),
     *(f"{side}_{kind}" for side in ("host", "guest") for kind in ("tso4", "tso6", "ecn", "ufo")),
@@ -61,14 +89,18 @@ def _kernel_words(accelerator: str, config: Config) -> str:
 
 def nic_words(config: Config, number: int, nic: GuestNic, end: NicEnd) -> list[str]:
     """A NIC and its back end."""
-    if isinstance(end, Path):
-        wired = ["-chardev", f"socket,id=c{number},path={end}"]
+    if isinstance(end, SocketEnd):
+        wired = ["-chardev", f"socket,id=c{number},fd={end.descriptor}"]
         netdev = f"vhost-user,id=n{number},chardev=c{number},queues={config.queues}"
     else:
         wired = []
-        vhost = "on" if config.backend == "vhost" else "off"
-        netdev = f"tap,id=n{number},fds={':'.join(map(str, end))},vhost={vhost}"
+        vhost = f"on,vhostfds={_list(end.vhost)}" if end.vhost else "off"
+        netdev = f"tap,id=n{number},fds={_list(end.queues)},vhost={vhost}"
     return [*wired, "-netdev", netdev, "-device", _device(config, number, nic)]
+
+
+def _list(descriptors: Sequence[int]) -> str:
+    return ":".join(map(str, descriptors))
 
 
 def _device(config: Config, number: int, nic: GuestNic) -> str:

@@ -7,8 +7,6 @@ let go by its kernel can do nothing to the host.
 
 import hashlib
 import os
-import shlex
-import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,7 +27,7 @@ from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, Programs
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import pack_image
 from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
-from vtax.platforms.package import KEEP, Shelf, check_tools, told_by_lists
+from vtax.platforms.package import KEEP, Shelf, check_tools, require_open, told_by_lists
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
 from vtax.platforms.userland import Userland, fetch_userland
@@ -126,7 +124,7 @@ class Kind:
         config.check_scheduling()
         check_tools(TOOLS)
         require_tap()
-        _require_open_to_nobody(cache_directory() / PACKAGES.name)
+        require_open(cache_directory() / PACKAGES.name, "the user nobody")
         if not MEMORY.is_dir() or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
             raise PlatformUnusable(
                 f"{MEMORY} is not there or mounted noexec; user-mode Linux has its guest's memory there",
@@ -244,16 +242,6 @@ def _require_room(config: Config, userland: Userland) -> None:
             f"{MEMORY} has no room for memory_bytes={config.memory_bytes}{beside}",
             f"mount -o remount,size=50% {MEMORY}",
         )
-
-
-def _require_open_to_nobody(path: Path) -> None:
-    """Raise PlatformUnusable where a directory on the way keeps out the user that the guest runs as."""
-    for directory in path.resolve().parents:
-        if directory.is_dir() and not directory.stat().st_mode & stat.S_IXOTH:
-            raise PlatformUnusable(
-                f"{directory} is closed to the user nobody, as whom the guest runs",
-                f"chmod o+x {shlex.quote(str(directory))}",
-            )
 
 
 def _open_registers() -> Path:

@@ -1,4 +1,4 @@
-"""What a compromised guest reaches: a container's uid 0 attacks the host's kernel from inside."""
+"""What a compromised guest reaches: a container's uid 0 attacks from inside; an emulator has no rights to lose."""
 
 import contextlib
 import json
@@ -12,8 +12,10 @@ import pytest
 from vtax.agent_api import GuestConfigureParams, GuestNic, ReceiverOpenParams, SocketOptions
 from vtax.machine.agent import AgentError
 from vtax.machine.namespace import Namespace
-from vtax.platforms import GuestPlan, container
+from vtax.platforms import GuestPlan, container, qemu
+from vtax.platforms.accelerator import DEVICE
 from vtax.platforms.oci import at_place, runtime_command
+from vtax.platforms.unprivileged import as_user
 
 pytestmark = pytest.mark.system
 
@@ -190,3 +192,42 @@ def test_a_buffer_beyond_the_hosts_bound_is_refused_by_name(plan: GuestPlan) -> 
             listen(bound + 1)
     finally:
         guest.stop()
+
+
+def status_of(plan: GuestPlan, isolation: str) -> dict[str, str]:
+    """What the kernel tells of the emulator of a running guest (proc(5), status)."""
+    config = qemu.Config.model_validate({"isolation": isolation, "accelerator": "emulated"})
+    guest = qemu.Kind().start(replace(plan, config=config))
+    try:
+        lines = Path(f"/proc/{guest.pid}/status").read_text().splitlines()
+    finally:
+        guest.stop()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def test_an_emulator_is_nobody_and_has_no_rights(plan: GuestPlan) -> None:
+    status = status_of(plan, "production")
+    ids = {*status["Uid"].split(), *status["Gid"].split()}
+    assert len(ids) == 1
+    assert int(ids.pop()) >= 0x80000
+    assert status["Groups"] == ""
+    assert {int(status[f"Cap{kind}"], 16) for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {0}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
+def test_an_emulator_without_isolation_is_root(plan: GuestPlan) -> None:
+    status = status_of(plan, "none")
+    assert set(status["Uid"].split()) == {"0"}
+    assert int(status["CapEff"], 16) != 0
+    assert status["Seccomp"] == "0"
+
+
+@pytest.mark.skipif(not DEVICE.exists(), reason="no /dev/kvm here")
+def test_an_emulators_user_has_kvm_where_it_asks_for_it(tmp_path: Path) -> None:
+    """By a node of its own: nobody else's rights change."""
+    before = DEVICE.stat()
+    ask = ["sh", "-c", f"exec 3<>{DEVICE} && id -u && grep -c ' /mnt ' /proc/self/mounts"]
+    done = subprocess.run([*as_user(0x80000, kvm=True), *ask], check=False, capture_output=True, text=True)
+    assert done.stdout.split() == [str(0x80000), "1"], done.stderr
+    assert DEVICE.stat() == before
+    assert subprocess.run([*as_user(0x80000, kvm=False), *ask], check=False).returncode != 0

@@ -13,7 +13,7 @@ from tests.helpers.namespaces import interfaces
 from vtax.machine.agent import AgentGone
 from vtax.platforms import GuestNic, GuestPlan, PlatformUnusable
 from vtax.platforms.qemu_config import Config
-from vtax.platforms.qemu_machine import nic_words
+from vtax.platforms.qemu_machine import TapEnd, nic_words
 from vtax.platforms.tap import open_tap
 from vtax.platforms.vhost_user import start_switch
 from vtax.results import Result
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.system
 
 def test_nics_in_qemus_words(plan: GuestPlan) -> None:
     def device(**keys: Any) -> list[str]:
-        words = nic_words(Config(**keys), 0, nic, [3] * keys.get("queues", 1))
+        words = nic_words(Config(**keys), 0, nic, TapEnd([3] * keys.get("queues", 1)))
         return words[-1].split(",")
 
     nic: GuestNic = plan.nics[0]
@@ -33,7 +33,8 @@ def test_nics_in_qemus_words(plan: GuestPlan) -> None:
     assert not any(word.startswith(("romfile", "vectors")) for word in of_microvm)
     assert {"csum=off", "mrg_rxbuf=off", "host_tso4=off", "guest_tso6=off"} <= {*device(offloads="none")}
     assert {"rx_queue_size=1024", "tx_queue_size=256"} <= {*device(rx_queue_size=1024)}
-    assert "tap,id=n0,fds=3:3,vhost=on" in nic_words(Config(backend="vhost"), 0, nic, [3, 3])
+    served = nic_words(Config(backend="vhost"), 0, nic, TapEnd([3, 4], [5, 6]))
+    assert "tap,id=n0,fds=3:4,vhost=on,vhostfds=5:6" in served
 
 
 def test_a_tap_has_a_descriptor_a_queue(plan: GuestPlan) -> None:

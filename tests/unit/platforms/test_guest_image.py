@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import shutil
 import struct
 import subprocess
@@ -85,3 +86,15 @@ def test_the_kernels_own_unpacker_agrees(tmp_path: Path) -> None:
     assert (tmp_path / "init").read_bytes() == b"#!x"
     assert (tmp_path / "init").stat().st_mode & 0o111
     assert (tmp_path / "modules/a.ko").read_bytes() == b"\x00\x01"
+
+
+@pytest.mark.usefixtures("able")
+def test_another_user_can_read_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator is one, whatever the umask that vtax was started with."""
+    monkeypatch.setenv("VTAX_CACHE", str(tmp_path))
+    before = os.umask(0o077)
+    try:
+        image = pack_image({})
+    finally:
+        os.umask(before)
+    assert image.stat().st_mode & 0o777 == 0o644
