@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vtax.machine.agent import Agent, AgentGone
+from vtax.platforms.console import bounded
 from vtax.platforms.contract import GuestPlan
 
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
@@ -31,13 +32,17 @@ class Started(Protocol):
 def launch(
     name: str,
     command: Sequence[str],
-    log: Path,
+    log: Path | None,
     descriptors: Sequence[int] = (),
     environment: Mapping[str, str] | None = None,
     window_bytes: int | None = None,
 ) -> Agent:
-    """Start a process that leads to an agent and has copies of `descriptors`; what it complains of goes to `log`."""
-    with log.open("wb") as errors:
+    """Start a process that leads to an agent and has copies of `descriptors`.
+
+    The end of what it complains of is kept in `log`, nothing where that is None.
+    """
+    with contextlib.ExitStack() as opened:
+        errors = subprocess.DEVNULL if log is None else opened.enter_context(bounded(log))
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

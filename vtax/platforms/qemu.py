@@ -232,11 +232,11 @@ def _emulator_words(
     machine: Sequence[str], user: int | None, accelerator: str
 ) -> Iterator[tuple[list[str], list[int]]]:
     """An emulator's command without NICs, and the descriptors that it needs: as root, or confined as a user."""
-    if user is None:
-        yield [*machine], []
-        return
-    with handed_over(machine, user) as (words, descriptors):
-        yield [*as_user(user, kvm=accelerator == "kvm"), *words, *SANDBOX], descriptors
+    with handed_over(machine) as (words, descriptors):
+        if user is None:
+            yield words, descriptors
+        else:
+            yield [*as_user(user, kvm=accelerator == "kvm"), *words, *SANDBOX], descriptors
 
 
 def _require_vhost() -> None:
@@ -257,9 +257,9 @@ BACKENDS: dict[str, Callable[[], None]] = {
 def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, machine: str, limit_s: float) -> bool:
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
     config = Config.model_validate({"machine": machine})
-    asked = machine_words(emulator, kernel, image, "kvm", Path(os.devnull), config)
+    asked = machine_words(emulator, kernel, image, "kvm", None, config)
     with _emulator_words(asked, IdRange.of("KVM probe").first, "kvm") as (words, descriptors):
-        agent = launch("KVM probe", [*DIES_WITH_US, *words], Path(os.devnull), descriptors)
+        agent = launch("KVM probe", [*DIES_WITH_US, *words], None, descriptors)
     try:
         agent.wait_hello(limit_s)
     except AgentGone:

@@ -52,7 +52,7 @@ OFFLOADS = (
 
 
 def machine_words(
-    emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path, config: Config
+    emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path | None, config: Config
 ) -> list[str]:
     """All but the NICs; the agent's port is at stdin and stdout."""
     bus = BUS[config.machine]
@@ -75,7 +75,7 @@ def machine_words(
             "-append",
             _kernel_words(accelerator, config),
         ),
-        *("-serial", f"file:{console}"),
+        *("-serial", "null" if console is None else f"file:{console}"),
         *("-device", f"virtio-serial-{bus}", "-chardev", "stdio,id=agent,signal=off"),
         *("-device", "virtserialport,chardev=agent,name=vtax"),
     ]

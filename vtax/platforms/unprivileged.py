@@ -3,14 +3,16 @@
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from vtax.platforms.accelerator import DEVICE
+from vtax.platforms.console import bounded
 
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 """QEMU's own filter of system calls: it starts nothing, gets no rights, and leaves its threads where they are put."""
 READ = ("-kernel", "-initrd")
-WRITTEN = "-serial"
+CONSOLE, TO_FILE = "-serial", "file:"
 OWN_KVM = """
 mount -t tmpfs -o mode=755,size=64k none /mnt
 mknod -m 600 /mnt/kvm c "$1" "$2"
@@ -37,31 +39,23 @@ def as_user(uid: int, *, kvm: bool) -> list[str]:
 
 
 @contextlib.contextmanager
-def handed_over(words: Sequence[str], uid: int) -> Iterator[tuple[list[str], list[int]]]:
-    """An emulator's words with descriptors in place of the files that it reads and writes, and these descriptors.
+def handed_over(words: Sequence[str]) -> Iterator[tuple[list[str], list[int]]]:
+    """An emulator's words with descriptors in place of the files that it reads and of its console's, and these.
 
     The directories above them may be root's alone. They are closed again once somebody has copies.
     """
     replaced = list(words)
+    descriptors: list[int] = []
     with contextlib.ExitStack() as opened:
-
-        def hand(path: str, flags: int) -> int:
-            descriptor = os.open(path, flags, 0o600)
-            opened.callback(os.close, descriptor)
-            return descriptor
-
-        descriptors = []
-        for at, word in enumerate(words[:-1], 1):
-            prefix, path = "", words[at]
+        for at, (word, value) in enumerate(pairwise(words), 1):
             if word in READ:
-                descriptor = hand(path, os.O_RDONLY)
-            elif word == WRITTEN:
-                prefix, _, path = path.rpartition(":")
-                descriptor = hand(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-                if path != os.devnull:
-                    os.fchown(descriptor, uid, uid)
-            else:
-                continue
-            descriptors.append(descriptor)
-            replaced[at] = f"{prefix}{':' if prefix else ''}{Path('/proc/self/fd') / str(descriptor)}"
+                descriptors.append(os.open(value, os.O_RDONLY))
+                opened.callback(os.close, descriptors[-1])
+                replaced[at] = f"/proc/self/fd/{descriptors[-1]}"
+            elif word == CONSOLE and value.startswith(TO_FILE):
+                descriptors.append(opened.enter_context(bounded(Path(value.removeprefix(TO_FILE)))))
+                # Without `append` it is cut to nothing first, which a pipe refuses.
+                to_pipe = "file,id=console,path=/dev/fdset/1,append=on"
+                replaced[at] = "chardev:console"
+                replaced += ["-add-fd", f"fd={descriptors[-1]},set=1", "-chardev", to_pipe]
         yield replaced, descriptors
