@@ -202,7 +202,7 @@ def _nic_ends(plan: GuestPlan, config: Config) -> Iterator[tuple[Sequence[NicEnd
         ):
             yield [TapEnd(tap, _open_vhost(config, opened)) for tap in taps], None
         return
-    switch = start_switch(plan, config.queues)
+    switch = start_switch(plan, config.queues, confined=config.confined)
     with contextlib.ExitStack() as opened:
         try:
             yield [_connection(switch.socket(number), opened) for number in range(len(plan.nics))], switch

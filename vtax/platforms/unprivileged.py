@@ -1,4 +1,4 @@
-"""An emulator as a user of its own without rights: what it needs of root's it has by descriptor."""
+"""An emulator, or a switch of it, as a user of its own without rights: what it needs of root's it has by descriptor."""
 
 import contextlib
 import os
@@ -24,12 +24,13 @@ exec "$@"
 """In a mount namespace of its own, the user $0 has the device $1:$2 for $3, whoever has that one elsewhere."""
 
 
-def as_user(uid: int, *, kvm: bool) -> list[str]:
-    """What precedes an emulator that is to run as `uid`, and with `kvm` may use KVM."""
-    user = ("--reuid", str(uid), "--regid", str(uid), "--clear-groups")
-    none = ("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+def as_user(uid: int, *, kvm: bool = False, kept: Sequence[str] = ()) -> list[str]:
+    """What precedes a command that is to run as `uid`, with the capabilities `kept`; with `kvm` it may use KVM."""
+    user = ("--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--no-new-privs")
+    only = ",".join(["-all", *(f"+{capability}" for capability in kept)])
+    rights = [f"--{kind}={only}" for kind in ("bounding-set", "inh-caps", "ambient-caps")]
     # Another user's death is not heard of any more: it is asked for anew.
-    without_rights = ["setpriv", "--pdeathsig", "KILL", *user, *none, "--"]
+    without_rights = ["setpriv", "--pdeathsig", "KILL", *user, *rights, "--"]
     if not kvm:
         return without_rights
     device = DEVICE.stat().st_rdev

@@ -19,14 +19,18 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.offloads import send_whole
 from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import install
+from vtax.machine.user_namespace import IdRange
 from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import check_tools
+from vtax.platforms.unprivileged import as_user
 from vtax.platforms.veth import add_veth, remove_veth
 
 TESTPMD = "dpdk-testpmd"
 TOOLS = {TESTPMD: "dpdk-dev", "nsenter": "util-linux"}
+RIGHTS = ("net_admin", "net_raw")
+"""What it needs of its veth pairs: packet sockets and promiscuous mode."""
 READY_TIMEOUT_S = 15.0
 POLL_INTERVAL_S = 0.01
 FRAMES = 8192
@@ -81,9 +85,10 @@ class UserSwitch:
         self.undo.close()
 
 
-def start_switch(plan: GuestPlan, queues: int) -> UserSwitch:
+def start_switch(plan: GuestPlan, queues: int, *, confined: bool = True) -> UserSwitch:
     """Make a veth pair for each NIC and have testpmd serve them; raises AgentGone when it does not.
 
+    It is a user of its own where guests are `confined`, else root.
     Raises PlatformUnusable where the port takes no interface, but has NICs made on top of its own.
     """
     if any(nic.port.lower is not None for nic in plan.nics):
@@ -93,6 +98,9 @@ def start_switch(plan: GuestPlan, queues: int) -> UserSwitch:
         )
     directory = plan.scratch / f"{plan.name}.dpdk"
     directory.mkdir(mode=0o700, exist_ok=True)
+    user = IdRange.of(f"{plan.record.run}-{plan.name} switch").first if confined else None
+    if user is not None:
+        os.chown(directory, user, user)
     with contextlib.ExitStack() as undo:
         for number, nic in enumerate(plan.nics):
             outside, inside = f"{plan.name}p{number}", _inside(plan, number)
@@ -106,12 +114,13 @@ def start_switch(plan: GuestPlan, queues: int) -> UserSwitch:
         log = plan.scratch / f"{plan.name}.dpdk.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                _command(plan, directory, queues),
+                _command(plan, queues, user),
+                cwd=directory,  # its user may not pass the directories above
                 stdin=subprocess.PIPE,  # its end would end it
                 stdout=output,
                 stderr=output,
                 process_group=0,
-                env={"PATH": os.environ["PATH"], "RUNTIME_DIRECTORY": str(directory)},
+                env={"PATH": os.environ["PATH"], "RUNTIME_DIRECTORY": "."},
             )
         undo.callback(_end, process, process_start(process.pid))
         plan.record.add_process(process.pid, f"{plan.name} switch")
@@ -142,21 +151,22 @@ def _inside(plan: GuestPlan, number: int) -> str:
     return f"{plan.name}v{number}"
 
 
-def _command(plan: GuestPlan, directory: Path, queues: int) -> list[str]:
-    """testpmd with its files in `directory`; what comes from a port leaves by the other one of its pair."""
+def _command(plan: GuestPlan, queues: int, user: int | None) -> list[str]:
+    """testpmd with its files where it is started; what comes from a port leaves by the other one of its pair."""
     return [
         *DIES_WITH_US,
         *("nsenter", f"--net={plan.host.path}", "--"),
+        *(() if user is None else as_user(user, kept=RIGHTS)),
         *(TESTPMD, "--lcores", f"(0,1)@({','.join(map(str, plan.cpus))})"),
         *("--no-huge", "-m", "128", "--no-pci", f"--file-prefix={plan.name}", "--log-level=5"),
-        *_devices(plan, directory, queues),
+        *_devices(plan, queues),
         "--",
         *("--forward-mode=io", "--auto-start", "--disable-link-check", "--nb-cores=1", "--no-mlockall"),
         *(f"--total-num-mbufs={FRAMES}", f"--rxq={queues}", f"--txq={queues}"),
     ]
 
 
-def _devices(plan: GuestPlan, directory: Path, queues: int) -> Iterator[str]:
+def _devices(plan: GuestPlan, queues: int) -> Iterator[str]:
     for number in range(len(plan.nics)):
         yield f"--vdev=net_af_packet{number},iface={_inside(plan, number)},qpairs={queues}"
-        yield f"--vdev=net_vhost{number},iface={directory / f'nic{number}'},queues={queues}"
+        yield f"--vdev=net_vhost{number},iface=nic{number},queues={queues}"

@@ -16,6 +16,7 @@ from vtax.platforms import GuestPlan, container, qemu
 from vtax.platforms.accelerator import DEVICE
 from vtax.platforms.oci import at_place, runtime_command
 from vtax.platforms.unprivileged import as_user
+from vtax.platforms.vhost_user import start_switch
 
 pytestmark = pytest.mark.system
 
@@ -194,19 +195,24 @@ def test_a_buffer_beyond_the_hosts_bound_is_refused_by_name(plan: GuestPlan) -> 
         guest.stop()
 
 
-def status_of(plan: GuestPlan, isolation: str) -> dict[str, str]:
-    """What the kernel tells of the emulator of a running guest (proc(5), status)."""
-    config = qemu.Config.model_validate({"isolation": isolation, "accelerator": "emulated"})
-    guest = qemu.Kind().start(replace(plan, config=config))
-    try:
-        lines = Path(f"/proc/{guest.pid}/status").read_text().splitlines()
-    finally:
-        guest.stop()
+def status_of(pid: int) -> dict[str, str]:
+    """What the kernel tells of a process (proc(5), status)."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
+def status_of_emulator(plan: GuestPlan, isolation: str) -> dict[str, str]:
+    """The same of the emulator of a running guest."""
+    config = qemu.Config.model_validate({"isolation": isolation, "accelerator": "emulated"})
+    guest = qemu.Kind().start(replace(plan, config=config))
+    try:
+        return status_of(guest.pid)
+    finally:
+        guest.stop()
+
+
 def test_an_emulator_is_nobody_and_has_no_rights(plan: GuestPlan) -> None:
-    status = status_of(plan, "production")
+    status = status_of_emulator(plan, "production")
     ids = {*status["Uid"].split(), *status["Gid"].split()}
     assert len(ids) == 1
     assert int(ids.pop()) >= 0x80000
@@ -216,7 +222,7 @@ def test_an_emulator_is_nobody_and_has_no_rights(plan: GuestPlan) -> None:
 
 
 def test_an_emulator_without_isolation_is_root(plan: GuestPlan) -> None:
-    status = status_of(plan, "none")
+    status = status_of_emulator(plan, "none")
     assert set(status["Uid"].split()) == {"0"}
     assert int(status["CapEff"], 16) != 0
     assert status["Seccomp"] == "0"
@@ -230,4 +236,19 @@ def test_an_emulators_user_has_kvm_where_it_asks_for_it(tmp_path: Path) -> None:
     done = subprocess.run([*as_user(0x80000, kvm=True), *ask], check=False, capture_output=True, text=True)
     assert done.stdout.split() == [str(0x80000), "1"], done.stderr
     assert DEVICE.stat() == before
-    assert subprocess.run([*as_user(0x80000, kvm=False), *ask], check=False).returncode != 0
+    assert subprocess.run([*as_user(0x80000), *ask], check=False).returncode != 0
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_switch_has_rights_over_its_network_only(confined: bool, plan: GuestPlan) -> None:
+    """testpmd works in memory that it shares with a guest."""
+    switch = start_switch(plan, 1, confined=confined)
+    try:
+        status = status_of(switch.process.pid)
+        assert switch.socket(0).is_socket()
+    finally:
+        switch.stop()
+    assert (int(status["Uid"].split()[1]) >= 0x80000) == confined
+    of_network = 1 << 12 | 1 << 13  # CAP_NET_ADMIN, CAP_NET_RAW
+    assert (int(status["CapEff"], 16) == of_network) == confined
+    assert status["NoNewPrivs"] == str(int(confined))
