@@ -118,11 +118,10 @@ def test_what_is_made_on_a_connection_is_in_no_query(synthetic: Path) -> None:
 )
 def test_what_is_explained_changes_nothing(sql: str, synthetic: Path) -> None:
     result = Result.open(synthetic)
-    before = result.query("SELECT table_name FROM duckdb_tables() UNION SELECT sql FROM duckdb_views()")
+    everything = "SELECT table_name FROM duckdb_tables() UNION SELECT sql FROM duckdb_views() ORDER BY 1"
+    before = result.query(everything)
     assert result.query(f"EXPLAIN ANALYZE {sql}").num_rows >= 1
-    assert (
-        result.query("SELECT table_name FROM duckdb_tables() UNION SELECT sql FROM duckdb_views()") == before
-    )
+    assert result.query(everything) == before
 
 
 def test_each_result_is_queried_by_itself(synthetic: Path, tmp_path: Path) -> None:
