@@ -2,109 +2,94 @@
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TypeVar
 
-from msgspec import Meta
+import msgspec
 from pyroute2 import IPRoute
-from pyroute2.ethtool import Ethtool
-from pyroute2.ethtool.ioctl import EthtoolError
 
-from vtax.machine.ingress import switch_threads
 from vtax.machine.namespace import Namespace, index_of
-from vtax.machine.offloads import set_offload
+from vtax.machine.nic_state import InterfaceName, NicState, read_state, restore_state, restore_threads
+from vtax.machine.nic_use import find_use
 from vtax.machine.ownership import Name, Owned, OwnershipRecord
 
 OWN = Namespace("vtax's own", Path("/proc/self/ns/net"))
-IFF_UP = 1
-InterfaceName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}\Z")]
+
+T = TypeVar("T")
 
 
 class LentInterface(Owned, frozen=True, tag="interface"):
-    """An interface of this machine in a host's namespace. Whoever removes it is where it came from."""
+    """An interface of this machine in a host's namespace, and all that it was before.
+
+    Whoever removes this is in the namespace that it came from.
+    """
 
     name: InterfaceName
     called: InterfaceName
     host: Name
-    mac: Annotated[str, Meta(pattern=r"\A[0-9a-f]{2}(:[0-9a-f]{2}){5}\Z")]
-    mtu: Annotated[int, Meta(ge=68, le=65535)]
+    state: NicState
 
     def is_there(self) -> bool:
-        """See Owned."""
-        return self._host.path.exists() and bool(self._host.netlink(self._find))
+        """Return whether it is still lent, or is back and not yet as it was."""
+        return self._is_away() or _own(self._differs)
 
     def remove(self) -> None:
-        """Take it out of the host's namespace."""
+        """Take it out of the host's namespace, and set it as it was."""
 
-        def act(ip: IPRoute) -> None:
-            for index in self._find(ip):
-                ip.link("set", index=index, state="down")
-                ip.link("set", index=index, address=self.mac, mtu=self.mtu)
-                ip.link("set", index=index, ifname=self.name, net_ns_pid=os.getpid())
+        def take_back(ip: IPRoute) -> None:
+            index = index_of(ip, self.called)
+            ip.link("set", index=index, state="down")
+            ip.link("set", index=index, ifname=self.name, net_ns_pid=os.getpid())
 
-        self._host.netlink(act)
+        if self._is_away():
+            host = Namespace(self.host)
+            host.run(lambda: restore_threads(self.called, self.state.threaded), private_sysfs=True)
+            host.netlink(take_back)
+        _own(lambda ip: restore_state(ip, self.name, self.state))
 
-    @property
-    def _host(self) -> Namespace:
-        return Namespace(self.host)
+    def _is_away(self) -> bool:
+        host = Namespace(self.host)
+        return host.path.exists() and bool(host.netlink(lambda ip: ip.link_lookup(ifname=self.called)))
 
-    def _find(self, ip: IPRoute) -> list[int]:
-        return list(ip.link_lookup(ifname=self.called))
+    def _differs(self, ip: IPRoute) -> bool:
+        if not ip.link_lookup(ifname=self.name):
+            return False
+        return _comparable(read_state(ip, self.name)) != _comparable(self.state)
 
 
 @dataclass(frozen=True)
 class Lent:
-    """An interface in a host's namespace, and what it was before."""
+    """An interface in a host's namespace."""
 
-    interface: str
-    """As it was called, and will be again."""
-    called: str
-    host: Namespace
-    mac: str
-    mtu: int
-    up: bool
-    offloads: dict[str, bool] = field(default_factory=dict)
-    """Of its features, those that can be changed."""
+    owned: LentInterface
+    record: OwnershipRecord
 
     @property
-    def owned(self) -> LentInterface:
-        """Its entry in a record."""
-        return LentInterface(self.interface, self.called, self.host.name, self.mac, self.mtu)
+    def mtu(self) -> int:
+        """Its MTU before."""
+        return self.owned.state.mtu
+
+    @property
+    def offloads(self) -> list[str]:
+        """Features that were active, of those that can be changed."""
+        return [name for name, active in self.owned.state.active.items() if active]
 
     def give_back(self) -> None:
-        """Take it out of the host's namespace, as it was; one that is not there is passed over."""
+        """Take it out of the host's namespace, as it was; one that is not there is passed over.
 
-        if not self.owned.is_there():
-            return
-        try:
-            # Who has no queues that threads could poll, as a veth pair without GRO, has none to switch off.
-            with contextlib.suppress(OSError):
-                switch_threads(self.host, self.called, False)
-            changed = dict(self.offloads.items() - self.host.run(lambda: _offloads(self.called)).items())
-            for feature, enabled in changed.items():
-                # What stands on another feature is noted now, and follows that one.
-                with contextlib.suppress(EthtoolError):
-                    set_offload(self.host, self.called, feature, enabled)
-        finally:
+        What could not be set as it was stays in the record, so that it is named when that is cleaned.
+        """
+        if self.owned.is_there():
             self.owned.remove()
-            if self.up:
-                OWN.bring_up(self.interface)
+        if not self.owned.is_there():
+            self.record.forget(self.owned)
 
 
 def problem_of(interface: str) -> str | None:
-    """Why an interface of this machine cannot be lent, as it follows its name; None where nothing else uses it."""
-
-    def look(ip: IPRoute) -> str | None:
-        found = ip.link_lookup(ifname=interface)
-        if not found:
-            return "is not there"
-        (link,) = ip.get_links(found[0])
-        if link.get_attr("IFLA_MASTER") is not None:
-            return "is joined to another interface"
-        return "has addresses" if _addresses(ip, found[0]) else None
-
-    return OWN.netlink(look)
+    """Return why an interface of this machine cannot be lent, as it follows its name; None where it can be."""
+    return _own(lambda ip: find_use(ip, interface))
 
 
 def lend(
@@ -117,36 +102,44 @@ def lend(
 ) -> Lent:
     """Have an interface in the host's namespace, up, under another name and with another MAC where these are given.
 
-    Raises OSError, NetlinkError.
+    Raises OSError, NetlinkError. It is as it was then.
     """
     name = called or interface
 
-    def look(ip: IPRoute) -> Lent:
-        (link,) = ip.get_links(index_of(ip, interface))
-        was = (link.get_attr("IFLA_ADDRESS"), link.get_attr("IFLA_MTU"), bool(link["flags"] & IFF_UP))
-        return Lent(interface, name, host, *was, OWN.run(lambda: _offloads(interface)))
-
     def move(ip: IPRoute) -> None:
-        index = index_of(ip, interface)
-        ip.link("set", index=index, state="down")
-        ip.link("set", index=index, net_ns_fd=str(host.path), ifname=name)
+        ip.link("set", index=index_of(ip, interface), net_ns_fd=str(host.path), ifname=name)
 
-    lent = OWN.netlink(look)
-    record.add(lent.owned)
-    OWN.netlink(move)
+    owned = LentInterface(interface, name, host.name, _own(lambda ip: read_state(ip, interface)))
+    lent = Lent(owned, record)
+    record.add(owned)
     address = {"address": mac} if mac is not None else {}
-    host.netlink(lambda ip: ip.link("set", index=index_of(ip, name), mtu=mtu, **address))
-    host.bring_up(name)
+    try:
+        OWN.netlink(move)
+        host.netlink(lambda ip: ip.link("set", index=index_of(ip, name), mtu=mtu, **address))
+        host.bring_up(name)
+    except BaseException:
+        with contextlib.suppress(Exception):  # what is still to be done stays in the record
+            lent.give_back()
+        raise
     return lent
 
 
-def _offloads(interface: str) -> dict[str, bool]:
-    with Ethtool() as ethtool:
-        features = ethtool.get_features(interface).features
-        return {name: bool(feature.enable) for name, feature in features.items() if feature.available}
+def _own(act: Callable[[IPRoute], T]) -> T:
+    """Run `act` in vtax's own namespace, with a view of /sys of its own."""
+
+    def inside() -> T:
+        with IPRoute() as ip:
+            return act(ip)
+
+    return OWN.run(inside, private_sysfs=True)
 
 
-def _addresses(ip: IPRoute, index: int) -> list[str]:
-    """Addresses of an interface other than those that every one gives itself."""
-    scopes = [(address["scope"], address.get_attr("IFA_ADDRESS")) for address in ip.get_addr(index=index)]
-    return [str(address) for scope, address in scopes if scope == 0]
+def _comparable(state: NicState) -> NicState:
+    """What of a state is the same again once it is restored: not what runs out, or follows from other things."""
+    addresses = [msgspec.structs.replace(each, preferred_s=0, valid_s=0) for each in state.addresses]
+    return msgspec.structs.replace(
+        state,
+        active={},
+        addresses=sorted(addresses, key=lambda each: each.key),
+        routes=sorted(state.routes, key=str),
+    )

@@ -180,7 +180,8 @@ def _in_thread(name: str, act: Callable[[], T]) -> T:
 def _mount_own_sysfs() -> None:
     _check(_libc.unshare(CLONE_FS | CLONE_NEWNS), "unsharing the mount namespace")
     _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "making mounts private")
-    _check(_libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None), "mounting sysfs")
+    if _libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None) != 0 and ctypes.get_errno() != errno.EBUSY:
+        _check(-1, "mounting sysfs")  # it is busy where the namespace's own is mounted there already
 
 
 def mount_scratch() -> Path:

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Annotated
 
 import msgspec
@@ -141,6 +142,7 @@ class OwnershipRecord:
         self.scratch = directory / run
         self.failed: list[tuple[Entry, Exception]] = []
         """What the last `clean` could not remove, and why; still in the record, for the next one."""
+        self._writing = Lock()
 
     def open(self) -> None:
         """Start the record; the run's scratch directory is the first thing it owns."""
@@ -159,10 +161,15 @@ class OwnershipRecord:
         if isinstance(entry, Refused):
             raise ValueError(f"{entry}: {entry.problem}")
         # A part of a line may be there after an earlier failure. The next line begins anew.
-        with os.fdopen(open_private(self.path), "a+b") as record:
+        with self._writing, os.fdopen(open_private(self.path), "a+b") as record:
             end = record.seek(0, os.SEEK_END)
             torn = end > 0 and os.pread(record.fileno(), 1, end - 1) != b"\n"
             record.write(b"\n" * torn + line + b"\n")
+
+    def forget(self, thing: Owned) -> None:
+        """Strike out a thing that has been removed, and may be somebody else's from now on."""
+        with self._writing:
+            self._keep([entry for entry in self.entries() if entry != thing])
 
     def add_process(self, pid: int, name: str) -> None:
         """Write down a process by id and start time."""
@@ -196,7 +203,8 @@ class OwnershipRecord:
             except Exception as error:  # whatever one removal meets, the others are still due
                 self.failed.append((entry, error))
                 log.warning("%s is still there: %s: %s", entry, type(error).__name__, error)
-        self._keep([entry for entry, _ in reversed(self.failed)])
+        with self._writing:
+            self._keep([entry for entry, _ in reversed(self.failed)])
         return removed
 
     def _remove(self, thing: Owned) -> None:

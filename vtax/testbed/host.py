@@ -165,7 +165,7 @@ class Host:
             raise OSError(f"{interface} {problem}; name one that is there and nothing else uses")
         lent = lend(interface, self.namespace, mtu, self._record, end.interface, end.mac)
         self._lent.append(lent)
-        return Borrowed(lent.mtu, [name for name, enabled in lent.offloads.items() if enabled])
+        return Borrowed(lent.mtu, lent.offloads)
 
     def attach(self, port: str, interface: str, mac: str) -> None:
         """Join an interface of the host's own to a port, by the MAC that is behind it."""

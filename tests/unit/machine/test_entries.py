@@ -27,6 +27,14 @@ FALSE: list[tuple[dict[str, Any], str]] = [
     ({"kind": "cgroup", "name": "../system.slice"}, "matching regex"),
     ({"kind": "cgroup", "name": ".."}, "matching regex"),
     ({"kind": "interface", "name": "-all"}, "matching regex"),
+    (
+        {
+            "kind": "interface",
+            **{"name": "eth1", "called": "in0", "host": "vtax-1-uut"},
+            "state": {"settings": {"ipv4/../../kernel/core_pattern": "|/opt/evil"}},
+        },
+        "matching regex",
+    ),
     ({"kind": "container", "name": "-f", "runtime": "runc", "root": "STATE/vtax-1"}, "matching regex"),
     ({"kind": "container", "name": "a", "runtime": "/opt/evil", "root": "STATE/vtax-1"}, "matching regex"),
     ({"kind": "container", "name": "a", "runtime": "runc", "root": "/run/runc"}, "/run/runc is not in"),

@@ -21,7 +21,7 @@ from vtax.platforms.raw import PROTOCOLS, require_agent, require_root
 from vtax.stages.hooks import NicKind
 
 ARGUMENT = Argument("host", "HOST")
-TOOLS = {"ssh": "openssh-client", "setpriv": "util-linux", "nsenter": "util-linux", "ip": "iproute2"}
+TOOLS = {"ssh": "openssh-client", "setpriv": "util-linux"}
 HELLO_TIMEOUT_S = 60.0
 """The agent's megabytes may have a slow way."""
 END_LIMIT_S = 15.0

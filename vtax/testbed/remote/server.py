@@ -22,6 +22,7 @@ from vtax.inputs import InputError
 from vtax.machine.agent import PendingReply
 from vtax.machine.chrony import time_error_ns
 from vtax.machine.clock import clock_identity, clock_offset_ns
+from vtax.machine.control import control_interface
 from vtax.machine.environment import HostEnvironment
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Probe, config_of
@@ -29,7 +30,6 @@ from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, make_link
 from vtax.testbed.machines import ThisMachine, far_cpus
 from vtax.testbed.remote.acts import HostQuestion, act_of, public_methods
-from vtax.testbed.remote.control import control_interface
 from vtax.testbed.remote.errors import ErrorReply, encode_error
 
 LINE_LIMIT_BYTES = 16 << 20
@@ -196,7 +196,7 @@ class MachineActs:
         return TimeOfDay(clock_offset_ns(), time_error_ns())
 
     def control_interface(self) -> str | None:
-        """See vtax.testbed.remote.control."""
+        """See vtax.machine.control."""
         return control_interface()
 
     def lay_out(self, cpus: dict[str, list[int]] | None) -> dict[str, list[int]]:
