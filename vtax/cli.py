@@ -34,9 +34,10 @@ from vtax.commands.run import run
 from vtax.commands.schema import schema
 from vtax.commands.testbed import testbed as testbed_commands
 from vtax.commands.testbeds import certificates
+from vtax.confinement import Process
 from vtax.inputs import InputError, value_problem
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
-from vtax.output import OutputError, own_standard_output, visible_output
+from vtax.output import OutputError, hold_standard_streams, own_standard_output, visible_output
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -157,6 +158,9 @@ def clean() -> None:
 @reading
 def show(result: ResultPath, json: Json = False) -> None:
     """Print the tables of a result, also while its campaign runs."""
+    from vtax.confinement.reading import confine
+
+    confine([result])
     from vtax import views
     from vtax.results import Result
     from vtax.terminal import table_console
@@ -172,6 +176,9 @@ def show(result: ResultPath, json: Json = False) -> None:
 @reading
 def diagnose(result: ResultPath, json: Json = False) -> None:
     """Explain lost throughput and added delay of cells: CPU use, drops at each hop, back-pressure."""
+    from vtax.confinement.reading import confine
+
+    confine([result])
     from vtax import views
     from vtax.results import Result
     from vtax.terminal import table_console
@@ -193,6 +200,9 @@ def sql(
     row_format: Annotated[RowFormat, typer.Option("--format")] = RowFormat.TABLE,
 ) -> None:
     """Query a result in SQL, read only and without access to any other file."""
+    from vtax.confinement.reading import confine
+
+    confine([result])
     from vtax.results import Result
 
     opened = Result.open(result)
@@ -217,6 +227,9 @@ app.command()(host)
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; no expected error ends in a traceback."""
     own_standard_output()
+    if arguments is None:
+        Process.is_own = True
+        hold_standard_streams()
     with visible_output():
         try:
             status = _carry_out(sys.argv[1:] if arguments is None else arguments)

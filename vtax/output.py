@@ -6,6 +6,7 @@ streams and in whatever rich lays out; only the styles and the cursor movements 
 
 import contextlib
 import io
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,9 @@ PYTHONS_CHOICE = ("strict", "surrogateescape")
 """How Python treats what an encoding does not have, unless its user chose otherwise; both end at a plus-minus sign."""
 
 
+STANDARD_STREAMS = 3
+
+
 class OutputError(OSError):
     """Standard output cannot be written."""
 
@@ -39,6 +43,13 @@ class _Descriptor(io.FileIO):
             return super().write(data)
         except OSError as error:
             raise OutputError(error.errno, error.strerror) from None
+
+
+def hold_standard_streams() -> None:
+    """Have no file take the number of a standard stream that was closed before vtax began."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < STANDARD_STREAMS:
+        pass
+    os.close(descriptor)
 
 
 def own_standard_output() -> None:

@@ -2,7 +2,8 @@
 
 import errno
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, ParamSpec, TypeVar
@@ -22,6 +23,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
+Write = Callable[[Iterable[bytes]], None]
 
 
 class InterruptedCampaignError(Exception):
@@ -34,6 +36,31 @@ def check_parent(directory: Path) -> None:
         raise InputError(
             f"{directory}: there is no directory {directory.parent}; make it first: mkdir -p {directory.parent}"
         )
+
+
+@contextmanager
+def output_file(results: Sequence[Path], target: Path, option: str) -> Iterator[Write]:
+    """Open what an option names, keep only the rights to read these results, and return what writes it, once.
+
+    InputError where it cannot be written.
+    """
+    from vtax.confinement.reading import writing_file
+
+    def refused(error: OSError) -> InputError:
+        return InputError(f"{option}: {target}: {error.strerror}; name a file that can be written")
+
+    def write(pieces: Iterable[bytes]) -> None:
+        try:
+            outlet.put(pieces)
+        except OSError as error:
+            raise refused(error) from None
+
+    with ExitStack() as stack:
+        try:
+            outlet = stack.enter_context(writing_file(results, target))
+        except OSError as error:
+            raise refused(error) from None
+        yield write
 
 
 def reading(command: Callable[Given, Found]) -> Callable[Given, Found]:

@@ -19,6 +19,11 @@ def claims(
     json: Json = False,
 ) -> None:
     """Report which findings of the papers hold for results, with effect and interval; docs/claims.md lists them."""
+    from vtax.confinement.reading import confine
+
+    if markdown and json:
+        raise InputError("--markdown and --json are two forms of the same output; leave out one")
+    confine(results)
     from vtax.results import Result
     from vtax.terminal import table_console
     from vtax.views.claims import judge_results
@@ -26,8 +31,6 @@ def claims(
     from vtax.views.claims.markdown import claims_markdown
     from vtax.views.claims.terminal import print_claims
 
-    if markdown and json:
-        raise InputError("--markdown and --json are two forms of the same output; leave out one")
     judged = judge_results([Result.open(result) for result in results])
     if json:
         print_json(claims_document(judged), sys.stdout)

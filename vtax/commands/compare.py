@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vtax.commands import Json
+from vtax.commands import Json, Write, output_file
 from vtax.inputs import InputError
 from vtax.listing import print_json
 
@@ -53,8 +53,31 @@ def compare(
       4  a rule is broken in a cell
       5  no rule is broken, and one is undecided in a cell
     """
+    if not 0 <= within < 100:
+        raise InputError(f"--within: {within:g} is not 0 or more and less than 100 percent")
+    if markdown and json:
+        raise InputError("--markdown and --json are two forms of the same output; leave out one")
+    if junit is not None:
+        with output_file([a, b], junit, "--junit") as write:
+            return _compare(a, b, within, allow, fail_on, write, markdown=markdown, json=json)
+    from vtax.confinement.reading import confine
+
+    confine([a, b])
+    return _compare(a, b, within, allow, fail_on, None, markdown=markdown, json=json)
+
+
+def _compare(
+    a: Path,
+    b: Path,
+    within: float,
+    allow: str | None,
+    fail_on: str | None,
+    write_junit: Write | None,
+    *,
+    markdown: bool,
+    json: bool,
+) -> int:
     from vtax.results import Result
-    from vtax.results.files import replace_file
     from vtax.terminal import table_console
     from vtax.views.compare import Outcome, parse_rules, read_side
     from vtax.views.compare import compare as compare_sides
@@ -64,19 +87,12 @@ def compare(
     from vtax.views.compare.side import COMPARISON
     from vtax.views.compare.terminal import print_comparison
 
-    if not 0 <= within < 100:
-        raise InputError(f"--within: {within:g} is not 0 or more and less than 100 percent")
-    if markdown and json:
-        raise InputError("--markdown and --json are two forms of the same output; leave out one")
     rules = parse_rules(fail_on) if fail_on is not None else ()
     allowed = allow.split(",") if allow is not None else []
     sides = [read_side(COMPARISON.check(Result.open(path))) for path in (a, b)]
     compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules)
-    if junit is not None:
-        try:
-            replace_file(junit, comparison_junit(compared))
-        except OSError as error:
-            raise InputError(f"--junit: {junit}: {error.strerror}; name a file that can be written") from None
+    if write_junit is not None:
+        write_junit([comparison_junit(compared)])
     if json:
         print_json(comparison_document(compared), sys.stdout)
     elif markdown:

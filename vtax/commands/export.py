@@ -1,14 +1,19 @@
 """`vtax export`: a result for other programs."""
 
 import sys
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vtax.commands import ResultPath, check_parent
+from vtax.commands import ResultPath, check_parent, output_file
 from vtax.inputs import InputError
+
+if TYPE_CHECKING:
+    from vtax.results import Result
+    from vtax.views.served import Served
 
 
 class ExportFormat(StrEnum):
@@ -32,28 +37,45 @@ def export(
     ] = None,
 ) -> None:
     """Write a result for other programs; list on stderr what could not be read."""
-    from vtax.results import Result
-    from vtax.views.export import OPENMETRICS, openmetrics, tables_document, write_csv_files
+    from vtax.confinement.reading import confine, writing_directory
 
-    if export_format is ExportFormat.CSV and out is None:
-        raise InputError("--format csv writes a file a table: name a new directory with --out")
+    if export_format is ExportFormat.CSV:
+        if out is None:
+            raise InputError("--format csv writes a file a table: name a new directory with --out")
+        check_parent(out)
+        with writing_directory([result], out):
+            _write_csv(result, out)
+    elif out is None:
+        confine([result])
+        sys.stdout.writelines(_pieces(result, export_format))
+    else:
+        with output_file([result], out, "--out") as write:
+            write(piece.encode() for piece in _pieces(result, export_format))
+        print(out)
+
+
+def _opened(result: Path, served: "Served | None" = None) -> "Result":
+    from vtax.results import Result
+
     opened = Result.open(result)
-    if export_format is ExportFormat.OPENMETRICS:
-        OPENMETRICS.check(opened)
+    if served is not None:
+        served.check(opened)
     for caution in (*opened.damaged, *opened.notes):
         print(caution, file=sys.stderr)
-    if out is not None and export_format is ExportFormat.CSV:
-        check_parent(out)
-        for path in write_csv_files(opened, out):
-            print(path)
-        return
-    pieces = tables_document(opened) if export_format is ExportFormat.JSON else openmetrics(opened)
-    if out is None:
-        sys.stdout.writelines(pieces)
-        return
-    try:
-        with out.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
-    except OSError as error:
-        raise InputError(f"--out: {out}: {error.strerror}; name a file that can be written") from None
-    print(out)
+    return opened
+
+
+def _write_csv(result: Path, out: Path) -> None:
+    from vtax.views.export import write_csv_files
+
+    for path in write_csv_files(_opened(result), out):
+        print(path)
+
+
+def _pieces(result: Path, export_format: ExportFormat) -> Iterator[str]:
+    from vtax.views.export import OPENMETRICS, openmetrics, tables_document
+
+    if export_format is ExportFormat.JSON:
+        yield from tables_document(_opened(result))
+    else:
+        yield from openmetrics(_opened(result, OPENMETRICS))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vtax.commands import Json
+from vtax.commands import Json, output_file
 from vtax.inputs import InputError
 from vtax.listing import print_json
 
@@ -24,24 +24,21 @@ def history(
     json: Json = False,
 ) -> None:
     """Find changes of level in the metrics of all campaigns below a directory, and write a page of them."""
-    from vtax.terminal import table_console
-    from vtax.views.history import history_document, read_history
-    from vtax.views.history.page import history_page
-    from vtax.views.history.terminal import print_history
-    from vtax.views.page import write_file
-
     if not 0 <= within < 100:
         raise InputError(f"--within: {within:g} is not 0 or more and less than 100 percent")
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; name one that results lie below")
-    found = read_history(directory, within / 100)
     target = out or directory / "history.html"
-    try:
-        write_file(target, history_page(found))
-    except OSError as error:
-        raise InputError(f"--out: {target}: {error.strerror}; name a file that can be written") from None
-    if json:
-        print_json(history_document(found), sys.stdout)
-        return
-    print_history(found, table_console())
-    print(f"page: {target}")
+    with output_file([directory], target, "--out") as write:
+        from vtax.terminal import table_console
+        from vtax.views.history import history_document, read_history
+        from vtax.views.history.page import history_page
+        from vtax.views.history.terminal import print_history
+
+        found = read_history(directory, within / 100)
+        write([history_page(found).encode()])
+        if json:
+            print_json(history_document(found), sys.stdout)
+            return
+        print_history(found, table_console())
+        print(f"page: {target}")

@@ -17,20 +17,26 @@ def merge(
     out: Annotated[Path, typer.Option(help="A new or empty directory.")],
 ) -> None:
     """Merge the blocks of a campaign that several testbeds measured; no mean mixes two testbeds."""
-    from vtax.results import Delivered, DiskError
-    from vtax.results import merge as merge_results
-    from vtax.results.files import disk_error
+    from vtax.confinement.reading import writing_directory
 
-    parts = []
+    named = []
     for text in results:
         name, separator, directory = text.rpartition("=")
         if separator and not name:
             raise InputError(f'"{text}": the name of a testbed comes before "="')
-        parts.append(Delivered.open(Path(directory), name or None))
+        named.append((Path(directory), name or None))
+    with writing_directory([directory for directory, _ in named], out):
+        for note in _merged(named, out):
+            print(note, file=sys.stderr)
+    print(out)
+
+
+def _merged(named: list[tuple[Path, str | None]], out: Path) -> list[str]:
+    from vtax.results import Delivered, DiskError
+    from vtax.results import merge as merge_results
+    from vtax.results.files import disk_error
+
     try:
-        notes = merge_results(parts, out)
+        return merge_results([Delivered.open(directory, name) for directory, name in named], out)
     except DiskError as error:
         raise disk_error(error.refused, f"make room, remove {out} and merge again") from error
-    for note in notes:
-        print(note, file=sys.stderr)
-    print(out)

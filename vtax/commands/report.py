@@ -1,6 +1,7 @@
 """`vtax report`: the page of a result, or its figures as files for a paper."""
 
 import sys
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,20 +38,38 @@ def report(
     ] = ReportFormat.HTML,
 ) -> int:
     """Write the report of a result again, or its figures as files, and print their paths."""
-    from vtax.results import Result
-
-    opened = Result.open(result)
     if directory is not None:
         if directory.exists() and not directory.is_dir():
             raise InputError(f"{directory}: is a file; name a directory to write into")
         check_parent(directory)
     if form is ReportFormat.HTML:
-        written = write_report(opened, directory)
-        if written is None:
-            return BROKE
-        print(written)
-        return 0
-    return _write_figures(opened, form, directory or opened.directory / FIGURES)
+        return _write_page(result, directory)
+    return _write_figures(result, form, directory or result / FIGURES)
+
+
+def _write_page(result: Path, directory: Path | None) -> int:
+    from vtax.confinement.reading import confine, writing_file
+
+    target = (directory or result) / REPORT
+    with ExitStack() as stack:
+        try:
+            outlet = stack.enter_context(writing_file([result], target, in_new=directory is not None))
+        except OSError as error:
+            refused, outlet = error, None
+            confine([result])
+        from vtax.results import Result
+        from vtax.views import report_page
+
+        opened = Result.open(result)
+        if outlet is None:
+            return _refuse(target, refused, result)
+        page = report_page(opened)
+        try:
+            outlet.put([page.encode()])
+        except OSError as error:
+            return _refuse(target, error, result)
+    print(target)
+    return 0
 
 
 def write_report(result: "Result", directory: Path | None = None) -> Path | None:
@@ -62,23 +81,33 @@ def write_report(result: "Result", directory: Path | None = None) -> Path | None
             directory.mkdir(exist_ok=True)
         return views.write_report(result, directory)
     except OSError as error:
-        where = (directory or result.directory) / REPORT
-        print(
-            f"{where}: {error.strerror}; all trials are kept: vtax show {result.directory}. To write the report "
-            f"when the directory is writable: vtax report {result.directory}",
-            file=sys.stderr,
-        )
+        _refuse((directory or result.directory) / REPORT, error, result.directory)
     return None
 
 
-def _write_figures(result: "Result", form: ReportFormat, directory: Path) -> int:
-    from vtax.views import summarise
-    from vtax.views.export.figures import write_figures
+def _refuse(target: Path, error: OSError, result: Path) -> int:
+    """Say that the report could not be written and how it is written again; return the exit status."""
+    print(
+        f"{target}: {error.strerror}; all trials are kept: vtax show {result}. To write the report "
+        f"when the directory is writable: vtax report {result}",
+        file=sys.stderr,
+    )
+    return BROKE
 
-    try:
-        written = write_figures(summarise(result), form.value, directory)
-    except OSError as error:
-        print(f"{error.filename or directory}: {error.strerror}; no figure is written", file=sys.stderr)
-        return BROKE
+
+def _write_figures(result: Path, form: ReportFormat, directory: Path) -> int:
+    from vtax.confinement.reading import writing_directory
+
+    with writing_directory([result], directory, browser=True):
+        from vtax.results import Result
+        from vtax.views import summarise
+        from vtax.views.export.figures import write_figures
+
+        summary = summarise(Result.open(result))
+        try:
+            written = write_figures(summary, form.value, directory)
+        except OSError as error:
+            print(f"{error.filename or directory}: {error.strerror}; no figure is written", file=sys.stderr)
+            return BROKE
     print(*written, sep="\n")
     return 0

@@ -16,7 +16,7 @@ from vtax.views.diagnosis import DIAGNOSIS, Diagnosis, diagnose
 from vtax.views.document import diagnosis_document, summary_document
 from vtax.views.figures import check_figures, figure_names
 from vtax.views.provenance import read_provenance
-from vtax.views.report import write_page
+from vtax.views.report import render, write_page
 from vtax.views.summary import Summary, summarise
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "diagnosis_as_json",
     "diagnosis_of",
     "figure_names",
+    "report_page",
     "show",
     "show_diagnosis",
     "summarise",
@@ -51,6 +52,11 @@ def write_report(what: Result | Summary, directory: Path | None = None) -> Path:
         InputError: the scenario asks for an unknown figure.
     """
     return write_page(_summary(what), directory)
+
+
+def report_page(result: Result) -> str:
+    """Return the report's HTML. InputError where the scenario asks for an unknown figure."""
+    return render(summarise(result))
 
 
 def diagnosis_of(result: Result) -> Diagnosis:
