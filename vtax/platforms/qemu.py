@@ -84,8 +84,6 @@ class Kind:
         config.check_combination()
         config.check_scheduling()
         check_emulator(config.version)
-        if config.confined and config.version != INSTALLED:
-            require_open(cache_directory() / EMULATORS.name, "users other than root")
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         self._check_kvm(config)
         BACKENDS[config.backend]()
@@ -117,6 +115,8 @@ class Kind:
         kernel = fetch_kernel(config.kernel)
         image = build_image(kernel, config.modules)
         emulator = find_emulator(config.version)
+        if config.confined and config.version != INSTALLED:
+            require_open(cache_directory() / EMULATORS.name, "users other than root")
         accelerator: str = config.accelerator
         if accelerator != "emulated":
             accelerator = tried_accelerator(emulator, kernel, image, config.machine)

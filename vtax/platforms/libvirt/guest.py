@@ -18,6 +18,7 @@ from vtax.platforms.qemu import emulator_threads
 
 END_LIMIT_S = 5.0
 """How long a daemon may take to end a domain whose connection is gone."""
+NONE = (0, 0)
 
 
 @dataclass
@@ -30,8 +31,8 @@ class LibvirtGuest:
     name: str
     console: Path
     logs: Sequence[Path]
-    emulator: tuple[int, int] = (0, 0)
-    """Process id and start time; 0 before it runs."""
+    emulator: tuple[int, int] = NONE
+    """Process id and start time while it runs."""
 
     def threads(self) -> dict[int, tuple[int, str]]:
         """Those of the emulator."""
@@ -47,6 +48,7 @@ class LibvirtGuest:
         stop_process(keeper, process_start(keeper))
         await_end(*self.emulator, END_LIMIT_S)
         stop_process(*self.emulator)
+        self.emulator = NONE
         self.agent.close()
 
 
