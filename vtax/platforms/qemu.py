@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -145,7 +144,7 @@ class Kind:
         machine = machine_words(emulator, kernel, image, probe.accelerator, console, whole)
         user = IdRange.of(f"{plan.record.run}-{plan.name}").first if config.confined else None
         with (
-            _nic_ends(plan, config) as (ends, switch),
+            _nic_ends(plan, config, user) as (ends, switch),
             _emulator_words(machine, user, probe.accelerator) as (words, files),
         ):
             nics = enumerate(zip(plan.nics, ends, strict=True))
@@ -193,8 +192,10 @@ def _boot_key(emulator: str | None, kernel: str | None, machine: str) -> str:
 
 
 @contextlib.contextmanager
-def _nic_ends(plan: GuestPlan, config: Config) -> Iterator[tuple[Sequence[NicEnd], UserSwitch | None]]:
-    """What each NIC of a guest is connected with on the host, for whoever starts the emulator meanwhile."""
+def _nic_ends(
+    plan: GuestPlan, config: Config, user: int | None
+) -> Iterator[tuple[Sequence[NicEnd], UserSwitch | None]]:
+    """What each NIC of a guest is connected with on the host, for whoever starts the emulator meanwhile, as `user`."""
     if config.backend != "vhost-user":
         with (
             open_taps(plan, headers=config.offloads == "all", queues=config.queues) as taps,
@@ -205,7 +206,8 @@ def _nic_ends(plan: GuestPlan, config: Config) -> Iterator[tuple[Sequence[NicEnd
     switch = start_switch(plan, config.queues, confined=config.confined)
     with contextlib.ExitStack() as opened:
         try:
-            yield [_connection(switch.socket(number), opened) for number in range(len(plan.nics))], switch
+            sockets = [switch.socket(number) for number in range(len(plan.nics))]
+            yield [_socket_end(socket, user, opened) for socket in sockets], switch
         except BaseException:
             switch.stop()
             raise
@@ -220,11 +222,13 @@ def _open_vhost(config: Config, opened: contextlib.ExitStack) -> list[int]:
     return descriptors
 
 
-def _connection(path: Path, opened: contextlib.ExitStack) -> SocketEnd:
-    """A connection to a switch's socket, which another user would not reach."""
-    connection = opened.enter_context(socket.socket(socket.AF_UNIX))
-    connection.connect(str(path))
-    return SocketEnd(connection.fileno())
+def _socket_end(socket: Path, user: int | None, opened: contextlib.ExitStack) -> SocketEnd:
+    """A switch's socket, which becomes the emulator's user's: only its owner can connect."""
+    directory = os.open(socket.parent, os.O_PATH | os.O_DIRECTORY)
+    opened.callback(os.close, directory)
+    if user is not None:
+        os.chown(socket.name, user, user, dir_fd=directory, follow_symlinks=False)
+    return SocketEnd(directory, socket.name)
 
 
 @contextlib.contextmanager

@@ -32,14 +32,18 @@ class TapEnd:
 
 @dataclass(frozen=True)
 class SocketEnd:
-    """A connection to a vhost-user switch."""
+    """A vhost-user switch's socket, by a descriptor of its directory: those above it may be root's alone.
 
-    descriptor: int
+    A connection's own descriptor would be of no use: QEMU passes no memory over one (7.2, chardev/char-socket.c).
+    """
+
+    directory: int
+    name: str
 
     @property
     def descriptors(self) -> list[int]:
         """What an emulator is to have a copy of."""
-        return [self.descriptor]
+        return [self.directory]
 
 
 NicEnd = TapEnd | SocketEnd
@@ -90,7 +94,7 @@ def _kernel_words(accelerator: str, config: Config) -> str:
 def nic_words(config: Config, number: int, nic: GuestNic, end: NicEnd) -> list[str]:
     """A NIC and its back end."""
     if isinstance(end, SocketEnd):
-        wired = ["-chardev", f"socket,id=c{number},fd={end.descriptor}"]
+        wired = ["-chardev", f"socket,id=c{number},path=/proc/self/fd/{end.directory}/{end.name}"]
         netdev = f"vhost-user,id=n{number},chardev=c{number},queues={config.queues}"
     else:
         wired = []

@@ -19,6 +19,7 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.offloads import send_whole
 from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import install
+from vtax.machine.state import make_directory
 from vtax.machine.user_namespace import IdRange
 from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable
@@ -97,7 +98,7 @@ def start_switch(plan: GuestPlan, queues: int, *, confined: bool = True) -> User
             "needs testbed.switch=bridge, routed or ovs with vhost-user",
         )
     directory = plan.scratch / f"{plan.name}.dpdk"
-    directory.mkdir(mode=0o700, exist_ok=True)
+    make_directory(directory)  # the emulator's user goes through it to its socket
     user = IdRange.of(f"{plan.record.run}-{plan.name} switch").first if confined else None
     if user is not None:
         os.chown(directory, user, user)
