@@ -5,9 +5,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 from pyroute2 import IPRoute
 
 from vtax.machine.namespace import Namespace, index_of
@@ -21,18 +22,24 @@ T = TypeVar("T")
 
 
 class LentInterface(Owned, frozen=True, tag="interface"):
-    """An interface of this machine in a host's namespace, and all that it was before.
-
-    Whoever removes this is in the namespace that it came from.
-    """
+    """An interface of this machine in a host's namespace, and all that it was before."""
 
     name: InterfaceName
     called: InterfaceName
     host: Name
+    origin: Annotated[int, Meta(ge=0)]
+    """The namespace that it came from, by its inode."""
     state: NicState
+
+    @property
+    def needs(self) -> list[Path]:
+        """See Owned. Interfaces that are not of hardware end with their namespace."""
+        return [Namespace(self.host).path]
 
     def is_there(self) -> bool:
         """Return whether it is still lent, or is back and not yet as it was."""
+        if OWN.inode != self.origin:
+            raise OSError("it came from another network namespace; run vtax clean in that one")
         return self._is_away() or _own(self._differs)
 
     def remove(self) -> None:
@@ -109,7 +116,7 @@ def lend(
     def move(ip: IPRoute) -> None:
         ip.link("set", index=index_of(ip, interface), net_ns_fd=str(host.path), ifname=name)
 
-    owned = LentInterface(interface, name, host.name, _own(lambda ip: read_state(ip, interface)))
+    owned = LentInterface(interface, name, host.name, OWN.inode, _own(lambda ip: read_state(ip, interface)))
     lent = Lent(owned, record)
     record.add(owned)
     address = {"address": mac} if mac is not None else {}

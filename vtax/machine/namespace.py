@@ -123,6 +123,11 @@ class OwnedNamespace(Owned, frozen=True, tag="namespace"):
 
     name: Name
 
+    @property
+    def place(self) -> Path:
+        """See Owned."""
+        return Namespace(self.name).path
+
     def is_there(self) -> bool:
         """See Owned."""
         return Namespace(self.name).path.exists()

@@ -17,10 +17,7 @@ LINK_SCOPE = 253
 TABLE_LOCAL, BY_KERNEL, UNICAST = 255, 2, 1
 """Of routes (linux/rtnetlink.h)."""
 LINK_LOCAL = tuple(map(ipaddress.ip_network, ("169.254.0.0/16", "fe80::/10", "ff00::/8")))
-PLAIN = {
-    *("RTA_TABLE", "RTA_DST", "RTA_OIF", "RTA_PRIORITY", "RTA_PREFSRC", "RTA_PREF", "RTA_CACHEINFO"),
-    "UNKNOWN",
-}
+PLAIN = {"RTA_TABLE", "RTA_DST", "RTA_OIF", "RTA_PRIORITY", "RTA_PREFSRC", "RTA_PREF", "RTA_CACHEINFO"}
 """Attributes of routes that are put back."""
 ENDS = {"veth", "netkit", "vxcan"}
 """Kinds of interfaces whose link is their other end, not what they stand on."""

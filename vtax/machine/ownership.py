@@ -66,8 +66,13 @@ class Owned(Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
 
     @property
     def needs(self) -> Sequence[Path]:
-        """What must stay until it is removed, such as a runtime's state."""
+        """What must stay until it is removed, such as a runtime's state or the namespace that it is in."""
         return ()
+
+    @property
+    def place(self) -> Path | None:
+        """Where it is, for a thing that others may be in or need; None for one that nothing else needs."""
+        return None
 
     def is_there(self) -> bool:
         """Return whether there is anything to remove. May raise anything."""
@@ -100,6 +105,11 @@ class Directory(Owned, frozen=True, tag="directory"):
         """No other directory is removed."""
         path = Path(self.name)
         return None if path.parent == state and path.name != ".." else f"it is not in {state}"
+
+    @property
+    def place(self) -> Path:
+        """See Owned."""
+        return Path(self.name)
 
     def is_there(self) -> bool:
         """See Owned."""
@@ -209,9 +219,9 @@ class OwnershipRecord:
 
     def _remove(self, thing: Owned) -> None:
         """Remove a thing; raises OSError where it is still there, or is needed by what is."""
-        if isinstance(thing, Directory):
+        if (place := thing.place) is not None:
             for user, _ in self.failed:
-                if isinstance(user, Refused) or any(path.is_relative_to(thing.name) for path in user.needs):
+                if isinstance(user, Refused) or any(path.is_relative_to(place) for path in user.needs):
                     raise OSError(f"{user} may need it")
         thing.remove()
         if thing.is_there():

@@ -18,6 +18,7 @@ import pytest
 from pyroute2.ethtool.ioctl import IoctlEthtool
 
 from tests.helpers.campaigns import vtax
+from tests.helpers.paths import program
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.lent import OWN, LentInterface, lend, problem_of
 from vtax.machine.namespace import Namespace, OwnedNamespace
@@ -221,6 +222,27 @@ def test_killed_as_it_is_taken_or_given_back(
     assert lent.owned.is_there()
     record.clean()
     assert not record.failed
+    assert nic.state() == before
+
+
+def test_it_is_not_taken_to_another_namespace(nic: Nic, record: OwnershipRecord) -> None:
+    """Where somebody cleans up in a namespace of theirs."""
+    plain(nic)
+    before, other = nic.state(), Namespace(f"{record.run}-other")
+    lend(nic.name, Namespace(f"{record.run}-host"), 1300, record, "in0")
+    other.create()
+    try:
+        inside = ["nsenter", f"--net={other.path}", str(program()), "clean"]
+        cleaned = subprocess.run(inside, check=False, capture_output=True, text=True)
+    finally:
+        other.remove()
+    assert cleaned.returncode == 1
+    why = f"interface {nic.name} is still there: OSError: it came from another network namespace"
+    assert why in cleaned.stderr
+    assert f"namespace {record.run}-host is still there: OSError: interface {nic.name} may need it" in (
+        cleaned.stderr
+    )
+    record.clean()
     assert nic.state() == before
 
 

@@ -30,7 +30,7 @@ FALSE: list[tuple[dict[str, Any], str]] = [
     (
         {
             "kind": "interface",
-            **{"name": "eth1", "called": "in0", "host": "vtax-1-uut"},
+            **{"name": "eth1", "called": "in0", "host": "vtax-1-uut", "origin": 1},
             "state": {"settings": {"ipv4/../../kernel/core_pattern": "|/opt/evil"}},
         },
         "matching regex",
