@@ -2,6 +2,8 @@
 
 import errno
 import gc
+import os
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -26,8 +28,23 @@ Found = TypeVar("Found")
 Write = Callable[[Iterable[bytes]], None]
 
 
+NONSENSE = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What views raise where values contradict each other, or are none that vtax writes."""
+
+
 class InterruptedCampaignError(Exception):
     """Ctrl-C ended a campaign; `str()` says what is kept of it."""
+
+
+def _refusal(error: Exception, given: Sequence[object]) -> str:
+    """Say which results cannot be shown, and where that was found."""
+    results = ", ".join(str(place) for place in given if isinstance(place, Path) and place.is_dir())
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {str(error).partition(chr(10))[0]}"
+    return (
+        f"{results}: cannot be shown ({what}); it holds what no vtax writes, or vtax has a defect: VTAX_DEBUG=1 in the "
+        "environment shows the traceback"
+    )
 
 
 def check_parent(directory: Path) -> None:
@@ -64,9 +81,12 @@ def output_file(results: Sequence[Path], target: Path, option: str) -> Iterator[
 
 
 def reading(command: Callable[Given, Found]) -> Callable[Given, Found]:
-    """A command that reads results, without Python's search for garbage.
+    """A command that reads results: it refuses those that its views cannot follow.
 
-    What it reads it keeps until it ends: of a large result an eighth of the time was spent on looking through that.
+    Each file of a result is checked as it is read; what its values say together is not, and anybody may have made it.
+
+    It works without Python's search for garbage. What it reads it keeps until it ends: of a large result an eighth of
+    the time was spent on looking through that.
     """
 
     @wraps(command)
@@ -75,6 +95,10 @@ def reading(command: Callable[Given, Found]) -> Callable[Given, Found]:
         gc.disable()
         try:
             return command(*given, **named)
+        except NONSENSE as error:
+            if os.environ.get("VTAX_DEBUG") == "1":
+                raise
+            raise InputError(_refusal(error, [*given, *named.values()])) from None
         finally:
             if was_on:
                 gc.enable()

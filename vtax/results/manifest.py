@@ -27,6 +27,7 @@ def read_manifest(directory: Path) -> dict[str, JsonValue]:
     try:
         content: JsonValue = json.loads(read_file(path, MANIFEST_BYTES))
         _check_depth(content)
+        json.dumps(content, ensure_ascii=False).encode()  # escapes may spell half of a character
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{directory}: no result here ({NAME} is missing); name a directory that `vtax run` wrote"

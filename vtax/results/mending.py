@@ -9,13 +9,21 @@ from pydantic import JsonValue
 from vtax.scenario.workloads import KINDS
 
 ANY: Final = "*"
-MAPPING, LIST, TEXT, NUMBER, WHOLE = "a mapping", "a list", "text", "a number", "a whole number"
+MAPPING, LIST, TEXT, NUMBER, WHOLE, NAME = (
+    "a mapping",
+    "a list",
+    "text",
+    "a number",
+    "a whole number",
+    "a name",
+)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     MAPPING: (dict,),
     LIST: (list,),
     TEXT: (str,),
     NUMBER: (int, float),
     WHOLE: (int,),
+    NAME: (str,),
 }
 _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("name",): TEXT,
@@ -26,6 +34,7 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("vtax_version",): TEXT,
     ("command",): LIST,
     ("factors",): LIST,
+    ("factors", ANY): NAME,
     ("blocks",): LIST,
     ("blocks", ANY): WHOLE,
     ("testbeds",): MAPPING,
@@ -33,6 +42,8 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("ceilings",): LIST,
     ("ceilings", ANY): MAPPING,
     ("testbed",): MAPPING,
+    ("testbed", "cpus", "host", ANY): WHOLE,
+    ("testbed", "cpus", "guests", ANY): WHOLE,
     ("hosts",): MAPPING,
     ("hosts", ANY): MAPPING,
     ("platforms",): MAPPING,
@@ -52,6 +63,7 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("scenario", "platform"): MAPPING,
     ("scenario", "factors"): MAPPING,
     ("scenario", "factors", ANY): LIST,
+    ("scenario", "factors", "platform", ANY): TEXT,
     ("scenario", "repetitions"): WHOLE,
     ("scenario", "precision"): MAPPING,
     ("scenario", "search"): MAPPING,
@@ -127,7 +139,7 @@ def _places(node: JsonValue, path: tuple[str, ...], above: tuple[str, ...] = ())
 
 
 def _is(value: JsonValue, shape: str) -> bool:
-    return isinstance(value, _TYPES[shape]) and not isinstance(value, bool)
+    return isinstance(value, _TYPES[shape]) and not isinstance(value, bool) and (shape != NAME or value != "")
 
 
 def _without_nulls(node: JsonValue) -> JsonValue:

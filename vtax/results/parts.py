@@ -6,7 +6,6 @@ written again with each of its trials.
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -26,6 +25,8 @@ SMALL_BYTES = 128 * 1024
 
 NAMES = re.compile(r"block-([0-9]{4})(?:-trial-([0-9]{6,15}))?\.parquet")
 """Of parts."""
+EMPTY = b"vtax.empty"
+"""Under this key a file's metadata has the names of its columns that have no value."""
 
 
 class DamagedPartError(Exception):
@@ -110,8 +111,14 @@ def _encoded(rows: pa.Table) -> pa.Buffer:
         name: "zstd" if column.nbytes > SMALL_BYTES else "snappy"
         for name, column in zip(_leaves(rows.schema), rows.columns, strict=True)
     }
+    empty = [
+        name
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+        if column.null_count == len(rows)
+    ]
+    told = {**(rows.schema.metadata or {}), EMPTY: " ".join(empty)}
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, compression=codecs, write_page_checksum=True)
+    pq.write_table(rows.replace_schema_metadata(told), sink, compression=codecs, write_page_checksum=True)
     return sink.getvalue()
 
 
@@ -128,7 +135,7 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
             if file.metadata.num_rows > PART_ROWS:
                 raise DamagedPartError(f"damaged (it has more than {PART_ROWS:,} rows)")
             names = set(file.schema_arrow.names)
-            told = names & set(schema.names) - empty_columns(file.metadata, places_of(file.metadata)).keys()
+            told = names & set(schema.names) - empty_columns(file.metadata)
             found = file.read(columns=sorted(told), use_threads=False)
             number = file.metadata.num_rows
         columns = [
@@ -140,7 +147,7 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
         raise DamagedPartError("missing") from None
     except OSError as error:
         raise DamagedPartError(f"damaged ({error.strerror or error})") from error
-    except (pa.ArrowException, KeyError) as error:
+    except (pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise DamagedPartError(f"damaged ({error})") from error
     if "trial_id" not in names:
         raise DamagedPartError("damaged (it has no trial_id)")
@@ -148,24 +155,13 @@ def read_part(path: Path, schema: pa.Schema) -> Part:
     return Part(rows, frozenset(known - names), frozenset(names - known))
 
 
-def places_of(metadata: pq.FileMetaData) -> dict[str, int]:
-    """Where a file's columns are. Lists are not among them: of these an empty one would be told like none."""
-    return {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+def empty_columns(metadata: pq.FileMetaData) -> set[str]:
+    """The columns of which the file says that they have no value: in every table those of other kinds of workload.
 
-
-def empty_columns(metadata: pq.FileMetaData, places: Mapping[str, int]) -> dict[str, int]:
-    """Those of these columns that have no value: in every table the columns of other kinds of workload."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return {
-        name: place
-        for name, place in places.items()
-        if all(_is_empty(group.column(place)) for group in groups)
-    }
-
-
-def _is_empty(column: pq.ColumnChunkMetaData) -> bool:
-    told = column.statistics
-    return told is not None and told.has_null_count and told.null_count == column.num_values
+    Arrow's statistics say so too, but a look at those of a file that somebody forged can end the process.
+    """
+    told = (metadata.metadata or {}).get(EMPTY, b"")
+    return set(told.decode().split()) if told else set()
 
 
 def _column(found: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:

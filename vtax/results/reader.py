@@ -117,7 +117,7 @@ class Result:
 
     def rows(self, sql: str) -> list[dict[str, Value]]:
         """Return the rows of a SELECT of vtax's own whose columns are not known before: one for each factor."""
-        found = self._connection.execute(sql)
+        found = self._execute(sql)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
@@ -127,11 +127,18 @@ class Result:
         `kind` names its columns, in their order, with the types that the schema gives them. TypeError where the
         SELECT has others.
         """
-        found = self._connection.execute(sql)
+        found = self._execute(sql)
         names = tuple(column[0] for column in found.description)
         if names != kind.__struct_fields__:
             raise TypeError(f"{kind.__name__} has the columns {kind.__struct_fields__}, the query {names}")
         return [kind(*row) for row in found.fetchall()]
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Execute a query of vtax's own. ValueError where the result's values or names do not allow it."""
+        try:
+            return self._connection.execute(sql)
+        except duckdb.Error as error:
+            raise ValueError(f"query: {error}") from error
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:

@@ -39,7 +39,7 @@ class StoredCampaign(TypedDict, total=False):
     finished_at: str | None
     vtax_version: str | None
     command: list[JsonValue] | None
-    factors: list[JsonValue] | None
+    factors: list[str] | None
     blocks: list[int] | None
     testbeds: dict[str, dict[str, JsonValue]] | None
     ceilings: list[dict[str, JsonValue]] | None

@@ -21,7 +21,7 @@ from vtax.results.bounds import PART_ROWS
 from vtax.results.contents import differences
 from vtax.results.files import is_regular
 from vtax.results.journal import DamagedJournalError, read_numbers, row_counts
-from vtax.results.parts import empty_columns, list_parts, nulls, places_of
+from vtax.results.parts import empty_columns, list_parts, nulls
 from vtax.results.schema import TRIAL_TABLES
 
 FORMAT = ds.ParquetFileFormat(
@@ -106,11 +106,10 @@ def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
     if not all(fragment.physical_schema.equals(data.schema) for fragment in fragments):
         raise NotWholeError
     files = [fragment.metadata for fragment in fragments]
-    empty, rows = places_of(files[0]), [file.num_rows for file in files]
+    rows = [file.num_rows for file in files]
     if max(rows) > PART_ROWS:
         raise NotWholeError
-    for file in files:
-        empty = empty_columns(file, empty)
+    empty = set.intersection(*(empty_columns(file) for file in files))
     known = set(schema.names)
     in_parts = [name for name in schema.names if name in data.schema.names and name not in empty]
     told = in_parts if any(rows) else []

@@ -8,7 +8,6 @@ skip them, and the next commit to the block drops them.
 
 import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,14 +20,17 @@ from pydantic import JsonValue
 
 from vtax.inputs import InputError
 from vtax.results.blocks import read_block
+from vtax.results.bounds import PART_BYTES
 from vtax.results.captures import CapturedFrame, write_capture
 from vtax.results.contents import Contents, read_contents
 from vtax.results.files import (
     FILES,
     create_empty_directory,
     disk_errors,
+    is_regular,
     lock_directory,
     make_directory,
+    read_file,
     remove_file,
     remove_leftovers,
     replace_file,
@@ -220,8 +222,8 @@ class ResultWriter:
         for number, block in contents.blocks.items():
             if block.damaged:
                 for part in (part_path(self.directory, table, number) for table in BLOCK_TABLES):
-                    if part.exists():
-                        shutil.copyfile(part, part.with_name(f"{part.name}.damaged"))
+                    if os.path.lexists(part):
+                        _keep_copy(part)
                 self._write(number, block.rows_of(block.whole), BLOCK_TABLES)
                 whole = {entry.trial_id for entry in block.whole}
                 for table in TRIAL_TABLES:
@@ -254,6 +256,15 @@ class ResultWriter:
             "searches": record.searches,
             "samples": record.samples,
         }
+
+
+def _keep_copy(part: Path) -> None:
+    """Copy a part that is damaged; what is no part at all is moved there."""
+    aside = part.with_name(f"{part.name}.damaged")
+    if is_regular(part) and part.stat().st_size <= PART_BYTES:
+        replace_file(aside, read_file(part, PART_BYTES))
+    else:
+        part.rename(aside)
 
 
 def _table(name: str, schema: pa.Schema, rows: Sequence[Row], trial_id: int) -> pa.Table:

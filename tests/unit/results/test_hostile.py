@@ -189,6 +189,41 @@ def test_a_journal_names_no_block_that_cannot_be(directory: Path) -> None:
     assert damage.startswith(f"{directory}/journal: cannot be read (trial 99 of block 10000); ")
 
 
+@pytest.mark.parametrize("column", ["verdict", "cell"])
+def test_values_that_no_campaign_writes_are_refused(
+    column: str, directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = directory / "trials/block-0001.parquet"
+    rows = pq.read_table(part)
+    place = rows.schema.get_field_index(column)
+    values = pa.array(["x"] * len(rows) if column == "verdict" else [None] * len(rows), pa.string())
+    pq.write_table(rows.set_column(place, rows.schema.field(place), values), part)
+    said = refused(directory, capsys)
+    assert said.startswith(f"{directory}: cannot be shown (")
+    assert said.endswith("or vtax has a defect: VTAX_DEBUG=1 in the environment shows the traceback\n")
+    monkeypatch.setenv("VTAX_DEBUG", "1")
+    assert main(["show", str(directory)]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        ({"factors": ["platform", ["x"]]}, "factors.1 is not a name"),
+        ({"factors": ["platform", ""]}, "factors.1 is not a name"),
+        ({"testbed": {"cpus": {"host": [[1]]}}}, "testbed.cpus.host.0 is not a whole number"),
+    ],
+)
+def test_what_campaign_json_lists_is_what_it_may_be(
+    edit: dict[str, Any], problem: str, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(directory, **edit)
+    assert f"campaign.json: {problem}; it is read as if it were not there" in Result.open(directory).damaged
+    for command in ("show", "diagnose"):
+        assert main([command, str(directory)]) == 0
+        assert "Traceback" not in capsys.readouterr().err
+
+
 class TestMerging:
     """What is taken from a result into another."""
 

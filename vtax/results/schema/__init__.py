@@ -69,5 +69,6 @@ def schemas(campaign: Mapping[str, JsonValue]) -> dict[str, pa.Schema]:
     """
     factors = listed(campaign.get("factors")) or mapping(mapping(campaign.get("scenario")).get("factors"))
     fixed = {column.name for column in TRIALS.columns}
-    further = [str(name) for name in factors if name not in fixed]
+    named = dict.fromkeys(name for name in factors if isinstance(name, str) and name)
+    further = [name for name in named if name not in fixed]
     return {table.name: table.schema(further if table is TRIALS else ()) for table in TABLES.values()}
