@@ -7,6 +7,7 @@ takes all of a CPU that nobody else wants.
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -98,6 +99,7 @@ def start_switch(plan: GuestPlan, queues: int, *, confined: bool = True) -> User
             "needs testbed.switch=bridge, routed or ovs with vhost-user",
         )
     directory = plan.scratch / f"{plan.name}.dpdk"
+    shutil.rmtree(directory, ignore_errors=True)  # with sockets of a switch that was killed
     make_directory(directory)  # the emulator's user goes through it to its socket
     user = IdRange.of(f"{plan.record.run}-{plan.name} switch").first if confined else None
     if user is not None:
