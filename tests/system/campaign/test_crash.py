@@ -132,7 +132,7 @@ def test_a_campaign_of_other_settings_is_resumed_only_where_that_is_typed(
     refused = vtax("run", scenario, "--resume", out)
     assert refused.returncode == 2
     assert "  stored: repetitions: 2 typed, 20 stored\n" in refused.stderr
-    assert '  factors.platform: ["raw", "container"] typed, ["raw"] stored\n' in refused.stderr
+    assert '  stored: factors.platform: ["raw", "container"] typed, ["raw"] stored\n' in refused.stderr
     assert everything(out) == before
     manifest = json.loads((out / "campaign.json").read_text())
     manifest["scenario"]["repetitions"] = 3
