@@ -137,7 +137,7 @@ def test_links_in_a_result_lead_nowhere(result: Path, other: Path, tmp_path: Pat
     (result / "campaign.json").symlink_to(other / "campaign.json")
     shown = vtax("show", result)
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert shown.stderr == f"{result}/campaign.json: cannot be read (Permission denied)\n"
+    assert shown.stderr == f"{result}/campaign.json: cannot be read (is no regular file)\n"
     link = tmp_path / "link"
     (result / "campaign.json").unlink()
     (other / "campaign.json").replace(result / "campaign.json")
