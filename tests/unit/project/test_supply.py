@@ -29,7 +29,9 @@ from tests.helpers.paths import ROOT
 POLICY = read_policy()
 LOCKS = sorted(ROOT.glob("requirements*.lock"))
 LOCK = (ROOT / "agent/Cargo.lock").read_text()
-REGISTRY = 'source = "registry+https://github.com/rust-lang/crates.io-index"'
+(INDEX,) = POLICY.registries
+REGISTRY = f'source = "registry+{INDEX}"'
+ELSEWHERE = "https://example.org"
 
 
 def test_pythons_packages_are_allowed_and_locked() -> None:
@@ -52,12 +54,12 @@ def test_the_crates_are_of_the_registry() -> None:
     ("planted", "said"),
     [
         (
-            'source = "git+https://example.org/serde#0123"',
-            "source git+https://example.org/serde#0123 is not allowed",
+            f'source = "git+{ELSEWHERE}/serde#0123"',
+            f"source git+{ELSEWHERE}/serde#0123 is not allowed",
         ),
         (
-            'source = "registry+https://example.org/index"',
-            "source registry+https://example.org/index is not allowed",
+            f'source = "registry+{ELSEWHERE}/index"',
+            f"source registry+{ELSEWHERE}/index is not allowed",
         ),
         ("", "it comes from a directory"),
         (REGISTRY, "it has no checksum"),
@@ -147,10 +149,10 @@ def test_a_package_with_another_licence_is_named(fields: dict[str, str], licence
     [
         "planted==1.0",
         "planted>=1.0 --hash=sha256:" + "0" * 64,
-        "planted @ https://example.org/planted.whl --hash=sha256:" + "0" * 64,
-        "git+https://example.org/planted",
-        "--index-url https://example.org/simple",
-        "--extra-index-url https://example.org/simple",
+        f"planted @ {ELSEWHERE}/planted.whl --hash=sha256:" + "0" * 64,
+        f"git+{ELSEWHERE}/planted",
+        f"--index-url {ELSEWHERE}/simple",
+        f"--extra-index-url {ELSEWHERE}/simple",
         "-e .",
     ],
 )
@@ -163,7 +165,7 @@ def test_a_lock_has_versions_and_hashes_alone(line: str, tmp_path: Path) -> None
 
 def metadata(directory: Path, licence: str = "MIT", tests: str = "MIT", **more: str) -> str:
     """What `cargo metadata` prints of an agent with three crates, one of them for its tests, and more."""
-    source = "registry+https://github.com/rust-lang/crates.io-index"
+    source = f"registry+{INDEX}"
     names = {
         "vtax-agent": "Apache-2.0",
         "libbpf-sys": "BSD-2-Clause",
@@ -228,7 +230,7 @@ def test_make_check_fails_on_what_is_not_allowed(planted: dict[str, str], said: 
 @pytest.fixture
 def crates(tmp_path: Path) -> list[Crate]:
     for name, text in {
-        "elfutils/configure.ac": "AC_INIT([elfutils],[0.191],[https://example.org])",
+        "elfutils/configure.ac": f"AC_INIT([elfutils],[0.191],[{ELSEWHERE}])",
         "zlib/zlib.h": '#define ZLIB_VERSION "1.2.13"',
     }.items():
         path = tmp_path / "libbpf-sys" / name
