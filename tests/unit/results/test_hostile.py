@@ -2,9 +2,7 @@
 
 import json
 import os
-import socket
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from shutil import copytree, rmtree
 from typing import Any
@@ -14,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.helpers.results import strange
 from tests.helpers.results.stored import ids
 from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
@@ -52,18 +51,9 @@ def told(directory: Path, **fields: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
 
 
-def bound(path: Path) -> None:
-    with closing(socket.socket(socket.AF_UNIX)) as listener:
-        listener.bind(str(path))
-
-
 STRANGE: dict[str, Callable[[Path], object]] = {
-    "directory": Path.mkdir,
-    "pipe": os.mkfifo,
-    "socket": bound,
+    **strange.STRANGE,
     "link": lambda path: path.symlink_to(f"{path}.kept"),
-    "link to a pipe": lambda path: (os.mkfifo(f"{path}.pipe"), path.symlink_to(f"{path}.pipe")),
-    "link to a device": lambda path: path.symlink_to("/dev/zero"),
 }
 """Made in a file's place; the file itself is kept beside it."""
 

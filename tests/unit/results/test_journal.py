@@ -5,7 +5,6 @@ import json
 import os
 import resource
 import signal
-import socket
 import sqlite3
 import struct
 import subprocess
@@ -20,6 +19,7 @@ from zlib import crc32
 import pytest
 
 import vtax
+from tests.helpers.results import strange
 from tests.helpers.results.stored import CAMPAIGN, ids, record
 from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
@@ -310,17 +310,9 @@ def test_a_campaign_killed_as_it_commits_is_read_and_goes_on(tmp_path: Path) -> 
     assert numbers(tmp_path / "killed") == [0, 1, 2, 3]
 
 
-def bound(path: Path) -> None:
-    with closing(socket.socket(socket.AF_UNIX)) as listener:
-        listener.bind(str(path))
-
-
 STRANGE: dict[str, Callable[[Path], object]] = {
-    "directory": Path.mkdir,
-    "pipe": os.mkfifo,
-    "socket": bound,
+    **strange.STRANGE,
     "link": lambda path: path.symlink_to(path.parent.parent / "victim"),
-    "link to a device": lambda path: path.symlink_to("/dev/zero"),
 }
 
 
