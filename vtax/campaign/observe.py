@@ -14,6 +14,7 @@ from vtax.campaign.path import Path
 from vtax.campaign.untenable import UNTENABLE, untenable
 from vtax.campaign.window import SAMPLE_INSET_S, sleep_until
 from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.failure import in_words
 from vtax.scenario.workloads import TimedKeys
 from vtax.testbed.cpu_time import CpuCounters
 from vtax.testbed.guest_state import GuestState
@@ -48,7 +49,7 @@ def observe(
         after = path.guest_states()
         measured.guests = {name: (before, after[name]) for name, before in guests.items()}
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
-        measured.failure = "; ".join([str(error) or type(error).__name__, *_fallen(path, guests)])
+        measured.failure = "; ".join([in_words(error), *_fallen(path, guests)])
     except UNTENABLE as error:
         measured.failure = "; ".join([untenable(error, guests), *_fallen(path, guests)])
     measured.wall_s = time.monotonic() - begun

@@ -16,6 +16,7 @@ from vtax.campaign.progress import Progress
 from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.untenable import UNTENABLE, untenable
 from vtax.campaign.verdict import Verdict
+from vtax.machine.failure import in_words
 from vtax.results import ResultWriter, Row
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.machines import Machines
@@ -118,7 +119,7 @@ class Campaign:
                 reason = (
                     untenable(error, [guest.name for guest in path.guests])
                     if isinstance(error, UNTENABLE)
-                    else str(error) or type(error).__name__
+                    else in_words(error)
                 )
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")
                 self._close(path)
@@ -133,7 +134,7 @@ class Campaign:
         try:
             path.close()
         except BUILD_FAILURES as error:
-            self.progress.note(f"{path.preset.name} was not removed completely: {error}")
+            self.progress.note(f"{path.preset.name} was not removed completely: {in_words(error)}")
 
     def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""

@@ -196,6 +196,7 @@ def sent_over(error: Exception) -> Exception:
         NetlinkError(19, "No such device"),
         InputError("there is no CPU 9"),
         FileNotFoundError(errno.ENOENT, "No such file or directory"),
+        FileNotFoundError(errno.ENOENT, "No such file or directory", "/dev/kvm"),
         TimeoutError("it runs on"),
     ],
 )

@@ -8,6 +8,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.inputs import InputError
 from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.failure import in_words
 from vtax.platforms import PlatformUnusable
 
 ERRORS: dict[str, type[Exception]] = {
@@ -49,7 +50,7 @@ class ErrorReply(Struct):
 def encode_error(error: Exception) -> ErrorReply:
     """The reply that tells of an exception."""
     kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS]
-    text = str(error) or type(error).__name__
+    text = in_words(error)
     if isinstance(error, subprocess.SubprocessError) or not kinds:
         kinds, text = ["OSError"], f"{type(error).__name__}: {text}"
     return ErrorReply(text, Raised(kinds[0], _arguments(error)))
@@ -70,7 +71,7 @@ def _arguments(error: Exception) -> list[Argument]:
     if isinstance(error, PlatformUnusable):
         return [error.reason, error.remedy]
     if isinstance(error, OSError) and error.errno is not None:
-        return [error.errno, error.strerror]
+        return [error.errno, in_words(error).removeprefix(f"[Errno {error.errno}] ")]
     if isinstance(error, NetlinkError):
         return [*error.args]
     return []
