@@ -1,6 +1,7 @@
 """Processes by id and start time, held by descriptor (pidfd_open(2)): a recycled id is never another's end."""
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -9,6 +10,10 @@ from pathlib import Path
 
 KILL_PATIENCE_S = 5.0
 """How long the kernel may take to end a process that is killed."""
+
+
+NO_PROCESS = (errno.ESRCH, errno.EINVAL, errno.ENOENT)
+"""What pidfd_open answers where nobody has an id, and where a thread has it (before and since Linux 6.15)."""
 
 
 def process_start(pid: int) -> int:
@@ -44,8 +49,11 @@ def _opened(pid: int, started: int) -> Iterator[int | None]:
     """A descriptor of a process that runs and was started then; None where there is no such one."""
     process = None
     if started:
-        with contextlib.suppress(ProcessLookupError):
+        try:
             process = os.pidfd_open(pid)
+        except OSError as error:
+            if error.errno not in NO_PROCESS:
+                raise
     if process is None:
         yield None
         return
