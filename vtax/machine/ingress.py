@@ -4,6 +4,7 @@ Left alone, a veth runs its receiver inside the sender's send(): no loss can app
 charged to the sender. GRO makes the veth end use NAPI, `threaded` moves the polling into a kernel thread.
 """
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -14,7 +15,10 @@ from vtax.machine.napi import polling_threads
 from vtax.machine.offloads import set_offload
 
 APPEAR_TIMEOUT_S = 2.0
-
+BEGIN_TIMEOUT_S = 2.0
+LOOK_S = 0.001
+SLEEPS = "S"
+"""A state that waits for something and can be interrupted (proc(5), field 3 of stat)."""
 
 _kept: dict[str, set[int]] = {}
 """Threads by the device they poll: kernels before 6.17 keep them, and their names, when a device is not polled so."""
@@ -37,6 +41,7 @@ def thread_ingress(namespace: Namespace, interface: str, cpus: list[int]) -> lis
     if device:
         _kept[device] = threads
     for pid in threads:
+        _await_begun(pid)
         os.sched_setaffinity(pid, cpus)
     return sorted(threads)
 
@@ -51,6 +56,20 @@ def _await_threads(interface: str, before: set[int]) -> set[int]:
     if kept := before & _napi_threads(interface):
         return kept
     raise OSError(f"{interface}: no NAPI thread appeared within {APPEAR_TIMEOUT_S} s of switching it on")
+
+
+def _await_begun(pid: int) -> None:
+    """Wait until a thread has been idle, at most so long: then it has begun.
+
+    A kernel thread that was started and has not had a CPU yet is refused by cgroups (EINVAL), and on machines with
+    isolated CPUs it forgets its own (kthread.c). It sleeps first in its own function. One that is never idle has begun.
+    """
+    deadline = time.monotonic() + patience(BEGIN_TIMEOUT_S)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # whoever wants it then will see
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != SLEEPS:
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK_S)
 
 
 def _device(interface: str) -> str:

@@ -1,5 +1,6 @@
 """Weights of the host's packet work against guests: the scheduler keeps to them, and they leave nothing."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -73,6 +74,55 @@ def ingress(record: OwnershipRecord) -> Iterator[int]:
         flood.kill()
     for listener in listeners:
         listener.close()
+
+
+@pytest.fixture
+def starved(record: OwnershipRecord) -> Iterator[None]:
+    """Both CPUs have spinners that outweigh whatever is in no group, as new kernel threads are; the test does, too."""
+    assert CONTROLLER is not None
+    spinners, own = (
+        CONTROLLER.make_group(f"{record.run}-{name}", 256, record) for name in ("spinners", "test")
+    )
+    before = CONTROLLER.root / _cgroup("cpu" if CONTROLLER.file == "cpu.shares" else "") / "cgroup.procs"
+    own.take(os.getpid())
+    command = [sys.executable, "-c", "while True: pass"]
+    spinning = [
+        subprocess.Popen([*spinners.admission, "taskset", "-c", str(cpu), *command])
+        for cpu in os.sched_getaffinity(0)
+    ]
+    yield
+    for process in spinning:
+        process.kill()
+        process.wait()
+    before.write_text(str(os.getpid()))
+
+
+def _cgroup(controller: str) -> str:
+    """Where this process is in the hierarchy of a controller; version 2 has one, which has no name."""
+    lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
+    return next(path for _, controllers, path in lines if controller in controllers.split(",")).removeprefix(
+        "/"
+    )
+
+
+@weighs
+@pytest.mark.usefixtures("starved")
+def test_a_thread_that_has_hardly_begun_is_given_a_cpu_and_a_weight(record: OwnershipRecord) -> None:
+    """The kernel moves no thread of its own that has not run yet: one of three is met so here."""
+    assert CONTROLLER is not None
+    space = Namespace(f"{record.run}-far")
+    record.add(OwnedNamespace(space.name))
+    space.create()
+    group = CONTROLLER.make_group(f"{record.run}-host-cpu", 8, record)
+    for number in range(20):
+        near, far = (
+            LinkEnd(space, f"{end}{number}", mac) for end, mac in zip(("src", "dst"), MACS, strict=True)
+        )
+        make_link(near, far, 1500)
+        (thread,) = thread_ingress(space, far.interface, [1])
+        group.take(thread)
+        assert os.sched_getaffinity(thread) == {1}
+        assert str(thread) in (group.path / "cgroup.procs").read_text().split()
 
 
 def _listener(interface: str) -> socket.socket:
