@@ -146,6 +146,7 @@ def _comparable(state: NicState) -> NicState:
     addresses = [msgspec.structs.replace(each, preferred_s=0, valid_s=0) for each in state.addresses]
     return msgspec.structs.replace(
         state,
+        operational=False,
         active={},
         addresses=sorted(addresses, key=lambda each: each.key),
         routes=sorted(state.routes, key=str),

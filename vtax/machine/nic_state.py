@@ -16,6 +16,7 @@ from pyroute2.ethtool.ioctl import IoctlEthtool, NotSupportedError
 from pyroute2.netlink import nlmsg
 
 from vtax.machine.namespace import index_of
+from vtax.machine.operation import becomes_operational
 from vtax.machine.qdiscs import Qdisc, read_qdiscs, remove_qdisc, set_qdisc
 
 InterfaceName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}\Z")]
@@ -88,6 +89,8 @@ class NicState(Struct, frozen=True, forbid_unknown_fields=True):
     queue_length: Number
     group: Number
     alias: str
+    operational: bool
+    """Whether its link was in operation."""
     threaded: Annotated[str, Meta(pattern=r"\A[0-9a-z]{0,16}\Z")]
     """Whether its queues are polled by threads; empty where the kernel has no such switch."""
     requested: dict[Word, bool]
@@ -118,6 +121,7 @@ def read_state(ip: IPRoute, interface: str) -> NicState:
         queue_length=link.get_attr("IFLA_TXQLEN") or 0,
         group=link.get_attr("IFLA_GROUP") or 0,
         alias=link.get_attr("IFLA_IFALIAS") or "",
+        operational=link.get_attr("IFLA_OPERSTATE") == "UP",
         threaded=_threaded(interface),
         requested={name: requested for name, (requested, _) in features.items()},
         active={name: active for name, (_, active) in features.items()},
@@ -144,7 +148,8 @@ def restore_state(ip: IPRoute, interface: str, state: NicState) -> None:
     if state.up:
         ip.link("set", index=index, state="up")
     restore_threads(interface, state.threaded)
-    # By now the kernel has given it those of IPv6 that it gives by itself.
+    if state.operational:  # then the kernel has given it the addresses of IPv6 that it gives by itself
+        becomes_operational(ip, index)
     _restore_addresses(ip, index, AF_INET6, state.addresses)
     _restore_routes(ip, index, state.routes)
 

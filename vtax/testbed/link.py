@@ -5,14 +5,12 @@ preamble, gap and FCS a frame); with flow control the source's sockets block whi
 """
 
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyroute2 import IPRoute
-
 from vtax.machine.namespace import Namespace, index_of
 from vtax.machine.offloads import SEGMENTATION, send_whole, set_offload
+from vtax.machine.operation import becomes_operational
 from vtax.units import OVERHEAD_BYTES
 
 BURST_BYTES = 64 * 1024
@@ -29,10 +27,6 @@ AMPLE_MBPS = 100_000.0
 """More than any end here sends."""
 
 ETHERNET_BYTES, VLAN_TAG_BYTES = 14, 4
-
-UP_S = 10.0
-"""Longer than the kernel puts off what it does for a link that came up (1 s)."""
-LOOK_S = 0.001
 
 SHAPER = "1:"
 """The handle of a shaped end's token bucket."""
@@ -77,21 +71,13 @@ def make_link(source: LinkEnd, destination: LinkEnd, mtu: int) -> None:
         for feature in SEGMENTATION:
             set_offload(end.namespace, end.interface, feature, False)
         end.namespace.bring_up(end.interface)
-    deadline = time.monotonic() + UP_S
-    while not (_is_up(source) and _is_up(destination)):
-        if time.monotonic() > deadline:
+    for end in (source, destination):
+        if not _comes_up(end):
             raise TimeoutError(f"the link {source.interface} to {destination.interface} does not come up")
-        time.sleep(LOOK_S)
 
 
-def _is_up(end: LinkEnd) -> bool:
-    """Whether the kernel's linkwatch has seen that both ends are there: until then one drops all it is given."""
-
-    def look(ip: IPRoute) -> bool:
-        (link,) = ip.get_links(index_of(ip, end.interface))
-        return bool(link.get_attr("IFLA_OPERSTATE") == "UP")
-
-    return end.namespace.netlink(look)
+def _comes_up(end: LinkEnd) -> bool:
+    return end.namespace.netlink(lambda ip: becomes_operational(ip, index_of(ip, end.interface)))
 
 
 def set_address(end: LinkEnd) -> None:

@@ -52,10 +52,10 @@ class Nic:
     cable: str
 
     def state(self) -> dict[str, Any]:
-        """All that tools show of it, once its addresses are settled."""
+        """All that tools show of it, once it is in operation and its addresses are settled."""
         deadline = time.monotonic() + 20
-        while '"tentative":true' in ip("-d", "-j", "addr", "show", "dev", self.name):
-            assert time.monotonic() < deadline, "an address never became settled"
+        while not self._is_settled():
+            assert time.monotonic() < deadline, "it never became settled"
             time.sleep(0.02)
         shown = {
             "link": json.loads(ip("-d", "-j", "link", "show", "dev", self.name)),
@@ -77,6 +77,15 @@ class Nic:
         }
         lasting: dict[str, Any] = without(shown, FLEETING)
         return lasting
+
+    def _is_settled(self) -> bool:
+        ((own,), (cable,)) = (
+            json.loads(ip("-j", "addr", "show", "dev", end)) for end in (self.name, self.cable)
+        )
+        joined = "UP" in own["flags"] and "UP" in cable["flags"]
+        return (own["operstate"] == "UP" or not joined) and not any(
+            "tentative" in each for each in own["addr_info"]
+        )
 
     def features(self) -> dict[str, tuple[bool, ...]]:
         """What `ethtool -k` shows."""
@@ -271,7 +280,7 @@ def addressed6(nic: Nic) -> None:
 
 
 def routed(nic: Nic) -> None:
-    ip("route", "add", "192.0.2.0/24", "dev", nic.name)
+    ip("route", "add", "198.51.100.0/24", "dev", nic.name)
 
 
 def routed6(nic: Nic) -> None:
@@ -283,7 +292,7 @@ def default(nic: Nic) -> None:
 
 
 def shared(nic: Nic) -> None:
-    ip(*f"route add 192.0.2.0/24 nexthop dev {nic.name} nexthop dev {nic.cable}".split())
+    ip(*f"route add 198.51.100.0/24 nexthop dev {nic.name} nexthop dev {nic.cable}".split())
 
 
 def gateway(nic: Nic) -> None:
@@ -310,10 +319,10 @@ def classified(nic: Nic) -> None:
 USED = [
     (addressed, "has addresses"),
     (addressed6, "has addresses"),
-    (routed, r"has a route to 192\.0\.2\.0/24"),
+    (routed, r"has a route to 198\.51\.100\.0/24"),
     (routed6, "has a route to 2001:db8::/64"),
     (default, "has a route to everywhere"),
-    (shared, r"has a route to 192\.0\.2\.0/24"),
+    (shared, r"has a route to 198\.51\.100\.0/24"),
     (gateway, "has a route to fe80:0:0:9::/64"),
     (bridged, "is joined to NICb"),
     (macvlan, "carries NICm"),
