@@ -11,6 +11,8 @@ from vtax.platforms.console import bounded
 
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 """QEMU's own filter of system calls: it starts nothing, gets no rights, and leaves its threads where they are put."""
+OVER_NETWORK = ("net_admin", "net_raw")
+"""Capabilities that a switch needs of its network: packet sockets, taps and promiscuous mode."""
 READ = ("-kernel", "-initrd")
 CONSOLE, TO_FILE = "-serial", "file:"
 OWN_KVM = """

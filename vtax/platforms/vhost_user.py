@@ -26,13 +26,11 @@ from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import check_tools
-from vtax.platforms.unprivileged import as_user
+from vtax.platforms.unprivileged import OVER_NETWORK, as_user
 from vtax.platforms.veth import add_veth, remove_veth
 
 TESTPMD = "dpdk-testpmd"
 TOOLS = {TESTPMD: "dpdk-dev", "nsenter": "util-linux"}
-RIGHTS = ("net_admin", "net_raw")
-"""What it needs of its veth pairs: packet sockets and promiscuous mode."""
 READY_TIMEOUT_S = 15.0
 POLL_INTERVAL_S = 0.01
 FRAMES = 8192
@@ -159,7 +157,7 @@ def _command(plan: GuestPlan, queues: int, user: int | None) -> list[str]:
     return [
         *DIES_WITH_US,
         *("nsenter", f"--net={plan.host.path}", "--"),
-        *(() if user is None else as_user(user, kept=RIGHTS)),
+        *(() if user is None else as_user(user, kept=OVER_NETWORK)),
         *(TESTPMD, "--lcores", f"(0,1)@({','.join(map(str, plan.cpus))})"),
         *("--no-huge", "-m", "128", "--no-pci", f"--file-prefix={plan.name}", "--log-level=5"),
         *_devices(plan, queues),

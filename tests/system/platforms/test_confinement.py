@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.rights import OF_NETWORK, status_of
 from vtax.agent_api import GuestConfigureParams, GuestNic, ReceiverOpenParams, SocketOptions
 from vtax.machine.agent import AgentError
 from vtax.machine.namespace import Namespace
@@ -195,12 +196,6 @@ def test_a_buffer_beyond_the_hosts_bound_is_refused_by_name(plan: GuestPlan) -> 
         guest.stop()
 
 
-def status_of(pid: int) -> dict[str, str]:
-    """What the kernel tells of a process (proc(5), status)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-
 def status_of_emulator(plan: GuestPlan, isolation: str) -> dict[str, str]:
     """The same of the emulator of a running guest."""
     config = qemu.Config.model_validate({"isolation": isolation, "accelerator": "emulated"})
@@ -249,6 +244,5 @@ def test_a_switch_has_rights_over_its_network_only(confined: bool, plan: GuestPl
     finally:
         switch.stop()
     assert (int(status["Uid"].split()[1]) >= 0x80000) == confined
-    of_network = 1 << 12 | 1 << 13  # CAP_NET_ADMIN, CAP_NET_RAW
-    assert (int(status["CapEff"], 16) == of_network) == confined
+    assert (int(status["CapEff"], 16) == OF_NETWORK) == confined
     assert status["NoNewPrivs"] == str(int(confined))

@@ -3,11 +3,11 @@
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.helpers.namespaces import told
+from tests.helpers.rights import OF_NETWORK, status_of
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms.tap import open_tap
@@ -22,9 +22,9 @@ GUEST = Station("02:00:00:00:00:03", "198.18.0.1", ("198.19.0.0/24",), FAR.mac)
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def site() -> Iterator[Site]:
     """The end of a link on a host with one guest."""
-    record = OwnershipRecord(f"vtax-test-{os.urandom(3).hex()}", tmp_path)
+    record = OwnershipRecord(f"vtax-test-{os.urandom(3).hex()}")
     record.open()
     here, far = (Namespace(f"{record.run}-{name}") for name in ("uut", "source"))
     for namespace in (here, far):
@@ -96,18 +96,34 @@ def test_the_record_alone_removes_open_vswitch(site: Site) -> None:
     site.host.close()
 
 
-def test_a_switch_that_does_not_start_says_why_and_leaves_nothing(site: Site, commands: Path) -> None:
-    (commands / "ovs-vswitchd").write_text("#!/bin/sh\nexit 7\n")
-    (commands / "ovs-vswitchd").chmod(0o755)
-    open_vswitch.PATIENCE_S, patience = 1, open_vswitch.PATIENCE_S
-    try:
-        with pytest.raises(OSError, match=r"^ovs-vswitchd exited 7; ovs-vsctl: "):
-            PORTS["ovs"](site)
-    finally:
-        open_vswitch.PATIENCE_S = patience
+def test_a_switch_that_does_not_start_says_why_and_leaves_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_vswitch, "QUIET", (*open_vswitch.QUIET, "--no-such-option"))
+    monkeypatch.setattr(open_vswitch, "PATIENCE_S", 1)
+    with pytest.raises(
+        OSError, match=r"^ovsdb-server exited 1; ovs-vsctl: (.|\n)*unrecognized option"
+    ) as failed:
+        PORTS["ovs"](site)
+    assert "--no-such-option" in str(failed.value)
     assert site.host is not None
     site.host.close()
-    assert not list(site.host.record.scratch.glob("*.ovs"))
+    assert not list(site.host.record.scratch.iterdir())
+
+
+def test_its_programs_have_no_rights_but_over_their_network(site: Site) -> None:
+    PORTS["ovs"](site)
+    assert site.host is not None
+    found = {
+        status["Name"]: status for status in map(status_of, {pid for pid, _ in site.host.threads().values()})
+    }
+    site.host.close()
+    for program, rights in {"ovsdb-server": 0, "ovs-vswitchd": OF_NETWORK}.items():
+        status = found[program]
+        ids = {int(number) for number in (*status["Uid"].split(), *status["Gid"].split())}
+        assert all(number >= 0x80000 for number in ids)
+        assert {int(status[kind], 16) for kind in ("CapEff", "CapPrm", "CapBnd")} == {rights}
+        assert status["NoNewPrivs"] == "1"
 
 
 def test_a_macvtap_is_no_switch(site: Site) -> None:

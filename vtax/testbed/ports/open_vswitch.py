@@ -1,7 +1,8 @@
 """Open vSwitch as a program of one host: its database and its switch, in the host's namespace.
 
-Nothing of an installed Open vSwitch's service is used or touched: the database is vtax's own, and the sockets are files
-that root alone may open. Where the kernel has the module it forwards; elsewhere the switch does, by packet sockets.
+Nothing of an installed Open vSwitch's service is used or touched: the database is vtax's own. Its programs and tools
+are a user of their own, to whom database and sockets belong; the switch has rights over its host's network alone. Where
+the kernel has the module it forwards; elsewhere the switch does, by packet sockets.
 """
 
 import os
@@ -16,22 +17,28 @@ from vtax.machine.cpu import threads_of
 from vtax.machine.namespace import Namespace
 from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.remedy import install
+from vtax.machine.state import make_directory
+from vtax.machine.user_namespace import IdRange
 from vtax.platforms import PlatformUnusable
+from vtax.platforms.console import bounded, tail
+from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import can_load
+from vtax.platforms.unprivileged import OVER_NETWORK, as_user
 from vtax.testbed.ports.port import Surroundings
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 MODULE = Path("/sys/module/openvswitch")
-TOOLS = dict.fromkeys(("ovsdb-server", "ovs-vswitchd"), "openvswitch-switch")
+PROGRAMS = ("ovsdb-server", "ovs-vswitchd")
+TOOLS = dict.fromkeys(PROGRAMS, "openvswitch-switch")
 TOOLS |= dict.fromkeys(("ovsdb-tool", "ovs-vsctl", "ovs-ofctl"), "openvswitch-switch")
 TOOLS |= {"setpriv": "util-linux", "nsenter": "util-linux", "taskset": "util-linux", "ss": "iproute2"}
 """Commands, and the packages that have them."""
 SOCKET = "db.sock"
 PATIENCE_S = 10
-QUIET = ("--no-chdir", "-vconsole:off", "-vsyslog:off", "-vfile:info")
+QUIET = ("--no-chdir", "-vconsole:info", "-vsyslog:off")
 LOGGED = 5
-"""Lines of a log that an error tells."""
+"""Lines of a program's complaints that an error tells."""
 PACKET_SOCKET = re.compile(r"^p_raw .*:(\S+)\s+\*\s.*skmem:\(.*,d(\d+)\)", re.MULTILINE)
 """A line of `ss` for one: the interface, and how many frames it had no room for."""
 
@@ -42,16 +49,17 @@ class OpenVSwitch:
     def __init__(self, namespace: Namespace, host: Surroundings) -> None:
         self._namespace, self._host = namespace, host
         self._directory = host.record.scratch / f"{namespace.name}.ovs"
-        self._directory.mkdir(mode=0o700)
+        self._user = IdRange.of(f"{namespace.name} ovs").first
+        make_directory(self._directory, self._user)
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
         database = self._directory / "conf.db"
         try:
-            self._told("ovsdb-tool", "create", str(database), str(SCHEMA))
+            self._tool("ovsdb-tool", "create", str(database), str(SCHEMA))
             self._start("ovsdb-server", str(database), f"--remote=p{self._database}")
             self._await_database()
             self.configure("--retry", "--no-wait", "init")
             only_userspace = ["--disable-system"] if datapath() == "netdev" else []
-            self._start("ovs-vswitchd", self._database, *only_userspace)
+            self._start("ovs-vswitchd", self._database, *only_userspace, rights=OVER_NETWORK)
         except BaseException:
             self.close()
             raise
@@ -62,18 +70,17 @@ class OpenVSwitch:
 
     def configure(self, *words: str) -> None:
         """Have ovs-vsctl change the configuration, and wait until the switch has done as it says; raises OSError."""
-        self._told("ovs-vsctl", f"--timeout={PATIENCE_S}", f"--db={self._database}", *words)
+        self._tool("ovs-vsctl", f"--timeout={PATIENCE_S}", f"--db={self._database}", *words)
 
     def add_flow(self, bridge: str, flow: str) -> None:
         """Give a bridge an OpenFlow rule; raises OSError."""
-        self._told(
-            "ovs-ofctl", f"--timeout={PATIENCE_S}", "add-flow", str(self._directory / f"{bridge}.mgmt"), flow
-        )
+        socket = self._directory / f"{bridge}.mgmt"
+        self._tool("ovs-ofctl", f"--timeout={PATIENCE_S}", "add-flow", str(socket), flow)
 
     def dropped(self) -> dict[str, int]:
         """Frames that its packet sockets had no room for, by interface; none where the kernel's module forwards."""
         sockets = ["ss", "--packet", "--memory", "--oneline", "--no-header"]
-        told = self._told("nsenter", f"--net={self._namespace.path}", "--", *sockets)
+        told = self._told("ss", ["nsenter", f"--net={self._namespace.path}", "--", *sockets])
         return {interface: int(count) for interface, count in PACKET_SOCKET.findall(told)}
 
     @property
@@ -93,6 +100,8 @@ class OpenVSwitch:
             stop_process(process.pid, process_start(process.pid))
             process.wait()
         shutil.rmtree(self._directory, ignore_errors=True)
+        for program in PROGRAMS:
+            self._log(program).unlink(missing_ok=True)
 
     def _await_database(self) -> None:
         """Wait for its socket: whoever finds none tries again after a second only."""
@@ -100,22 +109,23 @@ class OpenVSwitch:
         while self.runs and not socket.exists() and time.monotonic() < deadline:
             time.sleep(0.005)
 
-    def _start(self, program: str, *arguments: str) -> None:
-        files = [f"--unixctl={self._directory / program}.ctl", f"--log-file={self._directory / program}.log"]
+    def _start(self, program: str, *arguments: str, rights: Sequence[str] = ()) -> None:
         command = [
-            *("setpriv", "--pdeathsig", "KILL", "--"),
+            *DIES_WITH_US,
             *("nsenter", f"--net={self._namespace.path}", "--"),
             *("taskset", "--cpu-list", ",".join(map(str, self._host.cpus))),
-            *(program, *arguments, *QUIET, *files),
+            *as_user(self._user, kept=rights),
+            *(program, *arguments, *QUIET, f"--unixctl={self._directory / program}.ctl"),
         ]
-        process = self._programs[program] = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-            env=self._environment,
-        )
+        with bounded(self._log(program)) as complaints:
+            process = self._programs[program] = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                process_group=0,
+                env=self._environment,
+            )
         self._host.record.add_process(process.pid, program)
 
     @property
@@ -123,7 +133,15 @@ class OpenVSwitch:
         places = dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(self._directory))
         return {"PATH": os.environ["PATH"], **places}
 
-    def _told(self, *command: str) -> str:
+    def _log(self, program: str) -> Path:
+        """What a program complains of: not in its user's directory, where that one could have a link read."""
+        return self._host.record.scratch / f"{self._namespace.name}.{program}.log"
+
+    def _tool(self, *command: str) -> None:
+        """Have one of Open vSwitch's commands run with as few rights as the database."""
+        self._told(command[0], [*as_user(self._user), *command])
+
+    def _told(self, tool: str, command: Sequence[str]) -> str:
         done = subprocess.run(
             command,
             check=False,
@@ -134,7 +152,7 @@ class OpenVSwitch:
         )
         if done.returncode != 0:
             said = done.stderr.strip().splitlines() or [f"exited {done.returncode}"]
-            raise OSError("; ".join([*self._ended(), f"{command[0]}: {said[-1]}"]) + self._last_words())
+            raise OSError("; ".join([*self._ended(), f"{tool}: {said[-1]}"]) + self._last_words())
         return done.stdout
 
     def _ended(self) -> list[str]:
@@ -143,10 +161,9 @@ class OpenVSwitch:
         return [f"{program} exited {code}" for program, code in codes.items() if code is not None]
 
     def _last_words(self) -> str:
-        """What the programs logged last, on lines of its own."""
-        logs = sorted(self._directory.glob("*.log"))
-        lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()[-LOGGED:]]
-        return "".join(f"\n{line}" for line in lines)
+        """What the programs complained of last, on lines of its own."""
+        words = (tail(self._log(program), LOGGED) for program in PROGRAMS)
+        return "".join(f"\n{said}" for said in words if said)
 
 
 def find_open_vswitch() -> str:
