@@ -2,9 +2,10 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict
 
-from pydantic import Field, JsonValue
+import msgspec
+from pydantic import Field
 
 from vtax.inputs import read_document
 from vtax.machine.remedy import allow_user_namespaces
@@ -71,7 +72,34 @@ def read_only_paths() -> list[str]:
     return [*READ_ONLY_PATHS, *settings]
 
 
+class ArgumentTest(TypedDict):
+    """What an argument of a system call has to be."""
+
+    index: int
+    op: str
+    value: int
+    valueTwo: NotRequired[int]
+
+
+class Rule(TypedDict):
+    """What happens to system calls."""
+
+    action: Literal["SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO"]
+    names: list[str]
+    args: NotRequired[list[ArgumentTest]]
+    errnoRet: NotRequired[int]
+
+
+class SystemCalls(TypedDict):
+    """A filter of system calls: linux.seccomp of the OCI's runtime specification."""
+
+    defaultAction: Literal["SCMP_ACT_ERRNO"]
+    defaultErrnoRet: int
+    architectures: list[str]
+    syscalls: list[Rule]
+
+
 @cache
-def system_calls() -> dict[str, JsonValue]:
-    """The filter of system calls, as linux.seccomp of the OCI's runtime specification."""
-    return read_document(SYSTEM_CALLS).data
+def system_calls() -> SystemCalls:
+    """The filter of a confined container."""
+    return msgspec.convert(read_document(SYSTEM_CALLS).data, SystemCalls)

@@ -1,6 +1,5 @@
 """Containers of an OCI runtime: the host's kernel behind a second pair of interfaces, in namespaces of their own."""
 
-import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from vtax.inputs.needs import Need
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.remedy import install
-from vtax.machine.user_namespace import IdRange, hold_namespaces
+from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.confinement import ConfinedConfig, check_user_namespaces
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.oci import PLACE, at_place, check_limits, find_runtime, runtime_command, write_bundle
@@ -116,7 +115,7 @@ class Kind:
         root = plan.scratch / "containers"
         runtime = runtime_command(config.runtime, root)
 
-        def describe(namespace: Namespace) -> Container:
+        def describe(namespace: Namespace, owner: Namespaces | None) -> Container:
             bundle = plan.scratch / plan.name
             programs = plan.packages is not None
             write_bundle(
@@ -133,10 +132,7 @@ class Kind:
                 owned=OciContainer(namespace.name, config.runtime, str(root)),
             )
 
-        with contextlib.ExitStack() as starting:
-            ids = IdRange.of(f"{plan.record.run}-{plan.name}")
-            owner = starting.enter_context(hold_namespaces(ids)) if config.confined else None
-            return start_container(plan, describe, network=owner.network if owner else None)
+        return start_container(plan, describe, confined=config.confined)
 
 
 def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:

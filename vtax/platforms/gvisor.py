@@ -19,6 +19,7 @@ from vtax.machine.namespace import Namespace, unmount
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.processes import children, descendants
 from vtax.machine.remedy import in_tree
+from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
@@ -128,7 +129,7 @@ class Kind:
         runsc = find_runsc()
         root = plan.scratch / f"{plan.name}.sandbox"
 
-        def describe(namespace: Namespace) -> Container:
+        def describe(namespace: Namespace, _owner: Namespaces | None) -> Container:
             set_up(plan, namespace)
             bundle = plan.scratch / plan.name
             write_bundle(bundle, namespace.path, plan.own_cpus, None, beside=[WRITES_SETTINGS])

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +11,19 @@ from pydantic import Field
 from vtax.machine import cgroups
 from vtax.machine.agent import agent_binary
 from vtax.machine.namespace import Namespace
-from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned, outside
+from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned
+from vtax.machine.user_namespace import Namespaces
+from vtax.platforms.confinement import (
+    MASKED_PATHS,
+    ConfinedConfig,
+    SystemCalls,
+    check_user_namespaces,
+    system_calls,
+)
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
-from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.launch import DIES_WITH_US
-from vtax.platforms.oci import NEW_TMP, capabilities
+from vtax.platforms.oci import NEW_TMP, PLACE, capabilities
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
@@ -28,15 +34,19 @@ TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux"}
 """Commands, and the packages that have them."""
 
 LOCKS = Path("/run/lxc/lock")
-"""Where LXC makes a directory for each directory of containers, and leaves it."""
+"""Where LXC makes a directory for each directory of containers, with a lock a container, and leaves them."""
 
 CGROUPS = ("container", "monitor", "monitor.pivot")
 """What LXC makes cgroups for; the last takes the monitor in when it removes the others."""
 
 LOOK_AGAIN_S = 0.01
 
+AGENT = "vtax-agent"
+LAY_OUT = 'while [ "$1" != -- ]; do mount --bind -o "$3" "$1" "$2" && shift 3 || exit; done; shift; exec "$@"'
+"""In a mount namespace of its own: a mount for every three words, then the command."""
 
-class Config(GuestConfig):
+
+class Config(ConfinedConfig):
     """Keys of LXC containers."""
 
     memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")
@@ -48,21 +58,16 @@ class Config(GuestConfig):
 
 
 class LxcContainer(Owned, frozen=True, tag="LXC container"):
-    """What LXC leaves of a container in `directory`: a cgroup when it ends, all of them when killed, and locks."""
+    """What LXC leaves of a container: a cgroup when it ends, all of them when killed, and a lock."""
 
     name: Name
-    directory: str
-
-    def problem(self, state: Path) -> str | None:
-        """The directory of locks is found by its path."""
-        return outside(state, self.directory)
 
     def is_there(self) -> bool:
         """See Owned."""
         return bool(self._cgroups()) or self._lock.exists()
 
     def remove(self) -> None:
-        """Remove its cgroups, which are busy until the last process has ended, and its locks."""
+        """Remove its cgroups, which are busy until the last process has ended, and its lock."""
         deadline = time.monotonic() + REMOVAL_LIMIT_S
         while left := self._cgroups():
             try:
@@ -74,14 +79,13 @@ class LxcContainer(Owned, frozen=True, tag="LXC container"):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(LOOK_AGAIN_S)
-        shutil.rmtree(self._lock, ignore_errors=True)
-        for above in self._lock.relative_to(LOCKS).parents[:-1]:
-            with contextlib.suppress(OSError):  # others have theirs in it
-                (LOCKS / above).rmdir()
+        self._lock.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # others have theirs in it
+            self._lock.parent.rmdir()
 
     @property
     def _lock(self) -> Path:
-        return LOCKS / self.directory.lstrip("/")
+        return LOCKS / PLACE.lstrip("/") / f".{self.name}"
 
     def _cgroups(self) -> list[Path]:
         """Its cgroups of all hierarchies, those below others first."""
@@ -102,6 +106,8 @@ class Kind:
         require_root()
         require_agent()
         config.check_scheduling()
+        if config.confined:
+            check_user_namespaces()
         check_tools(TOOLS)
         check_limits(config.limits)
 
@@ -124,22 +130,23 @@ class Kind:
         config = plan.config
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
 
-        def describe(namespace: Namespace) -> Container:
+        def describe(namespace: Namespace, owner: Namespaces | None) -> Container:
             directory = plan.scratch / f"{plan.name}.lxc"
             userland = fetch_userland(plan.packages)
-            write_container(directory, namespace, plan.own_cpus, config.memory_bytes, userland)
+            write_container(directory, namespace, plan.own_cpus, config.memory_bytes, userland, owner)
             return Container(
                 "lxc-start",
                 # In the foreground it is the container's monitor and leaves its pipes to the agent; both die with us.
                 run=[
                     *DIES_WITH_US,
+                    *laid_out(directory, userland),
                     *("lxc-start", "--foreground", f"--name={namespace.name}"),
-                    *(f"--lxcpath={directory}", f"--rcfile={directory / 'config'}"),
+                    *(f"--lxcpath={PLACE}", f"--rcfile={PLACE}/config"),
                 ],
-                owned=LxcContainer(namespace.name, str(directory)),
+                owned=LxcContainer(namespace.name),
             )
 
-        return start_container(plan, describe)
+        return start_container(plan, describe, confined=config.confined)
 
 
 def check_limits(controllers: Sequence[str]) -> None:
@@ -154,32 +161,46 @@ def check_limits(controllers: Sequence[str]) -> None:
             )
 
 
+def laid_out(directory: Path, userland: Userland) -> list[str]:
+    """What precedes LXC that is to find `directory` at PLACE, with agent and programs in the guest's root.
+
+    The directories above these may be root's alone, and whoever mounts a guest's root is another user. Not copies in
+    the root: /run, where that is, is mounted noexec on many machines.
+    """
+    root, kept = Path(PLACE) / "rootfs", "ro,nosuid,nodev"
+    mounts = [(directory, Path(PLACE), "rw"), (agent_binary(), root / AGENT, kept)]
+    mounts += [(place, root / place.name, kept) for place in userland.top if not place.is_symlink()]
+    words = [word for source, target, options in mounts for word in (str(source), str(target), options)]
+    own = ("unshare", "--mount", "--propagation", "slave", "--")
+    return [*own, "sh", "-c", LAY_OUT, "sh", *words, "--"]
+
+
 def write_container(
     directory: Path,
     namespace: Namespace,
     cpus: Sequence[int],
     memory_bytes: int | None,
     userland: Userland,
+    owner: Namespaces | None,
 ) -> None:
-    """A container (lxc.container.conf(5)) whose root holds the agent, and programs or nothing else."""
+    """A container (lxc.container.conf(5)) whose root holds the agent, and programs or nothing else.
+
+    With `owner`, the user namespace that the network belongs to, it is confined as production confines it.
+    """
     root = directory / "rootfs"
-    for name in ("proc", "sys", "dev"):
-        (root / name).mkdir(parents=True, exist_ok=True)
-    # Not a copy in the root: /run, where that is, is mounted noexec on many machines.
-    mounts = [_mount(agent_binary(), "vtax-agent", "bind,ro,create=file")]
-    if userland.root:
-        mounts.append(_mount(Path("tmpfs"), "tmp", ",".join([*NEW_TMP, "create=dir"]), "tmpfs"))
+    places = [place.name for place in userland.top if not place.is_symlink()]
+    # Whoever mounts there may make no directories: a guest's root is another user.
+    for path in (directory, root, *(root / name for name in ("proc", "sys", "dev", "tmp", *places))):
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o755)
+    (root / AGENT).touch()
     for place in userland.top:
-        if place.is_symlink():
-            link = root / place.name
-            if not link.is_symlink():  # of the guest before
-                link.symlink_to(place.readlink())
-        else:
-            mounts.append(_mount(place, place.name, "bind,ro,nosuid,nodev,create=dir"))
-    settings = {
+        if place.is_symlink() and not (root / place.name).is_symlink():  # it is of the guest before
+            (root / place.name).symlink_to(place.readlink())
+    settings: dict[str, str | int | Path] = {
         "lxc.uts.name": "guest",
-        "lxc.rootfs.path": f"dir:{root}",
-        "lxc.init.cmd": "/vtax-agent",
+        "lxc.rootfs.path": f"dir:{PLACE}/rootfs",
+        "lxc.init.cmd": f"/{AGENT}",
         "lxc.namespace.share.net": namespace.path,
         "lxc.mount.auto": "proc:mixed sys:ro",
         "lxc.autodev": 1,
@@ -195,14 +216,36 @@ def write_container(
         **{f"lxc.cgroup.dir.{part}": f"{namespace.name}/{part}" for part in CGROUPS},
         **_limits(cpus, memory_bytes),
     }
+    mounts = [f"tmpfs tmp tmpfs {','.join(NEW_TMP)} 0 0"] if userland.root else []
+    if owner is not None:
+        (directory / "seccomp").write_text(system_calls_for_lxc(system_calls()))
+        settings |= {"lxc.namespace.share.user": owner.user, "lxc.seccomp.profile": f"{PLACE}/seccomp"}
+        mounts += [_masked(Path(path)) for path in MASKED_PATHS]
     lines = [*settings.items(), *(("lxc.mount.entry", mount) for mount in mounts)]
+    if owner is not None:  # although it is made already: LXC is root in there only by a mapping of its own
+        lines += [("lxc.idmap", f"{kind} {owner.ids.line}".rstrip()) for kind in "ug"]
     (directory / "config").write_text("".join(f"{key} = {value}\n" for key, value in lines))
 
 
-def _mount(source: Path, destination: str, options: str, kind: str = "none") -> str:
-    """A line as of fstab(5)."""
-    escaped = str(source).replace(" ", r"\040")
-    return f"{escaped} {destination} {kind} {options} 0 0"
+def _masked(path: Path) -> str:
+    """A line as of fstab(5) that hides what this kernel has there."""
+    hidden = (
+        "tmpfs {} tmpfs ro,size=0,optional 0 0" if path.is_dir() else "/dev/null {} none bind,optional 0 0"
+    )
+    return hidden.format(str(path).lstrip("/"))
+
+
+def system_calls_for_lxc(profile: SystemCalls) -> str:
+    """A filter of system calls in LXC's words."""
+    lines = ["2", f"allowlist errno {profile['defaultErrnoRet']}", "[all]"]
+    for rule in profile["syscalls"]:
+        act = "allow" if rule["action"] == "SCMP_ACT_ALLOW" else f"errno {rule['errnoRet']}"
+        tests = [
+            f"[{test['index']},{test['value']},{test['op']},{test.get('valueTwo', 0)}]"
+            for test in rule.get("args", ())
+        ]
+        lines += [f"{name} {act}{''.join(f' {test}' for test in tests)}" for name in rule["names"]]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _capabilities(*, programs: bool) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
+import msgspec
 from pydantic import JsonValue
 
 from vtax.machine.agent import agent_binary
@@ -162,7 +163,7 @@ def _confinement(owner: Namespaces) -> dict[str, JsonValue]:
         "gidMappings": mapping,
         "maskedPaths": [*MASKED_PATHS],
         "readonlyPaths": [*read_only_paths()],
-        "seccomp": system_calls(),
+        "seccomp": msgspec.to_builtins(system_calls()),
     }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import Owned, remove_quietly
+from vtax.machine.user_namespace import IdRange, Namespaces, hold_namespaces
 from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestPlan
 from vtax.platforms.launch import await_hello, launch
@@ -51,21 +52,39 @@ class ContainerGuest:
         self.undo.close()
 
 
+Describe = Callable[[Namespace, Namespaces | None], Container]
+"""Writes down what a runtime reads of a guest in a namespace, and of the user namespace that confines it."""
+
+
 def start_container(
     plan: GuestPlan,
-    describe: Callable[[Namespace], Container],
+    describe: Describe,
     guest_type: type[ContainerGuest] = ContainerGuest,
-    network: Path | None = None,
+    *,
+    confined: bool = False,
 ) -> ContainerGuest:
     """Make a namespace with one veth pair a NIC, and run the agent in a container that joins it.
 
-    `describe` writes down what the runtime reads, and says what it is called with. `network` is the namespace where
-    it is made already. Raises AgentGone.
+    It is root of nothing but its own network where it is `confined`. Raises AgentGone.
     """
+    with contextlib.ExitStack() as starting:
+        owner = None
+        if confined:
+            ids = IdRange.of(f"{plan.record.run}-{plan.name}")
+            owner = starting.enter_context(hold_namespaces(ids))
+        return _start(plan, describe, guest_type, owner)
+
+
+def _start(
+    plan: GuestPlan,
+    describe: Describe,
+    guest_type: type[ContainerGuest],
+    owner: Namespaces | None,
+) -> ContainerGuest:
     begun = time.monotonic()
     with contextlib.ExitStack() as undo:
-        namespace = open_namespace(plan, undo, network)
-        container = describe(namespace)
+        namespace = open_namespace(plan, undo, owner.network if owner else None)
+        container = describe(namespace, owner)
         plan.record.add(container.owned)
         undo.callback(remove_quietly, container.owned)
         log = plan.scratch / f"{plan.name}.log"

@@ -11,12 +11,15 @@ import pytest
 
 from tests.helpers.guests import have_ended, orphans
 from tests.helpers.namespaces import interfaces
+from tests.helpers.rights import status_of
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, Process
 from vtax.machine.pidfd import process_start
+from vtax.machine.processes import descendants
 from vtax.platforms import GuestPlan, PlatformUnusable, lxc
+from vtax.platforms.oci import PLACE, at_place
 
 pytestmark = pytest.mark.system
 
@@ -32,7 +35,7 @@ def remains(plan: GuestPlan) -> list[Path]:
     places = [
         Namespace(name).path,
         *cgroups.ROOT.glob(f"**/{name}"),
-        *lxc.LOCKS.glob(f"**/{plan.record.run}"),
+        *lxc.LOCKS.glob(f"**/.{name}"),
     ]
     return [place for place in places if place.exists()]
 
@@ -122,3 +125,53 @@ def test_a_guest_has_the_cpus_and_the_memory_it_was_given(plan: GuestPlan) -> No
     finally:
         guest.stop()
     assert limits == {"0", str(64 << 20)}
+
+
+ATTACK = """
+id -u
+for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /proc/sys/vm/drop_caches; do
+    (exec 3>"$file") 2>/dev/null && echo "opened $file"
+done
+for file in /proc/keys /proc/timer_list /proc/kcore; do head -c 1 "$file" 2>/dev/null | wc -c; done
+chroot / true 2>/dev/null && echo "changed its root"
+mknod /tmp/memory c 1 1 2>/dev/null && echo "made a device"
+(exec 3>/proc/sys/net/ipv4/ip_forward) && echo "its own network"
+"""
+"""Of a root inside, who writes nothing to what is opened. The kernel runs what core_pattern names as root."""
+
+
+@pytest.fixture
+def programs(plan: GuestPlan) -> GuestPlan:
+    return replace(plan, packages=())
+
+
+def attacked(plan: GuestPlan, isolation: str) -> tuple[list[str], dict[str, str]]:
+    """What an attack from inside comes to, and what the kernel tells of the agent's process."""
+    guest = lxc.Kind().start(replace(plan, config=lxc.Config.model_validate({"isolation": isolation})))
+    try:
+        name = f"{plan.record.run}-guest"
+        words = ["--clear-env", "--set-var=PATH=/usr/bin", "--", "/usr/bin/sh", "-c", ATTACK]
+        place = at_place(plan.scratch / "guest.lxc")
+        command = [*place, "lxc-attach", f"--name={name}", f"--lxcpath={PLACE}", *words]
+        told = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+        (agent,) = [pid for pid in descendants(guest.agent.process.pid) if not descendants(pid)]
+        assert told.returncode == 0, told.stderr
+        return told.stdout.split("\n")[:-1], status_of(agent)
+    finally:
+        guest.stop()
+
+
+def test_root_inside_reaches_nothing_of_the_host(programs: GuestPlan) -> None:
+    told, status = attacked(programs, "production")
+    assert told == ["0", "0", "0", "0", "its own network"]
+    ids = {int(number) for number in (*status["Uid"].split(), *status["Gid"].split())}
+    assert all(number >= 0x80000 for number in ids)
+    assert status["Seccomp"] == "2"
+    assert status["NoNewPrivs"] == "1"
+
+
+def test_without_isolation_root_inside_is_root(programs: GuestPlan) -> None:
+    told, status = attacked(programs, "none")
+    assert "0" in told
+    assert set(status["Uid"].split()) == {"0"}
+    assert status["Seccomp"] == "0"
