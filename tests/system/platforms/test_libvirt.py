@@ -14,6 +14,7 @@ import pytest
 from tests.helpers.campaigns import assert_measured, vtax
 from tests.helpers.libvirt_domains import DOMAINS, UNWANTED
 from tests.helpers.namespaces import interfaces
+from tests.helpers.rights import status_of
 from vtax.machine.agent import Agent, AgentGone
 from vtax.platforms import GuestPlan, PlatformUnusable, libvirt
 from vtax.platforms.libvirt import guest as guests
@@ -67,6 +68,11 @@ class TestGuest:
         guest.agent.api.ping()
         assert interfaces(plan.host) == {"lo", "guestp0"}
         assert {"vcpu 0", "emulator"} == {component for _, component in guest.threads().values()}
+        status = status_of(guest.emulator[0])
+        ids = {int(number) for number in (*status["Uid"].split(), *status["Gid"].split())}
+        assert all(number >= 0x80000 for number in ids)
+        assert {int(status[kind], 16) for kind in ("CapEff", "CapPrm")} == {0}
+        assert status["Seccomp"] == "2"
         with os.fdopen(os.pidfd_open(guest.emulator[0])) as emulator:
             os.kill(guest.agent.process.pid, signal.SIGKILL)
             assert select.select([emulator], [], [], 20)[0], "the emulator runs on"

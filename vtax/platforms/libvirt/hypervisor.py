@@ -12,6 +12,7 @@ from typing import Literal, TypedDict, get_args
 from vtax.inputs import one_line
 from vtax.machine.namespace import Namespace
 from vtax.machine.remedy import install
+from vtax.machine.user_namespace import IdRange
 from vtax.platforms.cache import cache_directory, open_shelf
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.launch import DIES_WITH_US
@@ -36,8 +37,9 @@ TOOLS = {
 }
 ANSWER_LIMIT_S = 30.0
 SETTINGS = r"""
-user = "root"
-group = "root"
+user = "+{user}"
+group = "+{user}"
+seccomp_sandbox = 1
 security_driver = "none"
 stdio_handler = "file"
 namespaces = [ ]
@@ -103,7 +105,7 @@ class Hypervisor:
         return [
             *enter,
             *(*OWN_PROCESSES, "--mount-proc", "--"),
-            *("sh", "-c", ENTER, str(home), str(scratch or ""), SETTINGS),
+            *("sh", "-c", ENTER, str(home), str(scratch or ""), SETTINGS.format(user=emulator_user(scratch))),
             *(find_python(), "-I", str(KEEPER), f"{EMBEDDED}?root={home / 'root'}", *words),
         ]
 
@@ -147,6 +149,11 @@ class Hypervisor:
         if self.embedded:
             return "needs the domain changed, or what it names on this machine"
         return f"needs what libvirt asks for; virsh --connect {self.uri} version tells whether it answers"
+
+
+def emulator_user(scratch: Path | None) -> int:
+    """The user that the emulator of an embedded libvirt is, whose files are in `scratch`: nobody else is."""
+    return IdRange.of(f"{scratch or KEEPER} libvirt").first
 
 
 def find_hypervisor(uri: Uri | None) -> Hypervisor:

@@ -20,7 +20,14 @@ from vtax.platforms.launch import await_hello
 from vtax.platforms.libvirt.definition import Survey, read_definition, survey
 from vtax.platforms.libvirt.emulators import UntrustedEmulatorError, named_emulator
 from vtax.platforms.libvirt.guest import LibvirtGuest, await_start, emulator_of, keep, take_tap
-from vtax.platforms.libvirt.hypervisor import Hypervisor, Uri, Versions, check_libvirt, find_hypervisor
+from vtax.platforms.libvirt.hypervisor import (
+    Hypervisor,
+    Uri,
+    Versions,
+    check_libvirt,
+    emulator_user,
+    find_hypervisor,
+)
 from vtax.platforms.libvirt.transform import REPLACED, REPLACED_BY_EMULATION, Wanted, WantedNic, transform
 from vtax.platforms.qemu import known_accelerator, tried_accelerator
 from vtax.platforms.qemu_machine import CONSOLE
@@ -180,6 +187,10 @@ class Kind:
         files = plan.scratch / f"{plan.name}.libvirt"
         files.mkdir(exist_ok=True)
         domain, console = files / "domain.xml", files / "console"
+        if hypervisor.embedded:  # a daemon makes it for the emulator's user
+            console.touch(mode=0o600)
+            user = emulator_user(files)
+            os.chown(console, user, user)
         domain.write_text(
             _domain(config, name, nics, plan.cpus, modules, hypervisor.sees(console, files), probe.emulated)
         )
