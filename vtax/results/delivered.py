@@ -62,7 +62,7 @@ class Delivered:
             )
         if not re.fullmatch(NAME, name):
             raise InputError(f'"{name}" is no name of a testbed: letters, digits, ".", "_" and "-" are')
-        if is_written(directory):
+        if campaign.get("status") == "running" and is_written(directory):
             raise InputError(f"{directory}: its campaign still runs; wait for its end")
         try:
             return cls(directory, name, campaign, by_block(read_journal(directory)))

@@ -13,6 +13,8 @@ from vtax.inputs import InputError
 
 FILES = "files"
 """Where a result has the files that its scenario names."""
+LOCK = ".lock"
+"""Whom a result is written by holds this file."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a file is opened that must not be there yet, not even as a link."""
 
@@ -143,21 +145,42 @@ def create_empty_directory(directory: Path) -> None:
 
 
 def lock_directory(directory: Path) -> int:
-    """Lock the directory against a second writer; the kernel unlocks it when this process ends."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    """Lock a result against a second writer; the kernel unlocks it when this process ends.
+
+    By a file that others cannot open: who may read the result could else hold the lock. InputError where another
+    campaign has it, or where the file cannot be had.
+    """
+    path = directory / LOCK
     try:
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
+        )
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be locked ({error.strerror}); remove it where it is no file"
+        ) from None
+    try:
+        os.fchmod(descriptor, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         raise InputError(
             f"{directory}: another campaign is writing here; wait for its end or name another directory"
         ) from None
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
 def is_written(directory: Path) -> bool:
-    """Whether a writer holds the directory now."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    """Whether a writer holds a result now; True where that cannot be seen, as of another user's."""
+    try:
+        descriptor = open_file(directory / LOCK)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
