@@ -9,8 +9,11 @@ import argparse
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import NoReturn
 
 from vtax import campaign
 from vtax.campaign import Resumed
@@ -20,7 +23,7 @@ from vtax.machine.lock import HostLock
 from vtax.output import visible_output
 from vtax.testbed.remote import SeveralMachines, read_testbed
 
-BAD_INPUT = 2
+BROKE, BAD_INPUT = 1, 2
 
 
 class Notes:
@@ -79,6 +82,21 @@ def _hand_over(directory: Path) -> None:
             os.chown(name, owner.st_uid, owner.st_gid, dir_fd=place, follow_symlinks=False)
 
 
+def _leave(act: Callable[[], int]) -> NoReturn:
+    """Act, and end with its status, or 1 where it raises something.
+
+    Nothing is said after that: the last words are the reason that a controller tells, and at the end of an interpreter
+    libraries say what they have not freed.
+    """
+    try:
+        status = act()
+    except Exception:
+        traceback.print_exc()
+        status = BROKE
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def _end_with_stdin() -> None:
     """Interrupt this process, which then cleans up, when nobody holds the other end any more."""
     lifeline = os.dup(0)  # what is started here shall not have it
@@ -99,4 +117,4 @@ if __name__ == "__main__":
     options.add_argument("--allow", action="append", default=[])
     options.add_argument("--testbed", type=Path)
     with visible_output():
-        sys.exit(main(**vars(options.parse_args())))
+        _leave(lambda: main(**vars(options.parse_args())))
