@@ -6,13 +6,16 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from tests.helpers.namespaces import PORTS, interfaces, ports_of, told
 from tests.helpers.rights import OF_NETWORK, status_of
 from vtax.agent_api import GuestConfigureParams, GuestNic, ReceiverOpenParams, SocketOptions
-from vtax.machine.agent import AgentError
+from vtax.machine.agent import Agent, AgentError
 from vtax.machine.namespace import Namespace
+from vtax.machine.processes import descendants
 from vtax.platforms import GuestPlan, container, qemu
 from vtax.platforms.accelerator import DEVICE
 from vtax.platforms.oci import at_place, runtime_command
@@ -147,6 +150,30 @@ def test_threads_are_still_made_where_clone3_is_refused(started: GuestPlan) -> N
     assert inside(started, "(__import__('threading').Thread(target=print, args=('',)).start(), 1)[1]") == 1
 
 
+def test_sockets_that_know_no_network_namespace_cannot_be_made(started: GuestPlan) -> None:
+    """Those of the host's hypervisor (AF_VSOCK, 40) and of the kernel's ciphers (AF_ALG, 38)."""
+    attempts = "told(libc.socket(40, 1, 0)), told(libc.socket(38, 5, 0)), told(libc.socket(2, 2, 0))"
+    assert inside(started, f"[{attempts}]") == ["EPERM", "EPERM", "done"]
+
+
+def test_a_container_has_no_interface_but_those_planned(started: GuestPlan) -> None:
+    assert interfaces(Namespace(f"{started.record.run}-guest")) == {"lo", "eth0"}
+    seen = inside(started, "[name for _, name in __import__('socket').if_nameindex()]")
+    assert seen == ["lo", "eth0"]
+
+
+@pytest.mark.parametrize("runtime", ["runc", "crun"])
+def test_an_agent_without_programs_has_rights_over_its_network_only(runtime: str, plan: GuestPlan) -> None:
+    guest = container.Kind().start(replace(plan, config=container.Config(runtime=runtime)))
+    try:
+        (agent,) = [pid for pid in descendants(guest.agent.process.pid) if not descendants(pid)]
+        status = status_of(agent)
+    finally:
+        guest.stop()
+    assert {int(status[f"Cap{kind}"], 16) for kind in ("Eff", "Prm", "Bnd")} == {OF_NETWORK}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
 @pytest.mark.parametrize("runtime", ["runc", "crun"])
 def test_without_isolation_all_of_this_is_open(runtime: str, plan: GuestPlan) -> None:
     """So that what these tests see fail is what isolation closes."""
@@ -158,6 +185,8 @@ def test_without_isolation_all_of_this_is_open(runtime: str, plan: GuestPlan) ->
         assert inside(unconfined, f"[{', '.join(namespaces)}]") == ["done"] * len(namespaces)
         calls = ", ".join(f"called({number}, 0, 0, 0, 0, 0)" for number in (248, 250, 425, 101))
         assert "EPERM" not in inside(unconfined, f"[{calls}]")  # type: ignore[operator] # a list
+        families = "told(libc.socket(40, 1, 0)), told(libc.socket(38, 5, 0))"
+        assert "EPERM" not in inside(unconfined, f"[{families}]")  # type: ignore[operator] # a list
         assert str(inside(unconfined, "open('/proc/self/uid_map').read()")).split() == [
             "0",
             "0",
@@ -178,20 +207,46 @@ def test_a_buffer_beyond_the_hosts_bound_is_refused_by_name(plan: GuestPlan) -> 
     """By force it takes CAP_NET_ADMIN of the host itself."""
     bound = int(Path("/proc/sys/net/core/rmem_max").read_text())
     guest = container.Kind().start(plan)
-
-    def listen(bytes_: int) -> None:
-        options = SocketOptions(receive_buffer_bytes=bytes_)
-        socket = {"protocol": "udp", "interface": "eth0", "address": "198.18.0.1", "port": 5000}
-        flows = {"cpu": 0, "trial": 1, "flows": 1, "duration_s": 1.0}
-        guest.agent.api.receiver_open(ReceiverOpenParams(**socket, **flows, options=options))  # type: ignore[arg-type]
-
     try:
-        nic = GuestNic(mac=plan.nics[0].mac, address="198.18.0.1/24", mtu=1500, neighbours=[])
-        guest.agent.api.guest_configure(GuestConfigureParams(nics=[nic], forward=False))
-        listen(bound)
+        configure(guest.agent, plan)
+        listen(guest.agent, bound)
         guest.agent.api.receiver_close()
         with pytest.raises(AgentError, match=r"options\.receive_buffer_bytes.*net\.core\.rmem_max"):
-            listen(bound + 1)
+            listen(guest.agent, bound + 1)
+    finally:
+        guest.stop()
+
+
+def configure(agent: Agent, plan: GuestPlan) -> None:
+    """Give the guest's NIC an address."""
+    nic = GuestNic(mac=plan.nics[0].mac, address="198.18.0.1/24", mtu=1500, neighbours=[])
+    agent.api.guest_configure(GuestConfigureParams(nics=[nic], forward=False))
+
+
+def listen(agent: Agent, bytes_: int) -> None:
+    """Open a port of an endpoint."""
+    options = SocketOptions(receive_buffer_bytes=bytes_)
+    endpoint = {"protocol": "udp", "interface": "eth0", "address": "198.18.0.1", "port": 5000}
+    flows = {"cpu": 0, "trial": 1, "flows": 1, "duration_s": 1.0}
+    agent.api.receiver_open(ReceiverOpenParams(**endpoint, **flows, options=options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("module", [container, qemu], ids=["container", "qemu"])
+def test_an_agent_that_answers_has_no_port(module: ModuleType, plan: GuestPlan) -> None:
+    """Nor has what runs its guest: control is a stream."""
+    keys = {"accelerator": "emulated"} if module is qemu else {}
+    guest = module.Kind().start(replace(plan, config=module.Config.model_validate(keys)))
+    try:
+        guest.agent.api.ping()
+        pid = guest.agent.process.pid
+        assert ports_of([pid, *descendants(pid)]) == []
+        assert told(plan.host, *PORTS) == ""
+        if module is container:
+            inside_it = Namespace(f"{plan.record.run}-guest")
+            assert told(inside_it, *PORTS) == ""
+            configure(guest.agent, plan)
+            listen(guest.agent, 4096)
+            assert ":5000 " in told(inside_it, *PORTS), "a port of an endpoint"
     finally:
         guest.stop()
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.guests import have_ended, orphans
 from tests.helpers.namespaces import interfaces
-from tests.helpers.rights import status_of
+from tests.helpers.rights import OF_NETWORK, status_of
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
@@ -175,3 +175,14 @@ def test_without_isolation_root_inside_is_root(programs: GuestPlan) -> None:
     assert "0" in told
     assert set(status["Uid"].split()) == {"0"}
     assert status["Seccomp"] == "0"
+
+
+def test_an_agent_without_programs_has_rights_over_its_network_only(plan: GuestPlan) -> None:
+    guest = lxc.Kind().start(plan)
+    try:
+        (agent,) = [pid for pid in descendants(guest.agent.process.pid) if not descendants(pid)]
+        status = status_of(agent)
+    finally:
+        guest.stop()
+    assert {int(status[f"Cap{kind}"], 16) for kind in ("Eff", "Prm", "Bnd")} == {OF_NETWORK}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")

@@ -1,6 +1,7 @@
 """User-mode Linux guests: forwarding, what ends with what, and the control stream on a serial line."""
 
 import os
+import socket
 import uuid
 from collections.abc import Iterator
 from itertools import chain
@@ -11,6 +12,7 @@ import pytest
 from msgspec import Raw
 
 from tests.helpers.guests import forward_streams, have_ended, orphans
+from tests.helpers.namespaces import PORTS, ports_of, told
 from vtax import agent_api
 from vtax.agent_api import ConfiguredNic, GuestConfigureParams
 from vtax.agent_message import Nothing
@@ -18,6 +20,7 @@ from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord, Process
 from vtax.machine.pidfd import process_start
+from vtax.machine.processes import descendants
 from vtax.platforms import GuestNic, GuestPlan, uml
 from vtax.platforms.cpio import newc_archive
 
@@ -155,3 +158,13 @@ class TestEnd:
 
 def interfaces(namespace: Namespace) -> set[str]:
     return namespace.netlink(lambda ip: {link.get_attr("IFLA_IFNAME") for link in ip.get_links()})
+
+
+def test_an_agent_that_answers_has_no_port(guest: uml.UmlGuest, plan: GuestPlan) -> None:
+    """Nor has what runs its guest: control is a serial line."""
+    guest.agent.api.ping()
+    pid = guest.agent.process.pid
+    assert ports_of([pid, *descendants(pid)]) == []
+    assert told(plan.host, *PORTS) == ""
+    with socket.create_server(("127.0.0.1", 0)):
+        assert len(ports_of([os.getpid()])) == 1, "a port would be seen"
