@@ -1,6 +1,9 @@
 """What files need beyond plain traffic: what each key declares, what was typed, and who is asked for the rest."""
 
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -8,6 +11,7 @@ import pytest
 import yaml
 
 import vtax.campaign
+from tests.helpers.paths import ROOT
 from vtax import campaign
 from vtax.campaign.needs import needs_of
 from vtax.cli import main
@@ -437,6 +441,35 @@ def command_for(order: Order, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with pytest.raises(FileNotFoundError):
         _carry_out(Path("result"), order)
     return commands[0]
+
+
+def test_no_module_of_the_workers_directory_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `run_with: [sudo, -n]` its code would be root's: whoever may write that directory plants one."""
+    file = file_of("scheduler: {address: 'tls://10.0.0.1:1', certificates: c}", tmp_path)
+    with begin(tmp_path / "out", load_scenario("quick"), 7) as writer:
+        order = order_of(writer, load_scenario("quick"), file)
+    head = [sys.executable, "-P", "-m", "vtax.cluster.block"]
+    command = command_for(order, monkeypatch)
+    assert command[:4] == head
+    with_rights: Order = {**order, "run_with": ["sudo", "-n"]}
+    assert command_for(with_rights, monkeypatch)[:6] == ["sudo", "-n", *head]
+    (tmp_path / "vtax.py").write_text("print('taken over')")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    monkeypatch.undo()  # what starts processes is as it was
+    for words, said in ((command, ""), ([word for word in command if word != "-P"], "taken over\n")):
+        done = subprocess.run(
+            words,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode != 0
+        assert done.stdout == said
 
 
 def test_one_request_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
