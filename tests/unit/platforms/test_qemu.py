@@ -1,6 +1,7 @@
 """QEMU's breadth: which keys go together, and what this machine can have of them."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,11 @@ import pytest
 
 from tests.helpers.commands import command
 from vtax.machine.tsc import tsc_khz
-from vtax.platforms import PlatformUnusable, presets, qemu
+from vtax.platforms import GuestNic, PlatformUnusable, presets, qemu
+from vtax.platforms.emulator import Emulator
+from vtax.platforms.kernel import Kernel
 from vtax.platforms.qemu_config import Config
+from vtax.platforms.qemu_machine import NicEnd, SocketEnd, TapEnd, machine_words, nic_words
 
 USER = {"backend": "vhost-user", "version": "backports", "offloads": "none"}
 
@@ -83,3 +87,42 @@ def test_kvm_presets_take_kvm_and_nothing_less(
     preset = presets()["kvm-virtio"]
     with pytest.raises(PlatformUnusable, match=rf"{reason}.*presets qemu-\* emulate it"):
         preset.platform().check(preset.resolve({}))
+
+
+class NoPort:
+    lower = None
+    offloads = True
+
+    def attach(self, interface: str, guest_mac: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("keys", "end", "backend"),
+    [
+        ({}, TapEnd([3]), "tap"),
+        ({"machine": "microvm"}, TapEnd([3]), "tap"),
+        ({"backend": "vhost"}, TapEnd([3], [4]), "tap"),
+        ({"nic_model": "e1000"}, TapEnd([3]), "tap"),
+        (USER, SocketEnd(3, "guest"), "vhost-user"),
+    ],
+)
+def test_a_guest_has_no_device_but_those_planned(
+    keys: dict[str, Any], end: NicEnd, backend: str, tmp_path: Path
+) -> None:
+    """By itself QEMU gives a guest a NIC of user-mode networking, which reaches what the host reaches."""
+    config = Config(**keys)
+    emulator = Emulator(["qemu-system-x86_64"], "7.2.0")
+    kernel = Kernel("6.1.0", "linux-image", tmp_path)
+    machine = machine_words(emulator, kernel, tmp_path / "image", "emulated", None, config)
+    assert {"-nodefaults", "-no-user-config"} <= {*machine}
+    nics = [GuestNic(f"02:00:00:00:00:0{number}", NoPort(), 1500) for number in range(2)]
+    words = [
+        *machine,
+        *(word for number, nic in enumerate(nics) for word in nic_words(config, number, nic, end)),
+    ]
+    given = {option: [after for word, after in pairwise(words) if word == option] for option in words}
+    assert [netdev.split(",")[0] for netdev in given["-netdev"]] == [backend] * len(nics)
+    assert sum("netdev=" in device for device in given["-device"]) == len(nics)
+    assert len(given["-device"]) == len(nics) + 2, "the agent's port and its bus"
+    assert not {"-nic", "-net", "-readconfig", "-monitor", "-qmp", "-gdb", "-s", "-vnc"} & given.keys()
