@@ -11,6 +11,7 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
 from vtax.cli import main
 from vtax.confinement import landlock
+from vtax.confinement.reading import BROWSER_SINCE
 
 pytestmark = [
     pytest.mark.slow,
@@ -132,6 +133,41 @@ def test_a_directory_is_written_and_nothing_beside_it(result: Path, other: Path)
     assert sorted(path.name for path in other.iterdir()) == ["out", "secret"]
 
 
+@pytest.mark.skipif(
+    landlock.version() < BROWSER_SINCE, reason="this kernel's Landlock confines no reader that draws figures"
+)
+def test_what_draws_figures_reaches_no_more(result: Path, other: Path) -> None:
+    """Nor does what it starts: it may start a browser, and so any program of the system."""
+    refused = {
+        "read another file": "opened(given[1] / 'secret', os.O_RDONLY)",
+        "list another directory": "os.listdir(given[1])",
+        "read passwords": "opened('/etc/shadow', os.O_RDONLY)",
+        "write another file": "opened(given[1] / 'secret', os.O_WRONLY)",
+        "write beside it": "opened(given[0] / 'new', os.O_WRONLY | os.O_CREAT)",
+        "write the result": "opened(given[0] / 'campaign.json', os.O_WRONLY)",
+        "start a program of another directory": "os.execv(given[1] / 'program', ['program'])",
+        "have a program read another file": "by_program(given[1] / 'secret')",
+    }
+    allowed = {
+        "read the result": "opened(given[0] / 'campaign.json', os.O_RDONLY)",
+        "write a figure": "opened(given[0] / 'fig/new', os.O_WRONLY | os.O_CREAT)",
+        "have a program read the result": "by_program(given[0] / 'campaign.json')",
+    }
+    prepare = """
+stack = writing_directory(given[:1], given[0] / 'fig', browser=True)
+stack.__enter__()
+import subprocess
+def by_program(path):
+    if subprocess.run(["/usr/bin/cat", path], capture_output=True).returncode:
+        raise PermissionError(errno.EACCES, "refused")
+"""
+    (other / "program").write_text("#!/bin/sh\n")
+    (other / "program").chmod(0o755)
+    answers = taken_over({**refused, **allowed}, result, other, prepare=prepare)
+    assert answers == dict.fromkeys(refused, "EACCES") | dict.fromkeys(allowed, "done")
+    assert (other / "secret").read_text() == "secret"
+
+
 def test_links_in_a_result_lead_nowhere(result: Path, other: Path, tmp_path: Path) -> None:
     (result / "campaign.json").replace(other / "campaign.json")
     (result / "campaign.json").symlink_to(other / "campaign.json")
@@ -174,6 +210,7 @@ COMMANDS = [
 WATCHED = """
 import os, sys
 from vtax.confinement import landlock
+from vtax.confinement.reading import BROWSER_SINCE
 from vtax.cli import main
 
 restrict = landlock.restrict
