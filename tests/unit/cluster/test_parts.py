@@ -9,9 +9,14 @@ import ssl
 import stat
 import subprocess
 import tempfile
+import zipfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import asyncssh
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
 from tests.helpers.paths import ROOT
 from vtax.campaign import Resumed
@@ -20,6 +25,7 @@ from vtax.cluster import clusters, testbeds
 from vtax.cluster.certificates import ROLES, make_certificates
 from vtax.cluster.clusters import job_cluster
 from vtax.cluster.collect import ARRIVED, begin, check_going_on, go_on, order_of, take
+from vtax.cluster.errors import ClusterError
 from vtax.cluster.run import run
 from vtax.cluster.work import _begin, pack, unpack
 from vtax.inputs import InputError, allowed
@@ -59,6 +65,32 @@ def test_only_their_owner_reads_certificates(tmp_path: Path) -> None:
     assert "PRIVATE KEY" not in made.authority.read_text()
     with pytest.raises(InputError, match="not empty"):
         make_certificates(made.directory)
+
+
+def test_each_role_has_a_key_of_its_own_for_90_days(tmp_path: Path) -> None:
+    """The authority's is in no file: who reads all of these makes no further certificate."""
+    made = make_certificates(tmp_path / "own")
+    now = datetime.now(UTC)
+    paths = [made.authority, *map(made.of, ROLES)]
+    certificates = [x509.load_pem_x509_certificate(path.read_bytes()) for path in paths]
+    public = [public_bytes(certificate.public_key()) for certificate in certificates]
+    assert len({*public}) == len(paths)
+    for role, certified in zip(ROLES, public[1:], strict=True):
+        content = made.of(role).read_bytes()
+        assert content.count(b"PRIVATE KEY-----") == 2, "one begins and ends"
+        key = serialization.load_pem_private_key(content, None)
+        assert public_bytes(key.public_key()) == certified
+    for certificate in certificates:
+        assert abs(certificate.not_valid_after_utc - now - timedelta(days=90)) < timedelta(minutes=1)
+        assert abs(now - certificate.not_valid_before_utc - timedelta(hours=1)) < timedelta(minutes=1)
+
+
+def public_bytes(key: object) -> bytes:
+    """A public key, to be compared."""
+    assert hasattr(key, "public_bytes")
+    content = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    assert isinstance(content, bytes)
+    return content
 
 
 @pytest.mark.slow
@@ -147,6 +179,80 @@ def test_a_file_that_is_wrong_is_refused(text: str, problem: str, tmp_path: Path
 def test_what_is_no_result_is_not_unpacked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no packed result"):
         unpack(b"nothing", tmp_path)
+
+
+def test_a_delivery_lands_in_its_directory_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "absolute"
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w") as packed:
+        for name in ("../out", str(outside), "a/../../b", "..\\..\\c", "whole"):
+            packed.writestr(name, name)
+        packed.writestr(link, "..")
+        packed.writestr("link/through", "through a link")
+    directory = tmp_path / "arrived/part"
+    directory.mkdir(parents=True)
+    with contextlib.suppress(OSError):  # of what is below a link, which is a file here
+        unpack(buffer.getvalue(), directory)
+    everything = [path for path in tmp_path.rglob("*") if path.is_symlink() or not path.is_dir()]
+    assert everything
+    assert [path for path in everything if not path.is_relative_to(directory)] == []
+    assert [path for path in everything if path.is_symlink() or not path.is_file()] == []
+    assert (directory / "whole").read_text() == "whole"
+    assert (directory / "link").read_text() == ".."
+
+
+@pytest.fixture
+def machine_here(monkeypatch: pytest.MonkeyPatch) -> testbeds.Machine:
+    """A machine whose shell is this one's, where all that is made is everybody's unless a command says otherwise."""
+
+    async def on(machine: testbeds.Machine, command: str, text: str = "") -> None:
+        done = subprocess.run(
+            ["sh", "-c", command], input=text, text=True, check=False, capture_output=True, umask=0
+        )
+        if done.returncode:
+            raise asyncssh.Error(done.returncode, done.stderr)
+
+    monkeypatch.setattr(clusters, "_on", on)
+    return testbeds.Machine(address="g.invalid", python="python3")
+
+
+def test_on_a_machine_only_its_user_reads_a_key_and_none_stays(
+    machine_here: testbeds.Machine, tmp_path: Path
+) -> None:
+    own = make_certificates(tmp_path / "own")
+    name = str(tmp_path / "placed")
+    for failure in (None, KeyboardInterrupt):
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            clusters._placed({"g": machine_here}, own, name) as placed,
+        ):
+            _, there = placed["g"]
+            modes = {
+                path.name: stat.S_IMODE(path.stat().st_mode)
+                for path in (there.directory, *there.directory.iterdir())
+            }
+            assert modes == {"placed-g": 0o700, "ca.pem": 0o600, "worker.pem": 0o600}
+            assert there.of("worker").read_text() == own.of("worker").read_text()
+            if failure:
+                raise failure
+        assert not there.directory.exists()
+
+
+def test_no_key_is_put_where_somebody_waits_for_it(machine_here: testbeds.Machine, tmp_path: Path) -> None:
+    """Anybody may make directories and links in /tmp; what they have planted stays theirs."""
+    own = make_certificates(tmp_path / "own")
+    waiting = tmp_path / "waiting"
+    waiting.mkdir(mode=0o777)
+    (tmp_path / "linked-g").symlink_to(waiting)
+    (tmp_path / "made-g").mkdir()
+    for name in ("linked", "made"):
+        with (
+            pytest.raises(ClusterError, match=r"g\.invalid cannot be used over SSH"),
+            clusters._placed({"g": machine_here}, own, str(tmp_path / name)),
+        ):
+            pytest.fail("it went on")
+        assert not list((tmp_path / f"{name}-g").iterdir())
 
 
 def test_bad_input_starts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
