@@ -7,6 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.paths import ROOT
+from vtax.agent_api import LONGEST_LINE_BYTES
+from vtax.agent_message import CALL_TIMEOUT_S
+from vtax.cluster.certificates import VALID_FOR
+from vtax.machine.series import SERIES_LIMIT_S
+from vtax.platforms.console import MOST_BYTES
+from vtax.platforms.package import KEEP
+from vtax.results import bounds
+from vtax.scenario.scenario import MOST_FILE_BYTES
+from vtax.testbed.remote.server import SILENCE_LIMIT_S
 
 NAMED = re.compile(r"`((?:tests|agent)/[\w./-]+)::([\w:]+)`")
 PAGE = ROOT / "docs/security.md"
@@ -43,6 +52,30 @@ def test_every_row_names_tests() -> None:
     assert len(rows) == page.split("## Shown by")[1].count("\n| ") - 1
     for what, tests in rows:
         assert NAMED.sub("", tests).strip(", ") == "", what
+
+
+NAMES = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"read, up to {MOST_FILE_BYTES / 2**20:g} MiB each",
+        f"Lines are bounded at {LONGEST_LINE_BYTES / 2**10:g} KiB",
+        f"a deadline of its own ({SERIES_LIMIT_S:g} s)",
+        f"An agent that reads nothing for {CALL_TIMEOUT_S:g} s is given up",
+        "the last mebibyte is kept and read" if MOST_BYTES == 2**20 else f"{MOST_BYTES} B",
+        "nothing was heard for a minute" if SILENCE_LIMIT_S == 60 else f"{SILENCE_LIMIT_S:g} s",
+        f"the {NAMES[KEEP]} trees that were used last are kept",
+        f"They expire after {VALID_FOR.days} days",
+        f"| `campaign.json` | {bounds.MANIFEST_BYTES / 2**20:g} MiB, {bounds.MANIFEST_LEVELS} levels |",
+        f"| `journal` | {bounds.JOURNAL_BYTES / 2**20:g} MiB |",
+        f"| files of a table | {bounds.PARTS:,} |",
+        f"| a Parquet file | {bounds.PART_BYTES / 2**30:g} GiB, {bounds.PART_ROWS:,} rows |",
+    ],
+)
+def test_a_bound_is_that_of_the_code(said: str) -> None:
+    assert said in " ".join(PAGE.read_text().split())
 
 
 @pytest.mark.parametrize(
