@@ -62,6 +62,21 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("history")
+    for number in range(8):
+        make(
+            directory / f"{number}",
+            blocks([90.0, 91.0, 92.0]),
+            created_at=f"2026-01-{number + 1:02}T00:00:00+00:00",
+            seed=number,
+        )
+    page = directory / "history.html"
+    page.write_text(history_page(read_history(directory, 0.05)), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -102,13 +117,14 @@ WAYS_IN = [
 ]
 
 
+@pytest.mark.parametrize("kind", ["report", "history"])
 @pytest.mark.parametrize("injected", WAYS_IN)
 def test_no_script_runs_but_the_pages_own(
-    injected: str, browser: Browser, report: Path, tmp_path: Path
+    injected: str, kind: str, browser: Browser, report: Path, history: Path, tmp_path: Path
 ) -> None:
     """As if something had not been escaped: the page is drawn, and the browser refuses what is not the page's."""
-    page = tmp_path / "report.html"
-    text = report.read_text(encoding="utf-8")
+    page = tmp_path / "page.html"
+    text = {"report": report, "history": history}[kind].read_text(encoding="utf-8")
     for policy, runs in ((True, False), (False, True)):
         without = text if policy else re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
         page.write_text(without.replace("<main>", f"<main>{injected}"), encoding="utf-8")
@@ -142,17 +158,8 @@ def test_the_policy_keeps_requests_bases_and_forms_within_the_page(browser: Brow
         assert set(refused) == {"base-uri", "img-src", "style-src-elem", "connect-src", "form-action"}
 
 
-def test_a_history_draws_itself_alone(browser: Browser, tmp_path: Path) -> None:
-    for number in range(8):
-        make(
-            tmp_path / f"{number}",
-            blocks([90.0, 91.0, 92.0]),
-            created_at=f"2026-01-{number + 1:02}T00:00:00+00:00",
-            seed=number,
-        )
-    page = tmp_path / "history.html"
-    page.write_text(history_page(read_history(tmp_path, 0.05)), encoding="utf-8")
-    with opening(browser, page) as opened:
+def test_a_history_draws_itself_alone(browser: Browser, history: Path) -> None:
+    with opening(browser, history) as opened:
         assert opened.page.locator(".plot .main-svg").count() > 0
         assert not opened.complaints
 
