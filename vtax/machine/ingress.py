@@ -62,7 +62,8 @@ def _await_begun(pid: int) -> None:
     """Wait until a thread has been idle, at most so long: then it has begun.
 
     A kernel thread that was started and has not had a CPU yet is refused by cgroups (EINVAL), and on machines with
-    isolated CPUs it forgets its own (kthread.c). It sleeps first in its own function. One that is never idle has begun.
+    isolated CPUs it loses the CPU it was given (kthread.c). It sleeps first in its own function. One that is never
+    idle has begun.
     """
     deadline = time.monotonic() + patience(BEGIN_TIMEOUT_S)
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # whoever wants it then will see

@@ -5,6 +5,7 @@ may have been changed there. Both are read before, and what differs afterwards i
 """
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from socket import AF_INET, AF_INET6
@@ -16,7 +17,7 @@ from pyroute2.ethtool.ioctl import IoctlEthtool, NotSupportedError
 from pyroute2.netlink import nlmsg
 
 from vtax.machine.namespace import index_of
-from vtax.machine.operation import becomes_operational
+from vtax.machine.operation import UP_S, becomes_operational
 from vtax.machine.qdiscs import Qdisc, read_qdiscs, remove_qdisc, set_qdisc
 
 InterfaceName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}\Z")]
@@ -26,6 +27,8 @@ Word = Annotated[str, Meta(pattern=r"\A[a-z0-9_-]{1,64}\Z")]
 Setting = Annotated[str, Meta(pattern=r"\Aipv[46]/(conf|neigh)/[a-z0-9_]{1,64}\Z")]
 Octet = Annotated[int, Meta(ge=0, le=0xFF)]
 Number = Annotated[int, Meta(ge=0, le=0xFFFFFFFF)]
+
+log = logging.getLogger(__name__)
 
 IFF_UP = 0x1
 CHOSEN_FLAGS = 0x1 | 0x80 | 0x100 | 0x200 | 0x1000 | 0x8000
@@ -89,8 +92,6 @@ class NicState(Struct, frozen=True, forbid_unknown_fields=True):
     queue_length: Number
     group: Number
     alias: str
-    operational: bool
-    """Whether its link was in operation."""
     threaded: Annotated[str, Meta(pattern=r"\A[0-9a-z]{0,16}\Z")]
     """Whether its queues are polled by threads; empty where the kernel has no such switch."""
     requested: dict[Word, bool]
@@ -102,6 +103,8 @@ class NicState(Struct, frozen=True, forbid_unknown_fields=True):
     addresses: list[Address]
     routes: list[Route]
     qdiscs: list[Qdisc]
+    operational: bool = False
+    """Whether its link was in operation; a record of an earlier vtax does not say."""
 
     @property
     def up(self) -> bool:
@@ -148,8 +151,9 @@ def restore_state(ip: IPRoute, interface: str, state: NicState) -> None:
     if state.up:
         ip.link("set", index=index, state="up")
     restore_threads(interface, state.threaded)
-    if state.operational:  # then the kernel has given it the addresses of IPv6 that it gives by itself
-        becomes_operational(ip, index)
+    # By then the kernel has given it the addresses of IPv6 that it gives by itself.
+    if state.operational and not becomes_operational(ip, index):
+        log.warning("%s was in operation, and is not after %g s; is its cable plugged in?", interface, UP_S)
     _restore_addresses(ip, index, AF_INET6, state.addresses)
     _restore_routes(ip, index, state.routes)
 

@@ -10,9 +10,12 @@ LOOK_S = 0.001
 
 
 def is_operational(ip: IPRoute, index: int) -> bool:
-    """Whether a link's end is in operation, as far as its driver tells."""
+    """Whether a link's end is in operation, as far as its driver tells.
+
+    Before Linux 6.8 its state may be that of up to a second ago, which the carrier is not.
+    """
     (link,) = ip.get_links(index)
-    return bool(link.get_attr("IFLA_OPERSTATE") == "UP")
+    return bool(link.get_attr("IFLA_OPERSTATE") == "UP" and link.get_attr("IFLA_CARRIER"))
 
 
 def becomes_operational(ip: IPRoute, index: int, limit_s: float = UP_S) -> bool:

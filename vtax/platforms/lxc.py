@@ -15,6 +15,8 @@ from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned
 from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.confinement import (
     MASKED_PATHS,
+    READ_ONLY_PATHS,
+    ArgumentTest,
     ConfinedConfig,
     SystemCalls,
     check_user_namespaces,
@@ -30,7 +32,7 @@ from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.platforms.userland import Userland, fetch_userland
 from vtax.stages.hooks import NicKind
 
-TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux"}
+TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux", "unshare": "util-linux", "mount": "mount"}
 """Commands, and the packages that have them."""
 
 LOCKS = Path("/run/lxc/lock")
@@ -42,6 +44,8 @@ CGROUPS = ("container", "monitor", "monitor.pivot")
 LOOK_AGAIN_S = 0.01
 
 AGENT = "vtax-agent"
+BY_LXC = Path("/proc/sysrq-trigger")
+"""What `proc:mixed` has read-only itself, beside /proc/sys."""
 LAY_OUT = 'while [ "$1" != -- ]; do mount --bind -o "$3" "$1" "$2" && shift 3 || exit; done; shift; exec "$@"'
 """In a mount namespace of its own: a mount for every three words, then the command."""
 
@@ -195,7 +199,7 @@ def write_container(
         path.chmod(0o755)
     (root / AGENT).touch()
     for place in userland.top:
-        if place.is_symlink() and not (root / place.name).is_symlink():  # it is of the guest before
+        if place.is_symlink() and not (root / place.name).is_symlink():  # else the guest before left it
             (root / place.name).symlink_to(place.readlink())
     settings: dict[str, str | int | Path] = {
         "lxc.uts.name": "guest",
@@ -219,8 +223,14 @@ def write_container(
     mounts = [f"tmpfs tmp tmpfs {','.join(NEW_TMP)} 0 0"] if userland.root else []
     if owner is not None:
         (directory / "seccomp").write_text(system_calls_for_lxc(system_calls()))
-        settings |= {"lxc.namespace.share.user": owner.user, "lxc.seccomp.profile": f"{PLACE}/seccomp"}
-        mounts += [_masked(Path(path)) for path in MASKED_PATHS]
+        settings |= {
+            "lxc.namespace.share.user": owner.user,
+            "lxc.seccomp.profile": f"{PLACE}/seccomp",
+            # Else a vtax that has a filter itself, as in a container, would have LXC pass this one over.
+            "lxc.seccomp.allow_nesting": 1,
+        }
+        hidden = map(Path, (*MASKED_PATHS, *READ_ONLY_PATHS))
+        mounts += [_masked(path) for path in hidden if path.exists() and path != BY_LXC]
     lines = [*settings.items(), *(("lxc.mount.entry", mount) for mount in mounts)]
     if owner is not None:  # although it is made already: LXC is root in there only by a mapping of its own
         lines += [("lxc.idmap", f"{kind} {owner.ids.line}".rstrip()) for kind in "ug"]
@@ -229,9 +239,7 @@ def write_container(
 
 def _masked(path: Path) -> str:
     """A line as of fstab(5) that hides what this kernel has there."""
-    hidden = (
-        "tmpfs {} tmpfs ro,size=0,optional 0 0" if path.is_dir() else "/dev/null {} none bind,optional 0 0"
-    )
+    hidden = "tmpfs {} tmpfs ro,size=0 0 0" if path.is_dir() else "/dev/null {} none bind 0 0"
     return hidden.format(str(path).lstrip("/"))
 
 
@@ -240,12 +248,16 @@ def system_calls_for_lxc(profile: SystemCalls) -> str:
     lines = ["2", f"allowlist errno {profile['defaultErrnoRet']}", "[all]"]
     for rule in profile["syscalls"]:
         act = "allow" if rule["action"] == "SCMP_ACT_ALLOW" else f"errno {rule['errnoRet']}"
-        tests = [
-            f"[{test['index']},{test['value']},{test['op']},{test.get('valueTwo', 0)}]"
-            for test in rule.get("args", ())
-        ]
-        lines += [f"{name} {act}{''.join(f' {test}' for test in tests)}" for name in rule["names"]]
+        tests = "".join(f" {_argument_test(test)}" for test in rule.get("args", ()))
+        lines += [f"{name} {act}{tests}" for name in rule["names"]]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _argument_test(test: ArgumentTest) -> str:
+    """What an argument has to be: the value, then the mask, which the OCI has in the other order (seccomp.c of LXC)."""
+    masked = "valueTwo" in test
+    value, mask = (test["valueTwo"], test["value"]) if masked else (test["value"], 0)
+    return f"[{test['index']},{value},{test['op']},{mask}]"
 
 
 def _capabilities(*, programs: bool) -> str:

@@ -81,7 +81,7 @@ def starved(record: OwnershipRecord) -> Iterator[None]:
     """Both CPUs have spinners that outweigh whatever is in no group, as new kernel threads are; the test does, too."""
     assert CONTROLLER is not None
     spinners, own = (
-        CONTROLLER.make_group(f"{record.run}-{name}", 256, record) for name in ("spinners", "test")
+        CONTROLLER.make_group(f"{record.run}-{name}", 100, record) for name in ("spinners", "test")
     )
     before = CONTROLLER.root / _cgroup("cpu" if CONTROLLER.file == "cpu.shares" else "") / "cgroup.procs"
     own.take(os.getpid())

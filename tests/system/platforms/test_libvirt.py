@@ -5,6 +5,7 @@ import re
 import select
 import signal
 import socket
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from tests.helpers.namespaces import interfaces
 from tests.helpers.rights import status_of
 from vtax.machine.agent import Agent, AgentGone
 from vtax.platforms import GuestPlan, PlatformUnusable, libvirt
+from vtax.platforms.accelerator import DEVICE
 from vtax.platforms.libvirt import guest as guests
 from vtax.platforms.libvirt import hypervisor as hypervisors
 from vtax.platforms.libvirt import kind as kinds
-from vtax.platforms.libvirt.hypervisor import EMBEDDED, Hypervisor
+from vtax.platforms.libvirt.hypervisor import EMBEDDED, Hypervisor, emulator_user
+from vtax.platforms.unprivileged import as_user
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -59,6 +62,21 @@ class TestCampaign:
         flows = Result.open(out).query("SELECT frames_received, loss_ratio FROM flows").to_pylist()
         assert flows
         assert all(flow["frames_received"] > 0 and flow["loss_ratio"] == 0 for flow in flows)
+
+
+@pytest.mark.skipif(not DEVICE.exists(), reason="no /dev/kvm here")
+def test_the_emulators_user_has_kvm_and_nobody_elses_rights_change(tmp_path: Path) -> None:
+    before = DEVICE.stat()
+    command = Hypervisor(EMBEDDED).command("look")
+    entering = command[: command.index(hypervisors.find_python())]
+    ask = ["sh", "-c", f"exec 3<>{DEVICE} && id -u"]
+    user = emulator_user(None)
+    done = subprocess.run(
+        [*entering, *as_user(user), *ask], check=False, capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout.split() == [str(user)], done.stderr
+    assert DEVICE.stat() == before
+    assert subprocess.run([*entering, *as_user(user + 1), *ask], check=False).returncode != 0
 
 
 class TestGuest:

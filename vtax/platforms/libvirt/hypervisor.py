@@ -52,7 +52,11 @@ mount -t tmpfs vtax /run || exit
 shift
 mkdir -p "$0/root/etc" "$0/root/cache" && mount --bind "$0/capabilities" "$0/root/cache" || exit
 printf %s "$1" >"$0/root/etc/qemu.conf" || exit
-shift
+if [ -c /dev/kvm ]; then
+    mknod -m 600 /run/kvm c "$(stat -c 0x%t /dev/kvm)" "$(stat -c 0x%T /dev/kvm)" || exit
+    chown "$2:$2" /run/kvm && mount --bind /run/kvm /dev/kvm || exit
+fi
+shift 2
 if ! getent passwd libvirt-qemu >/dev/null; then
     cp /etc/passwd /etc/group "$0/root/etc" || exit
     echo libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin >>"$0/root/etc/passwd"
@@ -63,8 +67,8 @@ umount -R /sys/fs/cgroup 2>/dev/null
 "$@"
 exit $?
 """
-"""In mounts of its own: a root for libvirt, the account that Debian's wants, and neither /run nor cgroups, where it
-would leave files and find services of the machine.
+"""In mounts of its own: a root for libvirt, the account that Debian's wants, KVM's device for the emulator's user, and
+neither /run nor cgroups, where it would leave files and find services of the machine.
 
 The shell stays as the first process of the namespace, to collect what an emulator leaves.
 """
@@ -98,14 +102,14 @@ class Hypervisor:
         """
         if not self.embedded:
             return [find_python(), "-I", str(KEEPER), self.uri, *words]
-        home = open_shelf("libvirt")
+        home, user = open_shelf("libvirt"), emulator_user(scratch)
         for name in ("root", "capabilities"):
             open_shelf(f"libvirt/{name}")
         enter = ["nsenter", f"--net={network.path}", "--"] if network else ["unshare", "--net", "--"]
         return [
             *enter,
             *(*OWN_PROCESSES, "--mount-proc", "--"),
-            *("sh", "-c", ENTER, str(home), str(scratch or ""), SETTINGS.format(user=emulator_user(scratch))),
+            *("sh", "-c", ENTER, str(home), str(scratch or ""), SETTINGS.format(user=user), str(user)),
             *(find_python(), "-I", str(KEEPER), f"{EMBEDDED}?root={home / 'root'}", *words),
         ]
 
@@ -152,7 +156,7 @@ class Hypervisor:
 
 
 def emulator_user(scratch: Path | None) -> int:
-    """The user that the emulator of an embedded libvirt is, whose files are in `scratch`: nobody else is."""
+    """The user that the emulator of an embedded libvirt is, whose files are in `scratch`."""
     return IdRange.of(f"{scratch or KEEPER} libvirt").first
 
 

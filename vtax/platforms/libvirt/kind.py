@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from vtax.inputs.needs import Need
 from vtax.machine.ownership import Name, Owned
+from vtax.platforms.cache import cache_directory
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
 from vtax.platforms.emulator import INSTALLED, find_emulator, known_emulator
 from vtax.platforms.image import build_image
@@ -29,6 +30,7 @@ from vtax.platforms.libvirt.hypervisor import (
     find_hypervisor,
 )
 from vtax.platforms.libvirt.transform import REPLACED, REPLACED_BY_EMULATION, Wanted, WantedNic, transform
+from vtax.platforms.package import require_open
 from vtax.platforms.qemu import known_accelerator, tried_accelerator
 from vtax.platforms.qemu_machine import CONSOLE
 from vtax.platforms.raw import require_agent, require_root
@@ -148,6 +150,8 @@ class Kind:
         taken = found(config)
         definition = taken.definition
         hypervisor = find_hypervisor(config.libvirt_uri)
+        if hypervisor.embedded:
+            require_open(cache_directory() / "libvirt", "users other than root")
         kernel = fetch_kernel()
         image = build_image(kernel, taken.drivers)
         accelerator = "emulated"

@@ -8,6 +8,7 @@ the kernel has the module it forwards; elsewhere the switch does, by packet sock
 import os
 import re
 import shutil
+import stat
 import subprocess
 import time
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ from vtax.testbed.ports.port import Surroundings
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 MODULE = Path("/sys/module/openvswitch")
+TUN = Path("/dev/net/tun")
+"""What bridges of the user-space datapath have interfaces by."""
 PROGRAMS = ("ovsdb-server", "ovs-vswitchd")
 TOOLS = dict.fromkeys(PROGRAMS, "openvswitch-switch")
 TOOLS |= dict.fromkeys(("ovsdb-tool", "ovs-vsctl", "ovs-ofctl"), "openvswitch-switch")
@@ -172,6 +175,11 @@ def find_open_vswitch() -> str:
     if not SCHEMA.is_file():
         raise PlatformUnusable(
             f"Open vSwitch's database has no schema {SCHEMA}", install("openvswitch-switch")
+        )
+    if datapath() == "netdev" and not TUN.stat().st_mode & stat.S_IWOTH:
+        raise PlatformUnusable(
+            f"{TUN} is closed to users other than root, as whom Open vSwitch forwards here",
+            f"chmod 666 {TUN}",
         )
     done = subprocess.run(
         ["ovs-vswitchd", "--version"], check=False, capture_output=True, text=True, timeout=PATIENCE_S
