@@ -15,6 +15,8 @@ FILES = "files"
 """Where a result has the files that its scenario names."""
 LOCK = ".lock"
 """Whom a result is written by holds this file."""
+ANOTHERS = (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EACCES, errno.EPERM)
+"""What opening answers of a link, a directory, a pipe, and a file of another user's."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a file is opened that must not be there yet, not even as a link."""
 
@@ -148,7 +150,7 @@ def lock_directory(directory: Path) -> int:
     """Lock a result against a second writer; the kernel unlocks it when this process ends.
 
     By a file that others cannot open: who may read the result could else hold the lock. InputError where another
-    campaign has it, or where the file cannot be had.
+    campaign has it, or it is no file of this user's; OSError where the disk refuses.
     """
     path = directory / LOCK
     try:
@@ -156,6 +158,8 @@ def lock_directory(directory: Path) -> int:
             path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
         )
     except OSError as error:
+        if error.errno not in ANOTHERS:
+            raise
         raise InputError(
             f"{path}: cannot be locked ({error.strerror}); remove it where it is no file"
         ) from None

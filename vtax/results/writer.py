@@ -101,7 +101,8 @@ class ResultWriter:
         What else there was is in `repaired`. InputError where it cannot be read, or a later vtax wrote it.
         """
         campaign = read_manifest(directory)
-        lock = lock_directory(directory)
+        with disk_errors(directory):
+            lock = lock_directory(directory)
         try:
             contents = read_contents(directory, schemas(campaign))
             if contents.unknown:
