@@ -13,6 +13,7 @@ from tests.helpers.confined import taken_over, vtax
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
 from vtax.confinement import landlock
+from vtax.results.files import LOCK
 
 pytestmark = pytest.mark.system
 
@@ -183,7 +184,7 @@ def test_a_page_in_the_result_is_its_users(result: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{result}/report.html\n"), done.stderr
     page = (result / "report.html").stat()
     assert (page.st_uid, stat.S_IMODE(page.st_mode)) == (UID, 0o644)
-    assert not list(result.glob(".*"))
+    assert [path.name for path in result.glob(".*")] == [LOCK]
     history = vtax("history", result.parent)
     assert history.returncode == 0, history.stderr
     assert owner(result.parent / "history.html") == UID
