@@ -90,9 +90,7 @@ def keep_file(shelf: str, name: str, make: Callable[[Path], object], keep: int, 
     """
     path = open_shelf(shelf) / name
     with filling_cache():
-        try:
-            os.utime(path)
-        except FileNotFoundError:
+        if not still_kept(path):
             with filling(shelf) as scratch:
                 if not path.exists():  # another run may have been faster
                     made = scratch / name
@@ -103,6 +101,16 @@ def keep_file(shelf: str, name: str, make: Callable[[Path], object], keep: int, 
                 for old in sorted(alike, key=lambda each: each.stat().st_mtime)[:-keep]:
                     old.unlink(missing_ok=True)
     return path
+
+
+def still_kept(file: Path) -> bool:
+    """Use a file of the cache again, if it is there: then it is the last that is removed."""
+    with contextlib.suppress(PermissionError):  # where nothing can be written, nothing is removed
+        try:
+            os.utime(file)
+        except FileNotFoundError:
+            return False
+    return True
 
 
 def replace_text(path: Path, text: str) -> None:

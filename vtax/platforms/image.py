@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from vtax.machine.agent import agent_binary
-from vtax.platforms.cache import keep_file
+from vtax.platforms.cache import keep_file, still_kept
 from vtax.platforms.cpio import newc_archive
 from vtax.platforms.kernel import Kernel
 from vtax.platforms.userland import NO_PROGRAMS, Userland
@@ -22,9 +22,17 @@ KEEP = 8
 """Images kept in the cache; older ones belong to agents built earlier."""
 
 
-@cache
 def build_image(kernel: Kernel, drivers: tuple[str, ...], userland: Userland = NO_PROGRAMS) -> Path:
     """The initramfs for guests of `kernel` whose NICs need `drivers` (module names); raises PlatformUnusable."""
+    image = _build(kernel, drivers, userland)
+    if not still_kept(image):  # others have built so many since
+        _build.cache_clear()
+        image = _build(kernel, drivers, userland)
+    return image
+
+
+@cache
+def _build(kernel: Kernel, drivers: tuple[str, ...], userland: Userland) -> Path:
     lists = {"control": _merged(kernel, CONTROL_MODULES)}
     for driver in drivers:
         lists[driver] = kernel.load_order(driver)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.helpers.cpio import archived
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.cpio import newc_archive
-from vtax.platforms.image import pack_image
-from vtax.platforms.kernel import extract_vmlinux
+from vtax.platforms.image import build_image, pack_image
+from vtax.platforms.kernel import Kernel, extract_vmlinux
 
 ELF = b"\x7fELF" + bytes(range(256)) * 64
 
@@ -98,3 +98,23 @@ def test_another_user_can_read_an_image(tmp_path: Path, monkeypatch: pytest.Monk
     finally:
         os.umask(before)
     assert image.stat().st_mode & 0o777 == 0o644
+
+
+class WithoutModules(Kernel):
+    """One that has everything built in."""
+
+    def load_order(self, module: str) -> list[Path]:
+        return []
+
+
+@pytest.mark.usefixtures("able")
+def test_an_image_that_others_have_had_removed_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight are kept, of all that build some on this machine."""
+    monkeypatch.setenv("VTAX_CACHE", str(tmp_path))
+    kernel = WithoutModules("6.1", "linux-image", tmp_path)
+    image = build_image(kernel, ())
+    image.unlink()
+    assert build_image(kernel, ()) == image
+    assert image.exists()
