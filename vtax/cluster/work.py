@@ -99,6 +99,7 @@ def pack(directory: Path) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as packed:
         for path in sorted(directory.rglob("*")):
             name = path.relative_to(directory)
+            # Hidden files are the writer's own: the lock, and what it had not finished.
             if path.is_file() and name.parts[0] != FILES and not name.name.startswith("."):
                 packed.write(path, name)
     return buffer.getvalue()

@@ -17,7 +17,7 @@ from pyroute2.ethtool.ioctl import IoctlEthtool, NotSupportedError
 from pyroute2.netlink import nlmsg
 
 from vtax.machine.namespace import index_of
-from vtax.machine.operation import UP_S, becomes_operational
+from vtax.machine.operation import UP_S, becomes_operational, is_operational
 from vtax.machine.qdiscs import Qdisc, read_qdiscs, remove_qdisc, set_qdisc
 
 InterfaceName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}\Z")]
@@ -124,7 +124,7 @@ def read_state(ip: IPRoute, interface: str) -> NicState:
         queue_length=link.get_attr("IFLA_TXQLEN") or 0,
         group=link.get_attr("IFLA_GROUP") or 0,
         alias=link.get_attr("IFLA_IFALIAS") or "",
-        operational=link.get_attr("IFLA_OPERSTATE") == "UP",
+        operational=is_operational(ip, index),
         threaded=_threaded(interface),
         requested={name: requested for name, (requested, _) in features.items()},
         active={name: active for name, (_, active) in features.items()},

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from tests.helpers.namespaces import PORTS, interfaces, ports_of, told
-from tests.helpers.rights import OF_NETWORK, status_of
+from tests.helpers.rights import OF_NETWORK, assert_of_network_only, status_of, status_of_agent
 from vtax.agent_api import GuestConfigureParams, GuestNic, ReceiverOpenParams, SocketOptions
 from vtax.machine.agent import Agent, AgentError
 from vtax.machine.namespace import Namespace
@@ -166,12 +166,10 @@ def test_a_container_has_no_interface_but_those_planned(started: GuestPlan) -> N
 def test_an_agent_without_programs_has_rights_over_its_network_only(runtime: str, plan: GuestPlan) -> None:
     guest = container.Kind().start(replace(plan, config=container.Config(runtime=runtime)))
     try:
-        (agent,) = [pid for pid in descendants(guest.agent.process.pid) if not descendants(pid)]
-        status = status_of(agent)
+        status = status_of_agent(guest)
     finally:
         guest.stop()
-    assert {int(status[f"Cap{kind}"], 16) for kind in ("Eff", "Prm", "Bnd")} == {OF_NETWORK}
-    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    assert_of_network_only(status)
 
 
 @pytest.mark.parametrize("runtime", ["runc", "crun"])

@@ -11,13 +11,12 @@ import pytest
 
 from tests.helpers.guests import have_ended, orphans
 from tests.helpers.namespaces import interfaces
-from tests.helpers.rights import OF_NETWORK, status_of
+from tests.helpers.rights import assert_of_network_only, status_of_agent
 from vtax.machine import cgroups
 from vtax.machine.agent import AgentGone
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord, Process
 from vtax.machine.pidfd import process_start
-from vtax.machine.processes import descendants
 from vtax.platforms import GuestPlan, PlatformUnusable, lxc
 from vtax.platforms.confinement import MASKED_PATHS
 from vtax.platforms.oci import PLACE, at_place
@@ -170,9 +169,8 @@ def attacked(plan: GuestPlan, isolation: str) -> tuple[list[int], dict[str, str]
         place = at_place(plan.scratch / "guest.lxc")
         command = [*place, "lxc-attach", f"--name={name}", f"--lxcpath={PLACE}", *words]
         told = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
-        (agent,) = [pid for pid in descendants(guest.agent.process.pid) if not descendants(pid)]
         assert told.returncode == 0, told.stderr
-        return [int(word) for word in told.stdout.split()], status_of(agent)
+        return [int(word) for word in told.stdout.split()], status_of_agent(guest)
     finally:
         guest.stop()
 
@@ -199,9 +197,7 @@ def test_without_isolation_root_inside_is_root(programs: GuestPlan) -> None:
 def test_an_agent_without_programs_has_rights_over_its_network_only(plan: GuestPlan) -> None:
     guest = lxc.Kind().start(plan)
     try:
-        (agent,) = [pid for pid in descendants(guest.agent.process.pid) if not descendants(pid)]
-        status = status_of(agent)
+        status = status_of_agent(guest)
     finally:
         guest.stop()
-    assert {int(status[f"Cap{kind}"], 16) for kind in ("Eff", "Prm", "Bnd")} == {OF_NETWORK}
-    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    assert_of_network_only(status)

@@ -25,13 +25,12 @@ from vtax.platforms.console import bounded, tail
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.package import check_tools
 from vtax.platforms.raw import can_load
+from vtax.platforms.tap import DEVICE, require_tap
 from vtax.platforms.unprivileged import OVER_NETWORK, as_user
 from vtax.testbed.ports.port import Surroundings
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 MODULE = Path("/sys/module/openvswitch")
-TUN = Path("/dev/net/tun")
-"""What bridges of the user-space datapath have interfaces by."""
 PROGRAMS = ("ovsdb-server", "ovs-vswitchd")
 TOOLS = dict.fromkeys(PROGRAMS, "openvswitch-switch")
 TOOLS |= dict.fromkeys(("ovsdb-tool", "ovs-vsctl", "ovs-ofctl"), "openvswitch-switch")
@@ -176,11 +175,13 @@ def find_open_vswitch() -> str:
         raise PlatformUnusable(
             f"Open vSwitch's database has no schema {SCHEMA}", install("openvswitch-switch")
         )
-    if datapath() == "netdev" and not TUN.stat().st_mode & stat.S_IWOTH:
-        raise PlatformUnusable(
-            f"{TUN} is closed to users other than root, as whom Open vSwitch forwards here",
-            f"chmod 666 {TUN}",
-        )
+    if datapath() == "netdev":  # whose bridges have taps for interfaces
+        require_tap()
+        if not DEVICE.stat().st_mode & stat.S_IWOTH:
+            raise PlatformUnusable(
+                f"{DEVICE} is closed to users other than root, as whom Open vSwitch forwards here",
+                f"chmod 666 {DEVICE}",
+            )
     done = subprocess.run(
         ["ovs-vswitchd", "--version"], check=False, capture_output=True, text=True, timeout=PATIENCE_S
     )
