@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers.namespaces import PORTS, interfaces, ports_of, told
 from tests.helpers.rights import OF_NETWORK, assert_of_network_only, status_of, status_of_agent
+from tests.helpers.testbeds import wait_for
 from vtax.agent_api import GuestConfigureParams, GuestNic, ReceiverOpenParams, SocketOptions
 from vtax.machine.agent import Agent, AgentError
 from vtax.machine.namespace import Namespace
@@ -69,6 +70,9 @@ def running(plan: GuestPlan, **keys: str) -> Iterator[GuestPlan]:
     guest = container.Kind().start(plan)
     try:
         guest.agent.api.guest_configure(GuestConfigureParams(nics=[], forward=True))
+        wait_for(
+            "the runtime's word on the guest, which can come after the guest's own", lambda: is_known(plan)
+        )
         yield plan
     finally:
         guest.stop()
@@ -83,18 +87,24 @@ def started(request: pytest.FixtureRequest, plan: GuestPlan) -> Iterator[GuestPl
 
 def inside(plan: GuestPlan, expression: str) -> object:
     """The value of an expression in Python in a guest, as its root."""
-    config = plan.config
-    assert isinstance(config, container.Config)
-    runtime = runtime_command(config.runtime, plan.scratch / "containers")
     script = f"{PREAMBLE}\nprint(json.dumps({expression}))"
-    name = Namespace(f"{plan.record.run}-guest").name
-    command = [
-        *at_place(plan.scratch / plan.name),
-        *(*runtime, "exec", name, "/usr/bin/python3", "-c", script),
-    ]
+    command = [*at_place(plan.scratch / plan.name), *asked(plan, "exec"), "/usr/bin/python3", "-c", script]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def asked(plan: GuestPlan, command: str) -> list[str]:
+    """The runtime's command about the guest."""
+    config = plan.config
+    assert isinstance(config, container.Config)
+    runtime = runtime_command(config.runtime, plan.scratch / "containers")
+    return [*runtime, command, Namespace(f"{plan.record.run}-guest").name]
+
+
+def is_known(plan: GuestPlan) -> bool:
+    """Whether the runtime has a record of the guest, without which it starts nothing in it."""
+    return subprocess.run(asked(plan, "state"), check=False, capture_output=True, timeout=30).returncode == 0
 
 
 def existing(*paths: str) -> list[str]:
