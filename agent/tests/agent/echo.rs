@@ -158,11 +158,9 @@ fn an_abort_and_a_lost_peer_end_an_echo_at_once() {
     let id = ends.requester.request("echo.go", go(None, 30.0));
     while ends.far.within(|| icmp("InEchos")) == 0 {}
     let asked = Instant::now();
-    ends.requester.request("abort", json!({}));
-    let replies = [ends.requester.receive(), ends.requester.receive()];
+    let reply = ends.requester.abort(id);
     let elapsed = asked.elapsed();
     assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
-    let reply = replies.iter().find(|reply| reply["id"] == id).unwrap();
     assert_eq!(reply["result"]["aborted"], true);
     let found = ends.requester.call("echo.collect", json!({}));
     assert_eq!((&found["sent"], &found["lost"]), (&json!(1), &json!(0)));

@@ -188,9 +188,7 @@ fn an_abort_ends_a_calibration() {
     let params = json!({"frame_bytes": 64, "load": "flood"});
     let id = link.agent.request("source.calibrate", params);
     link.await_frames(1);
-    link.agent.request("abort", json!({}));
-    let replies = [link.agent.receive(), link.agent.receive()];
-    let reply = replies.iter().find(|reply| reply["id"] == id).unwrap();
+    let reply = link.agent.abort(id);
     let message = reply["error"]["message"].as_str().unwrap();
     assert_eq!(message, "the calibration was aborted");
 }

@@ -111,6 +111,17 @@ impl Agent {
         reply
     }
 
+    /// Aborts what is under way and returns the reply to request `id`; either reply may come first.
+    pub fn abort(&mut self, id: u64) -> Value {
+        let abort = self.request("abort", json!({}));
+        let [mut reply, mut other] = [self.receive(), self.receive()];
+        if reply["id"] == abort {
+            std::mem::swap(&mut reply, &mut other);
+        }
+        assert_eq!((&reply["id"], &other["id"]), (&json!(id), &json!(abort)));
+        reply
+    }
+
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let reply = self.reply(method, params);
         assert!(reply["error"].is_null(), "{method}: {reply}");

@@ -227,9 +227,7 @@ fn a_client_that_takes_too_long_or_writes_too_much_is_ended() {
     assert!(why.starts_with("it wrote more than 104"), "{told}");
 
     let id = agent.request("client.run", client("sleep 600", 600_000));
-    let abort = agent.request("abort", json!({}));
-    assert_eq!(agent.receive()["id"], abort);
-    assert_eq!(agent.receive()["id"], id);
+    agent.abort(id);
     assert_eq!(
         agent.call("client.collect", json!({}))["stopped"],
         "the run was aborted"

@@ -321,16 +321,9 @@ fn an_aborted_run_ends_and_so_do_relays_whose_agent_is_gone() {
         "relay.go",
         json!({"trial": 7, "iterations": 1_000_000, "interval_ms": 10}),
     );
-    let abort = agent.request("abort", json!({}));
-    let (first, second) = (agent.receive(), agent.receive());
-    assert_eq!(first["id"], abort);
-    assert_eq!(second["id"], run);
-    assert!(
-        second["error"]["message"]
-            .as_str()
-            .unwrap()
-            .starts_with("the run was aborted")
-    );
+    let reply = agent.abort(run);
+    let problem = reply["error"]["message"].as_str().unwrap();
+    assert!(problem.starts_with("the run was aborted"), "{problem}");
     assert!(processes(&agent).is_empty());
 
     agent.call("relay.open", ring("tcp", "fresh", 2, 4));
@@ -357,9 +350,7 @@ fn a_relay_whose_master_is_elsewhere_is_watched() {
         json!({"relays": [relay("forwarder", 4, load)]}),
     );
     let watch = agent.request("relay.watch", json!({}));
-    let abort = agent.request("abort", json!({}));
-    assert_eq!(agent.receive()["id"], abort);
-    assert_eq!(agent.receive()["id"], watch);
+    agent.abort(watch);
     assert_eq!(agent.call("relay.collect", json!({}))["ended"], json!([]));
 
     let watch = agent.request("relay.watch", json!({}));
