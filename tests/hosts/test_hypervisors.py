@@ -15,8 +15,8 @@ import pytest
 from tests.helpers.campaigns import vtax
 from tests.helpers.footprint import footprint, settles
 from tests.helpers.paths import ROOT
+from vtax.model.platform import RAW
 from vtax.results import Result
-from vtax.views.tax import RAW
 
 pytestmark = [pytest.mark.system, pytest.mark.hosts, pytest.mark.timeout(900)]
 

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from vtax.model import numbers
 from vtax.output import TerminalConsole
 from vtax.trace.session import Result, Screen
 from vtax.trace.tables import drops_table, remarks, stages_table
-from vtax.views import numbers
 from vtax.views.console import Page, print_table
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import TypedDict
 
+from vtax.model import numbers
+from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table
 from vtax.stages import StageTimes, TrailReading
 from vtax.trace.session import Drop, Result
-from vtax.views import numbers
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table
 
 LEAST_P50, LEAST_P90, LEAST_P99 = 20, 100, 1000
 """Packets that a quantile is shown with at least: 10 / (1 - q)."""
@@ -162,14 +162,14 @@ def _title(reading: TrailReading) -> str:
     return reading.trail.name
 
 
-def _rows(reading: TrailReading) -> Iterator[tuple[Cell, ...]]:
+def _rows(reading: TrailReading) -> Iterator[tuple[Entry, ...]]:
     for stage, times in zip(reading.trail.stages, reading.stages, strict=True):
         yield _row(stage.label, times)
     if len(reading.stages) > 1:
         yield _row("total", reading.total)
 
 
-def _row(name: str, times: StageTimes) -> tuple[Cell, ...]:
+def _row(name: str, times: StageTimes) -> tuple[Entry, ...]:
     told = _values(times)
     shown = (told["mean_ns"], told["p50_ns"], told["p90_ns"], told["p99_ns"], told["max_ns"])
     return (
@@ -193,7 +193,7 @@ def _values(times: StageTimes) -> Times:
     return told
 
 
-def _drop(drop: Drop) -> tuple[Cell, ...]:
+def _drop(drop: Drop) -> tuple[Entry, ...]:
     when = "after it arrived" if drop.arrived else "on its way out"
     return (drop.interface, when, drop.reason, Number(f"{drop.packets:,}"))
 

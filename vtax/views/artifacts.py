@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vtax.model.levels import Setting
+from vtax.model.platform import Platform, references
 from vtax.statistics.artifacts import Finding, detect
-from vtax.views.provenance import Platform
-from vtax.views.rounds import RoundSetting, Runs
-from vtax.views.tax import references
+from vtax.views.rounds import Runs
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Artifact:
     """
 
     platform: str
-    setting: RoundSetting
+    setting: Setting
     reference: str | None
     sentence: str
     p_value: float | None

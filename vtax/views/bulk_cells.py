@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from msgspec import Struct
 
-from vtax.results import Result
+from vtax.model.bound import Limit
+from vtax.model.cell import recorded_cells
+from vtax.model.dimensions import load_label
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
+from vtax.model.sample import Sample
+from vtax.results import Result, whole
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
-from vtax.views.bound import Limit
-from vtax.views.cells import load_label
-from vtax.views.estimate import Estimate
-from vtax.views.recorded import Further, recorded_cells
-from vtax.views.sample import Sample
+from vtax.workloads.bulk.catalogue import BulkLevels
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
 IDLE: Account = ("idle", None)
-GUEST_TO_PEER = "guest-to-peer"
-"""The placement of guests that share a link; trials of an earlier vtax tell none."""
-
-FAR_END_BUSY = "far-end-busy"
 _NO_LIMITS: Mapping[int, Limit] = {}
 
 _USABLE = (
@@ -45,17 +43,6 @@ _LEDGER = """
 SELECT trial_id, domain, CASE WHEN domain = 'guest' THEN guest END AS guest, sum(percent) AS percent FROM cpu
 WHERE samples IS NOT NULL GROUP BY ALL ORDER BY domain, guest
 """
-
-
-class _Levels(Struct, frozen=True):
-    """What cells differ by."""
-
-    direction: str
-    transport: str
-    message_bytes: int | None
-    placement: str | None
-    buffer_bytes: int | None
-    guests: int
 
 
 class _Usable(Struct, frozen=True):
@@ -96,50 +83,6 @@ class _LedgerTime(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class BulkSetting:
-    """What is held fixed while platforms and numbers of guests, or lengths of messages, are compared.
-
-    `buffer_bytes` is None for what the kernels choose.
-    """
-
-    direction: str
-    transport: str
-    message_bytes: int | None = None
-    further: Further = ()
-    placement: str = GUEST_TO_PEER
-    buffer_bytes: int | None = None
-
-    def __lt__(self, other: BulkSetting) -> bool:
-        """Shorter messages come first, the transport's default last; the kernels' buffers come first."""
-        return self._rank < other._rank
-
-    @property
-    def label(self) -> str:
-        """As a table's caption and a panel's title say it."""
-        place = "" if self.shares_link else f" {self.placement}"
-        messages = [f"{self.message_bytes}-byte messages"] if self.message_bytes else []
-        buffers = [f"{self.buffer_bytes}-byte buffers"] if self.buffer_bytes else []
-        levels = [f"{name} = {value}" for name, value in self.further]
-        return ", ".join([f"{self.direction} {self.transport.upper()}{place}", *messages, *buffers, *levels])
-
-    @property
-    def shares_link(self) -> bool:
-        """Whether guests are behind one link, with a bare peer each; else two ends have a link of their own."""
-        return self.placement == GUEST_TO_PEER
-
-    @property
-    def without_message(self) -> BulkSetting:
-        """What is held fixed while lengths of messages are compared."""
-        return replace(self, message_bytes=None)
-
-    @property
-    def _rank(self) -> tuple[str, str, str, int, float, tuple[tuple[str, str], ...]]:
-        transport = {"tcp": "0", "sctp": "1"}.get(self.transport, self.transport)
-        message = self.message_bytes or float("inf")
-        return self.direction, self.placement, transport, self.buffer_bytes or 0, message, self.further
-
-
-@dataclass(frozen=True)
 class BulkTrial:
     """What a usable trial measured, by the guests' numbers from 0.
 
@@ -169,7 +112,7 @@ class BulkCell:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     recorded: int
     invalid: int
@@ -227,11 +170,6 @@ def level_label(intended_mbps: float | None, guests: int | None) -> str:
     return load_label(intended_mbps) if guests is None else str(guests)
 
 
-def guests_phrase(guests: int) -> str:
-    """The number in a sentence."""
-    return f"{guests} guest{'s' if guests > 1 else ''}"
-
-
 def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[BulkCell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
     adaptive = bool(result.scenario.get("precision"))
@@ -240,22 +178,15 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[Bul
         BulkCell(
             key=row.key,
             platform=row.platform,
-            setting=BulkSetting(
-                row.levels.direction,
-                row.levels.transport,
-                row.levels.message_bytes,
-                row.further,
-                row.levels.placement or GUEST_TO_PEER,
-                row.levels.buffer_bytes,
-            ),
-            guests=row.levels.guests,
+            setting=Setting(row.levels, row.further),
+            guests=whole(row.also["guests"]),
             recorded=row.recorded,
             invalid=row.invalid,
             suspect=row.suspect,
             trials=tuple(trials.get(row.key, ())),
             adaptive=adaptive,
         )
-        for row in recorded_cells(result, _Levels)
+        for row in recorded_cells(result, BulkLevels, also=("guests",))
     ]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(cells, key=lambda cell: (rank.get(cell.platform, len(rank)), cell.setting, cell.guests))

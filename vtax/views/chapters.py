@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vtax.model import catalogue as model
+from vtax.model.table import Table
 from vtax.views import cpu_tables, mode_tables, sharing_tables, tables, tax_tables, verdict_tables
+from vtax.views.cell_tables import added_tables, cell_tables
 from vtax.views.claims.table import claim_tables, outcome, reading
-from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
-from vtax.views.layout import Table
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.published_table import published_table
-from vtax.views.responses_table import (
-    added_times_table,
-    response_cpu_table,
-    response_quantiles_table,
-    responses_table,
-)
 from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.stage_tables import packets_table, stages_table, tracing_table
@@ -40,10 +35,10 @@ def tax_chapter(summary: Summary) -> Chapter:
         mode_tables.search_table(summary),
         tax_tables.tax_of_maximum(summary),
         tax_tables.tax_by_load(summary),
-        added_times_table(summary),
+        *added_tables(summary),
         sharing_tables.efficiency_table(summary),
         messages_table(summary),
-        echoes_table(summary),
+        *cell_tables(summary, model.Chapter.TAX),
         rounds_table(summary),
         interference_table(summary),
     )
@@ -62,7 +57,7 @@ def chapters(summary: Summary) -> list[Chapter]:
                 sharing_tables.guests_table(summary),
                 cpu_tables.cpu_table(summary),
                 cpu_tables.ledger_table(summary),
-                response_cpu_table(summary),
+                *cell_tables(summary, model.Chapter.LEDGER),
             ),
         ),
         Chapter("hops", "Hops", "Frame loss", _filled(tables.loss_table(summary))),
@@ -100,15 +95,14 @@ def _numbers(summary: Summary) -> tuple[Table, ...]:
     return _filled(
         tax_tables.tax_of_maximum(summary, emulated=True),
         tax_tables.tax_by_load(summary, emulated=True),
-        added_times_table(summary, emulated=True),
+        *added_tables(summary, emulated=True),
         mode_tables.precision_table(summary),
         sharing_tables.goodput_table(summary),
         sharing_tables.scaling_table(summary),
         published_table(summary),
         matrix_table(summary),
         neighbours_table(summary),
-        responses_table(summary),
-        response_quantiles_table(summary),
+        *cell_tables(summary, model.Chapter.NUMBERS),
         tables.stream_table(summary),
         routers_table(summary),
         message_sockets_table(summary),

@@ -6,26 +6,21 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from vtax.model.catalogue import Chapter
+from vtax.model.platform import EMULATED_LABEL
+from vtax.model.table import Table, interval_of, text_of
 from vtax.text_table import TextTable
 from vtax.views import mode_tables, sharing_tables, tables, tax_tables, verdict_tables
+from vtax.views.cell_tables import added_tables, cell_tables
 from vtax.views.diagnosis import Diagnosis
-from vtax.views.echoes_table import echoes_table
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
-from vtax.views.layout import Table, interval_of, text_of
 from vtax.views.machine_tables import machines_table
 from vtax.views.message_tables import message_sockets_table, messages_table
 from vtax.views.published_table import published_table
-from vtax.views.responses_table import (
-    added_times_table,
-    response_cpu_table,
-    response_quantiles_table,
-    responses_table,
-)
 from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.routers_table import routers_table
 from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
-from vtax.views.tax import EMULATED_LABEL
 
 ROWS_AT_MOST = 60
 """A longer table is left to the report: nobody reads it while it scrolls by."""
@@ -50,10 +45,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         messages_table(summary),
         message_sockets_table(summary),
         routers_table(summary),
-        echoes_table(summary),
-        responses_table(summary),
-        response_quantiles_table(summary),
-        response_cpu_table(summary),
+        *cell_tables(summary, *Chapter),
         stages_table(summary),
         packets_table(summary),
         tracing_table(summary),
@@ -68,10 +60,10 @@ def print_summary(summary: Summary, console: Console) -> None:
         verdict_tables.left_out_table(summary),
         tax_tables.tax_of_maximum(summary),
         tax_tables.tax_by_load(summary),
-        added_times_table(summary),
+        *added_tables(summary),
         tax_tables.tax_of_maximum(summary, emulated=True),
         tax_tables.tax_by_load(summary, emulated=True),
-        added_times_table(summary, emulated=True),
+        *added_tables(summary, emulated=True),
         machines_table(summary),
     ):
         print_table(table, page)

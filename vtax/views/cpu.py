@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.model.cell import USABLE, Cell
+from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.levels import Setting
+from vtax.model.series import series
 from vtax.results import Result
-from vtax.views.cells import USABLE, Cell, Setting
-from vtax.views.estimate import Estimate, mean_estimate
-from vtax.views.series import series
 
 # A trial may name a component more than once (on several hosts): summed before the mean.
 _CPU = f"""
@@ -105,7 +106,7 @@ def _use(result: Result, cells: Sequence[Cell], query: str, owners: dict[str, st
             key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
-            intended_mbps=cell.intended_mbps,
+            intended_mbps=cell.level,
             uut_context=cell.uut_context,
             domain=domain,
             component=component,

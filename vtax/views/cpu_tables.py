@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from vtax.views import numbers
-from vtax.views.cells import load_label
+from vtax.model import numbers
+from vtax.model.dimensions import load_label
+from vtax.model.table import LEFT_OUT, Column, N, Table, count, left_out, sections
+from vtax.model.table import mean_number as mean
 from vtax.views.cpu import DOMAINS, OWNERS, CpuUse
-from vtax.views.layout import Column, Table, count, left_out, sections
-from vtax.views.layout import mean_number as mean
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, LOAD, N, by_setting, heading
+from vtax.views.tables import LOAD, by_setting, heading
 
 
 def cpu_table(summary: Summary) -> Table:

@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vtax.model.cell import USABLE, Cell
+from vtax.model.estimate import Estimate, estimate
+from vtax.model.levels import Setting
 from vtax.results import Result
 from vtax.statistics import (
     Distributions,
@@ -23,8 +26,7 @@ from vtax.statistics import (
     samples_needed,
     with_systematic_error,
 )
-from vtax.views.cells import USABLE, Cell, Setting
-from vtax.views.estimate import Estimate, estimate
+from vtax.workloads.forwarding.catalogue import is_generator_limited
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
@@ -192,14 +194,14 @@ def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
                     key=cell.key,
                     platform=cell.platform,
                     setting=cell.setting,
-                    intended_mbps=cell.intended_mbps,
+                    intended_mbps=cell.level,
                     uut_context=cell.uut_context,
                     label=label,
                     quantile=quantile,
                     delay_ns=estimate(interval, cell.left_out) if interval else None,
                     samples=delay.samples,
                     lost=delay.lost,
-                    generator_limited=cell.generator_limited,
+                    generator_limited=is_generator_limited(cell),
                     clock_error_ns=delay.clock_error_ns,
                 )
             )

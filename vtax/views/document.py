@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from msgspec.structs import asdict
 from pydantic import JsonValue
 
+from vtax.model.against import Added
+from vtax.model.cell import Cell
+from vtax.model.levels import Setting
+from vtax.model.metric import Metric
 from vtax.results.stored import mapping
-from vtax.views.bulk_cells import BulkCell, BulkSetting
-from vtax.views.cells import Cell, Setting
+from vtax.views.bulk_cells import BulkCell
 from vtax.views.claims.document import claim_rows
 from vtax.views.diagnosis import Diagnosis
-from vtax.views.echoes import EchoSetting
-from vtax.views.responses import ResponseSetting
-from vtax.views.rounds import RoundSetting
-from vtax.views.stages import TracedSetting
 from vtax.views.summary import Summary
+from vtax.views.verdicts import CellVerdict
 
-FORMAT_VERSION = 1
+SUMMARY_VERSION = 2
+DIAGNOSIS_VERSION = 1
 
 
 def summary_document(summary: Summary) -> dict[str, JsonValue]:
@@ -30,26 +32,55 @@ def summary_document(summary: Summary) -> dict[str, JsonValue]:
     "withheld" the value is null as well. The unit is in the name that holds it. `intended_mbps` is null for the flood
     (`max`).
     """
-    document: dict[str, JsonValue] = {"format_version": FORMAT_VERSION}
+    document: dict[str, JsonValue] = {"format_version": SUMMARY_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name not in ("cells", "claims", "directory", "runs", "trials"):
+        if field.name not in ("added", "catalogue", "claims", "directory", "measured", "runs", "trials"):
             document[field.name] = _json(getattr(summary, field.name))
+    shown = summary.catalogue.shown if summary.catalogue else ()
+    document["cells"] = [_cell(cell, shown) for cell in summary.measured]
+    document["added"] = {name: [_added(row) for row in rows] for name, rows in summary.added.items()}
     return {**document, "claims": [*claim_rows(summary.claims)]}
 
 
 def diagnosis_document(diagnosis: Diagnosis) -> dict[str, JsonValue]:
     """What `vtax diagnose` says, as JSON values; in the document of a summary it stands below `diagnosis`."""
-    return {"format_version": FORMAT_VERSION, **mapping(_json(diagnosis))}
+    return {"format_version": DIAGNOSIS_VERSION, **mapping(_json(diagnosis))}
+
+
+def _cell(cell: Cell, metrics: Sequence[Metric]) -> JsonValue:
+    """A cell with its metrics' estimates, by the names of their columns."""
+    return {
+        "key": cell.key,
+        "platform": cell.platform,
+        "uut_context": cell.uut_context,
+        "setting": _json(cell.setting),
+        "level": {**cell.level_by_column},
+        "recorded": cell.recorded,
+        "suspect": cell.suspect,
+        "invalid": cell.invalid,
+        "left_out": cell.left_out,
+        "marks": {**cell.marks},
+        "metrics": {metric.column: _json(cell.estimate(metric)) for metric in metrics},
+    }
+
+
+def _added(row: Added) -> JsonValue:
+    """What a cell has more than its reference, with the cell's place."""
+    cell = row.cell
+    return {
+        "key": cell.key,
+        "platform": cell.platform,
+        "reference": row.reference,
+        "uut_context": cell.uut_context,
+        "setting": _json(cell.setting),
+        "level": {**cell.level_by_column},
+        "added": _json(row.added),
+    }
 
 
 def _json(value: object) -> JsonValue:
-    if isinstance(
-        value, Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
-    ):
-        return {**dataclasses.asdict(value), "further": {**dict(value.further)}}
     if dataclasses.is_dataclass(value):
-        found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return {name: _json(item) for name, item in found.items() if not isinstance(item, Cell | BulkCell)}
+        return _fields(value)
     if isinstance(value, Mapping):
         return {_name(key): _json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -57,6 +88,23 @@ def _json(value: object) -> JsonValue:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _fields(value: object) -> JsonValue:
+    """A dataclass by its fields, but the cells behind it; a setting with its further factors by name."""
+    assert dataclasses.is_dataclass(value)  # noqa: S101 - of those only
+    if isinstance(value, Setting):
+        return {**_plain(asdict(value.levels)), "further": {**dict(value.further)}}
+    found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, CellVerdict):
+        found = {name: item for name, item in found.items() if name != "dimension"}
+        level = {value.dimension.column: value.level} if value.dimension else {}
+        return {**_plain(found), "level": {**level}}
+    return _plain({name: item for name, item in found.items() if not isinstance(item, Cell | BulkCell)})
+
+
+def _plain(found: Mapping[str, object]) -> dict[str, JsonValue]:
+    return {name: _json(item) for name, item in found.items()}
 
 
 def _name(key: object) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from vtax.model.bound import Limit
+from vtax.model.estimate import Estimate, estimate
+from vtax.model.levels import Setting
+from vtax.model.platform import RAW, Platform
 from vtax.statistics import paired_difference
-from vtax.views.bound import Limit
-from vtax.views.bulk_cells import BulkCell, BulkSetting
-from vtax.views.estimate import Estimate, estimate
+from vtax.views.bulk_cells import BulkCell
 from vtax.views.goodput import aggregate_sample
-from vtax.views.provenance import Platform
-from vtax.views.tax import RAW
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Efficiency:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     emulated: bool
     reference: str
@@ -45,7 +45,7 @@ class Scaling:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     aggregate_ratio: Estimate | None
     host_percent: Estimate | None
@@ -107,7 +107,7 @@ def scalings(cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue]) -> lis
     ]
 
 
-def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, BulkSetting], BulkCell]:
+def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, Setting], BulkCell]:
     return {(cell.platform, cell.setting): cell for cell in cells if cell.guests == 1 and cell.trials}
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
 from vtax.statistics import jain_index
-from vtax.views.bulk_cells import BulkCell, BulkSetting, BulkTrial, Metric
-from vtax.views.estimate import Estimate
+from vtax.views.bulk_cells import BulkCell, BulkTrial, Metric
 from vtax.views.guest_cpu import percent_of_guests
 
 
@@ -17,7 +18,7 @@ class Fairness:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     goodput: Estimate | None
     cpu: Estimate | None

@@ -13,8 +13,8 @@ import plotly.graph_objects
 from pydantic import JsonValue
 
 from vtax.inputs import InputError
+from vtax.model.table import Table
 from vtax.results.stored import mapping
-from vtax.views.layout import Table
 from vtax.views.summary import Summary
 
 

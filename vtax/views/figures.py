@@ -9,6 +9,9 @@ from typing import Protocol, TypeVar
 
 from pydantic import JsonValue
 
+from vtax.model.dimensions import LOAD, load_label, load_phrase
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
 from vtax.views import (
     interference_figures,  # noqa: F401 - registers its own
     message_figures,  # noqa: F401 - registers its own
@@ -18,9 +21,7 @@ from vtax.views import (
     stage_figures,  # noqa: F401 - registers its own
     tables,
 )
-from vtax.views.cells import Setting, load_label, load_order, load_phrase
 from vtax.views.delay import DelayPercentile
-from vtax.views.estimate import Estimate
 from vtax.views.figure import Figure, Panel, check_figures, draw_figures, figure, figure_names, plot
 from vtax.views.palette import Style, styles
 from vtax.views.summary import Summary
@@ -37,6 +38,7 @@ from vtax.views.traces import (
     dodged_points,
     line,
 )
+from vtax.workloads.forwarding.catalogue import frame_levels, without_streams
 
 __all__ = ["check_figures", "draw_figures", "figure_names"]
 
@@ -113,14 +115,14 @@ def maximum_by_streams(summary: Summary) -> Figure:
     """Maximum accumulated throughput by streams, each stream's beside it (schlosser2011 Fig. 4)."""
     rows = summary.maxima
     panels = []
-    for size in dict.fromkeys(row.setting.without_streams for row in sorted(rows, key=lambda r: r.setting)):
-        here = [row for row in rows if row.setting.without_streams == size]
+    for size in dict.fromkeys(without_streams(row.setting) for row in sorted(rows, key=lambda r: r.setting)):
+        here = [row for row in rows if without_streams(row.setting) == size]
         accumulated = _traces(
             summary,
             here,
             bars,
             MBPS_RECEIVED,
-            lambda row: [Point(str(row.setting.streams), row.received_mbps, _at(row), _is_hollow(row))],
+            lambda row: [Point(str(_streams(row)), row.received_mbps, _at(row), _is_hollow(row))],
         )
         each = _traces(
             summary,
@@ -128,11 +130,11 @@ def maximum_by_streams(summary: Summary) -> Figure:
             dodged_points,
             MBPS_RECEIVED,
             lambda row: [
-                Point(str(row.setting.streams), received, _at(row), _is_hollow(row), f"stream {stream}")
+                Point(str(_streams(row)), received, _at(row), _is_hollow(row), f"stream {stream}")
                 for stream, received in row.stream_received_mbps.items()
             ],
         )
-        streams = [str(count) for count in sorted({row.setting.streams for row in here})]
+        streams = [str(count) for count in sorted({_streams(row) for row in here})]
         axes: dict[str, JsonValue] = {
             "xaxis": {"type": "category", "categoryarray": [*streams], "showgrid": False},
             "yaxis": {"rangemode": "tozero", "nticks": 6},
@@ -232,8 +234,12 @@ def loss_by_load(summary: Summary) -> Figure:
 
 
 def _fewest_streams(rows: Sequence[Row]) -> list[Row]:
-    fewest = min((row.setting.streams for row in rows), default=1)
-    return [row for row in rows if row.setting.streams == fewest]
+    fewest = min(map(_streams, rows), default=1)
+    return [row for row in rows if _streams(row) == fewest]
+
+
+def _streams(row: Measured) -> int:
+    return frame_levels(row.setting).streams
 
 
 def _by_setting(rows: Iterable[Row]) -> list[tuple[Setting, list[Row]]]:
@@ -278,7 +284,7 @@ def _at(row: Throughput | Maximum | DelayPercentile) -> str:
 
 
 def _load_axis(rows: Iterable[Throughput | DelayPercentile]) -> dict[str, JsonValue]:
-    loads = sorted({row.intended_mbps for row in rows}, key=load_order)
+    loads = sorted({row.intended_mbps for row in rows}, key=LOAD.order)
     labels = [load_label(load) for load in loads]
     return {"type": "category", "categoryorder": "array", "categoryarray": [*labels]}
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from vtax.model.bound import Limit
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
+from vtax.model.marks import FAR_END_BUSY
+from vtax.model.sample import Sample
 from vtax.statistics import Interval, fair_share
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.bound import Limit
-from vtax.views.bulk_cells import FAR_END_BUSY, BulkCell, BulkSetting, BulkTrial
-from vtax.views.estimate import Estimate
-from vtax.views.link_share import LINK_FULL, link_goodput_mbps
-from vtax.views.sample import Sample
+from vtax.views.bulk_cells import BulkCell, BulkTrial
+from vtax.workloads.bulk.catalogue import LINK_FULL, fills_link, link_goodput_mbps
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Goodput:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     aggregate_mbps: Estimate
     fair_share_mbps: Estimate
@@ -67,7 +69,7 @@ def goodput_limits(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> dict[int
     return {
         trial.block: Limit.FAR_END
         for trial in cell.trials
-        if FAR_END_BUSY in trial.marks and not (link_mbps and aggregate_mbps(trial) >= LINK_FULL * link_mbps)
+        if FAR_END_BUSY in trial.marks and not fills_link(aggregate_mbps(trial), link_mbps)
     }
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
 from vtax.statistics import fair_share
-from vtax.views.bulk_cells import IDLE, Account, BulkCell, BulkSetting, BulkTrial, Metric
-from vtax.views.estimate import Estimate
+from vtax.views.bulk_cells import IDLE, Account, BulkCell, BulkTrial, Metric
 
 GUEST = "guest"
 
@@ -23,7 +24,7 @@ class GuestCpu:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     host_percent: Estimate | None
     guest_percent: Estimate | None

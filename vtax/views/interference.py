@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol, TypeVar
 
 from pydantic import JsonValue
 
+from vtax.model import numbers
+from vtax.model.bound import Limit, bounded_sides
+from vtax.model.cell import Cell
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Further
+from vtax.model.metric import Metric
+from vtax.model.sample import Sample
 from vtax.results.stored import StoredScenario
-from vtax.views import numbers
-from vtax.views.bound import Limit, bounded_sides
-from vtax.views.bulk_cells import BulkCell
-from vtax.views.estimate import Estimate
-from vtax.views.goodput import aggregate_sample
-from vtax.views.recorded import Further
-from vtax.views.responses import Responses
-from vtax.views.sample import Sample
 from vtax.views.tax import ratio_of
 from vtax.views.throughput import Maximum
 
@@ -68,15 +66,16 @@ Row = TypeVar("Row", bound=_Row)
 def interference(
     scenario: StoredScenario,
     maxima: Iterable[Maximum],
-    responses: Iterable[Responses],
-    bulk: Iterable[BulkCell],
+    cells: Iterable[Cell],
+    disturbed: Metric | None,
 ) -> list[Interference]:
-    """Every measured pair, in the order of the behaviours; empty where no factor tells of neighbours."""
+    """Return every measured pair, in the order of the behaviours; none where no factor is about neighbours.
+
+    Cells are compared in the metric `disturbed`, frames in their maxima."""
     testbed = scenario.get("testbed") or {}
     return [
         *_pairs(list(maxima), testbed, "maximum throughput", _at_maximum, _maximum_ratio),
-        *_pairs(list(responses), testbed, "mean response time", _of_requests, _time_ratio),
-        *_pairs(list(bulk), testbed, "goodput", _of_streams, partial(_goodput_ratio, testbed)),
+        *(_of_cells(list(cells), disturbed, testbed) if disturbed else ()),
     ]
 
 
@@ -167,38 +166,22 @@ def _aggressor(levels: Further, testbed: Mapping[str, JsonValue]) -> str:
 
 
 def _at_maximum(row: Maximum) -> tuple[str, Further]:
-    setting = row.setting
-    streams = f"{setting.streams} stream{'s' if setting.streams > 1 else ''}"
-    return f"forwarding, {setting.frames}, {streams}, {row.uut_context} context", setting.further
+    phrases = ", ".join(row.setting.levels.phrases)
+    return f"forwarding, {phrases}, {row.uut_context} context", row.setting.further
 
 
 def _maximum_ratio(row: Maximum, other: Maximum) -> Compared:
     return ratio_of(row, other), row.limit, other.limit
 
 
-def _of_requests(row: Responses) -> tuple[str, Further]:
-    setting = row.setting
-    words = f"requests, {setting.transport.upper()} {setting.placement}, {row.message_bytes} byte"
-    return f"{words}, {setting.response_bytes or 'equal'} back", setting.further
+def _of_cells(cells: Sequence[Cell], metric: Metric, testbed: Mapping[str, JsonValue]) -> list[Interference]:
+    """The pairs of cells in a metric."""
 
+    def ratio(cell: Cell, other: Cell) -> Compared:
+        own, others = cell.sample(metric), other.sample(metric)
+        return _compared(own, others) if own and others else (None, None, None)
 
-def _time_ratio(row: Responses, other: Responses) -> Compared:
-    own, others = (
-        Sample(values=each.mean_by_block_ns, recorded=each.recorded, invalid=each.invalid)
-        for each in (row, other)
-    )
-    return _compared(own, others)
-
-
-def _of_streams(row: BulkCell) -> tuple[str, Further]:
-    setting = row.setting
-    words = f"bulk, {setting.direction}, {setting.transport.upper()} {setting.placement}"
-    return f"{words}, {setting.message_bytes or 'default'} byte", setting.further
-
-
-def _goodput_ratio(testbed: Mapping[str, JsonValue], row: BulkCell, other: BulkCell) -> Compared:
-    own, others = aggregate_sample(row, testbed), aggregate_sample(other, testbed)
-    return _compared(own, others) if own and others else (None, None, None)
+    return _pairs(cells, testbed, metric.title, lambda cell: (cell.name, cell.setting.further), ratio)
 
 
 def _compared(own: Sample, other: Sample) -> Compared:

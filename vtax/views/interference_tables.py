@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vtax.views import numbers
-from vtax.views.interference import IDLE, Interference
-from vtax.views.layout import (
+from vtax.model import numbers
+from vtax.model.published import with_sources
+from vtax.model.table import (
+    LEFT_OUT,
     UNKNOWN,
     Column,
+    N,
     Number,
     Section,
     Table,
@@ -18,10 +20,10 @@ from vtax.views.layout import (
     published_sections,
     sections,
 )
+from vtax.views.interference import IDLE, Interference
 from vtax.views.neighbours import NeighbourLoad, PublishedStress, PublishedTraffic
-from vtax.views.paper import with_sources
 from vtax.views.summary import Summary
-from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, N
+from vtax.views.tables import EMULATED_HEADING
 
 _ONE = "1 means no difference. Below 1 is worse for a throughput, above 1 for a response time."
 
@@ -34,7 +36,7 @@ def interference_table(summary: Summary) -> Table:
         note=with_sources(
             f"Ratios, paired within blocks, with 95% intervals. {_ONE} ≥, ≤: one side is a lower bound; "
             "withheld: both sides are.",
-            summary.published_stress,
+            [row.source for row in summary.published_stress],
         ),
         columns=(
             Column("platform"),
@@ -90,7 +92,7 @@ def neighbours_table(summary: Summary) -> Table:
         note=with_sources(
             "Means of one neighbour. Maximum: its throughput while the guest is idle; its offered load is a share of "
             "that. Delay: one-way for frames, round trip for requests.",
-            summary.published_traffic,
+            [row.source for row in summary.published_traffic],
         ),
         columns=(
             Column("platform"),

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.model.cell import USABLE, Cell
+from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.levels import Setting
 from vtax.results import Result
-from vtax.views.cells import USABLE, Cell, Setting
-from vtax.views.estimate import Estimate, mean_estimate
 
 # All phases of a trial, all streams together; a trial without a hop that others have lost nothing there.
 # A hop's reason is the one that most of its streams and trials give.
@@ -64,7 +65,7 @@ def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
             key=cell.key,
             platform=cell.platform,
             setting=cell.setting,
-            intended_mbps=cell.intended_mbps,
+            intended_mbps=cell.level,
             uut_context=cell.uut_context,
             hop=lost.hop,
             ratio=mean_estimate(lost.shares, cell.left_out, cell.mean),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vtax.views.layout import UNKNOWN, Column, Number, Table, sections
+from vtax.model.table import UNKNOWN, Column, Number, Table, sections
 from vtax.views.summary import Summary
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from vtax.views.layout import Cell, Table, interval_of, text_of
+from vtax.model.table import Entry, Table, interval_of, text_of
 
 _SYNTAX = re.compile(r"([\\`*_\[\]|~#])")
 
@@ -27,5 +27,5 @@ def escaped(text: str) -> str:
     return _SYNTAX.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: Entry) -> str:
     return escaped(f"{text_of(cell)} {interval_of(cell)}".strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects
 from pydantic import JsonValue
 
-from vtax.views.bound import Bound
+from vtax.model.bound import Bound
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.message_tables import messages_table
 from vtax.views.messages import MessageGoodput

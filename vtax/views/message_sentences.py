@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vtax.views import numbers
-from vtax.views.bound import Limit
+from vtax.model import numbers
+from vtax.model.bound import Limit
+from vtax.model.platform import Platform
+from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
 from vtax.views.messages import MessageGoodput
-from vtax.views.provenance import Platform
-from vtax.views.sentences import Clause, Sentence, bracket, group_of, left_out_words, listed, without_trials
+from vtax.views.sentences import Clause
 
 
 def message_sentences(platforms: Sequence[Platform], rows: Sequence[MessageGoodput]) -> list[Sentence]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vtax.views import numbers
-from vtax.views.layout import (
+from vtax.model import numbers
+from vtax.model.published import with_sources
+from vtax.model.table import (
+    LEFT_OUT,
     UNKNOWN,
-    Cell,
     Column,
+    Entry,
+    N,
     Number,
     Section,
     Table,
@@ -20,9 +23,8 @@ from vtax.views.layout import (
     sections,
 )
 from vtax.views.messages import MessageGoodput, PublishedGoodput
-from vtax.views.paper import with_sources
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, N, heading
+from vtax.views.tables import heading
 
 MESSAGE = Column("message", "byte")
 GOODPUT, RATIO = "goodput", "ratio"
@@ -38,7 +40,7 @@ def messages_table(summary: Summary) -> Table:
             "Layer-4 payload of one stream: mean over repetitions with its 95% interval; s.d. is their standard "
             "deviation. Of link: share of the goodput of a full link. Ratio: to raw, the bare hosts, paired within "
             "blocks; for emulated platforms, to the first of them.",
-            summary.published_goodput,
+            [row.source for row in summary.published_goodput],
         ),
         columns=(
             Column("platform"),
@@ -114,7 +116,7 @@ def length_label(row: MessageGoodput) -> str:
 def _published(summary: Summary) -> tuple[Section, ...]:
     """What the paper says, which prints no number."""
 
-    def cells(row: PublishedGoodput) -> Sequence[Cell]:
+    def cells(row: PublishedGoodput) -> Sequence[Entry]:
         said = {row.quantity: Number(row.text)}
         nothing = Number("")
         return (

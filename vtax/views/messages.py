@@ -8,14 +8,14 @@ from statistics import stdev
 
 from pydantic import JsonValue
 
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
+from vtax.model.platform import Platform, references
+from vtax.model.published import printed_rows
 from vtax.results.stored import StoredScenario
-from vtax.views.bulk_cells import BulkCell, BulkSetting
-from vtax.views.estimate import Estimate
+from vtax.views.bulk_cells import BulkCell
 from vtax.views.goodput import aggregate_sample
-from vtax.views.link_share import link_goodput_mbps
-from vtax.views.paper import printed_rows
-from vtax.views.provenance import Platform
-from vtax.views.tax import references
+from vtax.workloads.bulk.catalogue import bulk_levels, link_goodput_mbps, without_message
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MessageGoodput:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     message_bytes: int | None
     goodput_mbps: Estimate
     deviation_mbps: float | None
@@ -77,7 +77,7 @@ def goodput_by_message(
 
 def published_goodput(scenario: StoredScenario, rows: Iterable[MessageGoodput]) -> list[PublishedGoodput]:
     """What the scenario's source says of the placements that were measured, in the file's order."""
-    placements = {row.setting.placement for row in rows}
+    placements = {bulk_levels(row.setting).placed for row in rows}
     printed = printed_rows(scenario, "throughput.csv")
     return [PublishedGoodput(**row) for row in printed if row["placement"] in placements]
 
@@ -94,8 +94,8 @@ def _row(
     return MessageGoodput(
         key=cell.key,
         platform=cell.platform,
-        setting=cell.setting.without_message,
-        message_bytes=cell.setting.message_bytes,
+        setting=without_message(cell.setting),
+        message_bytes=bulk_levels(cell.setting).message_bytes,
         goodput_mbps=goodput,
         deviation_mbps=stdev(repetitions) if len(repetitions) > 1 else None,
         link_mbps=link_mbps,

@@ -2,135 +2,63 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
+from vtax.model.bound import Bound, Limit, main_limit
+from vtax.model.cell import USABLE, Cell, read_cells
+from vtax.model.marks import GENERATOR_LIMITED, LIMIT_UNKNOWN, LINK_LIMITED, UPLINK_LIMITED
+from vtax.model.metric import BoundedBy, Metric
+from vtax.model.metrics import (
+    THROUGHPUT,
+)
 from vtax.results import Result
-from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
-from vtax.views import numbers
-from vtax.views.bound import Bound, Limit
-from vtax.views.cell_limits import cell_limits
-from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, USABLE
-from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, workload_kind
-from vtax.views.series import series
+from vtax.views.provenance import workload_kind
+from vtax.workloads import CATALOGUES
 
-BUCKET = 1 / BUCKETS_AN_OCTAVE
-FRAME = 1e-3
-"""One frame or request of a thousand, which a short trial has: the step of what is counted."""
-NANOSECOND = 1e-3
-"""A nanosecond of the microsecond that the shortest answer takes: the step of a mean time."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A number of a trial.
-
-    `rises` tells that more of it is better. Changes are relative, in percent, or where `points` of the values
-    themselves, which are ratios, in percentage points; those have a tolerance of their own. `resolution` is the
-    width of the steps that values come in, as a share of them; where each trial records that width in the metric's
-    unit, `step_column` names the column. Of a `quantile`, a repetition without one may have lost what it would be of:
-    without that repetition the others would look too good.
-    """
-
-    name: str
-    column: str
-    unit: str
-    rises: bool
-    form: Callable[[float], str]
-    points: bool = False
-    tolerance: float | None = None
-    resolution: float = 0.0
-    step_column: str | None = None
-    quantile: bool = False
-
-
-THROUGHPUT = Metric("throughput", "received_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
-GOODPUT = Metric("goodput", "goodput_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
-TRANSACTIONS = Metric("transactions", "per_s", "1/s", True, numbers.whole, resolution=FRAME)
-LOSS = Metric(
-    "loss",
-    "loss_ratio",
-    "%",
-    False,
-    numbers.ratio_as_percent,
-    points=True,
-    tolerance=CARRIED_IN_FULL_LOSS_RATIO,
-    resolution=FRAME,
-)
-LATENCY_P50 = Metric(
-    "latency_p50", "p50_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
-)
-LATENCY_P99 = Metric(
-    "latency_p99", "p99_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
-)
-RESPONSE_TIME = Metric("response_time", "mean_ns", "µs", False, numbers.microseconds, resolution=NANOSECOND)
-CPU = Metric("cpu", "host_percent", "% CPU", False, numbers.percent, step_column="host_step_percent")
-
-METRICS = {
-    FORWARDING: (THROUGHPUT, LOSS, LATENCY_P50, LATENCY_P99, CPU),
-    BULK: (GOODPUT, LOSS, CPU),
-    ECHO: (RESPONSE_TIME, LOSS),
-    REQUESTS: (RESPONSE_TIME, LATENCY_P50, LATENCY_P99, TRANSACTIONS, LOSS, CPU),
-}
+METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
 """By kind of workload."""
 
-BOUNDED = (THROUGHPUT, GOODPUT)
-"""What something other than the platform may bound."""
 ALL = tuple(dict.fromkeys(metric for metrics in METRICS.values() for metric in metrics))
-
-# A quantile of several streams is their geometric mean; one that some stream does not have is none of the trial. One by
-# clocks that differ is none to compare by: what they are wrong by is another each time.
-OF_TRIAL = """
-flow AS (
-    SELECT trial_id, sum(received_mbps) AS received_mbps, sum(goodput_mbps) AS goodput_mbps,
-           coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS loss_ratio,
-           avg(latency_mean_ns) AS mean_ns, avg(transactions / duration_s) AS per_s,
-           CASE WHEN count(latency_p50_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p50_ns))) END AS p50_ns,
-           CASE WHEN count(latency_p99_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p99_ns))) END AS p99_ns
-    FROM (SELECT *, coalesce(clock_error_ns, 0) = 0 AS exact FROM flows) WHERE role = 'victim' GROUP BY trial_id
-), host AS (
-    SELECT trial_id, sum(percent) AS host_percent, sum(high - percent) AS host_step_percent FROM cpu
-    WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
-)
-"""
-"""Every metric's column of each trial, in two tables."""
-
-_BLOCKS = f"""
-WITH {USABLE}, {OF_TRIAL}, blocks AS (
-    SELECT cell, platform, uut_context, block, {{means}}
-    FROM usable JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) GROUP BY ALL
-)
-SELECT cell, platform, uut_context, count(*) AS blocks, {{lists}} FROM blocks GROUP BY ALL ORDER BY cell, uut_context
-"""  # noqa: S608, made of constants
 
 # Of a search the loads are chosen by what they lost: its trials are no repetitions of anything, what it found is.
 _SEARCHED = f"""
-WITH {USABLE}
-SELECT searches.search || ' goal=' || goal AS cell, platform, uut_context, count(*) AS blocks,
-       list(conditional_mbps ORDER BY block) AS received_mbps
-FROM searches JOIN usable USING (trial_id) GROUP BY ALL ORDER BY cell, uut_context
-"""  # noqa: S608, made of constants
-
-_MARKED = f"""
-WITH {USABLE}
-SELECT DISTINCT cell, uut_context, mark FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) ORDER BY ALL
+WITH {USABLE}, goals AS (
+    SELECT searches.search || ' goal=' || goal AS cell, platform, uut_context, block, conditional_mbps,
+           bounded_by, marks
+    FROM searches JOIN usable USING (trial_id)
+)
+SELECT cell, uut_context, any_value(platform) AS platform, count(*) AS blocks,
+       list(conditional_mbps ORDER BY block) FILTER (conditional_mbps IS NOT NULL) AS received_mbps,
+       list(bounded_by) FILTER (bounded_by IS NOT NULL) AS bounded_by, flatten(list(coalesce(marks, []))) AS marks
+FROM goals GROUP BY cell, uut_context ORDER BY cell, uut_context
 """  # noqa: S608, made of constants
 
 _RECORDED = "SELECT DISTINCT cell FROM untraced"
 _SEARCHES_RECORDED = (
     "SELECT DISTINCT search || ' goal=' || goal AS cell FROM searches JOIN untraced USING (trial_id)"
 )
+_OF_MARK = {
+    GENERATOR_LIMITED: Limit.GENERATOR,
+    LINK_LIMITED: Limit.LINK,
+    UPLINK_LIMITED: Limit.LINK,
+    LIMIT_UNKNOWN: Limit.UNKNOWN,
+}
+"""Of a search that no mark bounded, its largest load did."""
 
 
-class _Mark(Struct, frozen=True):
-    """A mark that a trial of a cell has."""
+class _Goal(Struct, frozen=True):
+    """What the searches of a cell found for a goal, a value a block, and the marks of what bounded them."""
 
     cell: str
     uut_context: str
-    mark: str
+    platform: str
+    blocks: int
+    received_mbps: list[float] | None
+    bounded_by: list[str] | None
+    marks: list[str]
 
 
 Key = tuple[str, str]
@@ -156,7 +84,7 @@ class Measured:
 
     def limit_of(self, metric: Metric) -> Limit | None:
         """What bounded a metric; None where its values are the platform's own."""
-        return self.limit if metric in BOUNDED else None
+        return self.limit if metric.bounded_by is BoundedBy.THROUGHPUT else None
 
     def bound(self, metric: Metric) -> Bound:
         """How a metric's mean is read."""
@@ -174,41 +102,13 @@ def metrics_of(result: Result) -> tuple[Metric, ...]:
 
 
 def read_measured(result: Result) -> dict[Key, Measured]:
-    """Every cell with a usable trial; repetitions without a value are left out of its lists."""
-    metrics = metrics_of(result)
-    steps = {} if _searched(result) else {m.name: m.step_column for m in metrics if m.step_column}
+    """Return every cell with a usable trial; repetitions without a value are left out of its lists."""
     if _searched(result):
-        rows = result.query(_SEARCHED)
-    else:
-        names = [metric.column for metric in metrics]
-        means = [f"avg({name}) AS {name}" for name in (*names, *steps.values())]
-        lists = [f"list({name} ORDER BY block) AS {name}" for name in names]
-        widest = [f"max({name}) AS {name}" for name in steps.values()]
-        rows = result.query(_BLOCKS.format(means=", ".join(means), lists=", ".join([*lists, *widest])))
-    marks: dict[Key, list[str]] = {}
-    for row in result.read(_MARKED, _Mark):
-        marks.setdefault((row.cell, row.uut_context), []).append(row.mark)
-    limits = cell_limits(result)
-    values = {metric.name: [_known(each) for each in series(rows[metric.column])] for metric in metrics}
-    widths = {name: rows[column].to_pylist() for name, column in steps.items()}
-    return {
-        (cell, context): Measured(
-            cell,
-            context,
-            platform,
-            blocks,
-            {name: each[place] for name, each in values.items()},
-            tuple(marks.get((cell, context), ())),
-            {name: each[place] or 0.0 for name, each in widths.items()},
-            limits.get((cell, context)),
-        )
-        for place, (cell, context, platform, blocks) in enumerate(
-            zip(
-                *(rows[name].to_pylist() for name in ("cell", "uut_context", "platform", "blocks")),
-                strict=True,
-            )
-        )
-    }
+        return {(row.cell, row.uut_context): _found(row) for row in result.read(_SEARCHED, _Goal)}
+    catalogue = CATALOGUES[workload_kind(result)]
+    cells = read_cells(result, catalogue.reading, catalogue.metrics)
+    usable = sorted((cell.key, cell.uut_context, place) for place, cell in enumerate(cells) if cell.is_usable)
+    return {(key, context): _measured(cells[place], catalogue.metrics) for key, context, place in usable}
 
 
 def recorded_names(result: Result) -> frozenset[str]:
@@ -221,5 +121,28 @@ def _searched(result: Result) -> bool:
     return bool(result.scenario.get("search"))
 
 
-def _known(values: Sequence[float | None]) -> Sequence[float]:
-    return values if isinstance(values, array) else tuple(value for value in values if value is not None)
+def _found(goal: _Goal) -> Measured:
+    limits = [_OF_MARK.get(mark, Limit.OFFERED) for mark in goal.bounded_by or ()]
+    return Measured(
+        goal.cell,
+        goal.uut_context,
+        goal.platform,
+        goal.blocks,
+        {THROUGHPUT.name: goal.received_mbps or []},
+        tuple(sorted({*goal.marks})),
+        limit=main_limit(limits),
+    )
+
+
+def _measured(cell: Cell, metrics: Sequence[Metric]) -> Measured:
+    steps = {metric.name: cell.values(metric.step_column) for metric in metrics if metric.step_column}
+    return Measured(
+        cell.key,
+        cell.uut_context,
+        cell.platform,
+        len(cell.blocks),
+        {metric.name: cell.values(metric.column) for metric in metrics},
+        tuple(cell.marks),
+        {name: max(widths, default=0.0) for name, widths in steps.items()},
+        main_limit(cell.limits(BoundedBy.THROUGHPUT).values()),
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from vtax.views import numbers
-from vtax.views.bound import Bound
-from vtax.views.layout import UNKNOWN, Column, Number, Table, count, left_out, sections
-from vtax.views.layout import mean_number as mean
-from vtax.views.layout import ranged_number as ranged
+from vtax.model import numbers
+from vtax.model.bound import Bound
+from vtax.model.table import LEFT_OUT, UNKNOWN, Column, N, Number, Table, count, left_out, sections
+from vtax.model.table import mean_number as mean
+from vtax.model.table import ranged_number as ranged
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, N, heading, level_column
+from vtax.views.tables import heading, level_column
 
 
 def precision_table(summary: Summary) -> Table:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.model.cell import recorded_cells
+from vtax.model.estimate import Estimate, mean_of_known
+from vtax.model.levels import Levels
+from vtax.model.published import printed_rows
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.views.estimate import Estimate, mean_of_known
-from vtax.views.paper import printed_rows
-from vtax.views.recorded import NoLevels, recorded_cells
 
 # The mean over the neighbours, which all do the same.
 _BLOCKS = """
@@ -87,7 +88,7 @@ def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourL
         blocks.setdefault(row.cell, []).append(row)
     rank = {name: position for position, name in enumerate(platforms)}
     found = []
-    for cell in recorded_cells(result, NoLevels) if blocks else ():
+    for cell in recorded_cells(result, Levels) if blocks else ():
         own = blocks.get(cell.key, [])
         means = {
             "offered_mbps": mean_of_known([block.offered_mbps for block in own], cell.left_out),

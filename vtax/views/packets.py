@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.model.levels import Setting
+from vtax.model.published import printed_rows
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.views.paper import printed_rows
-from vtax.views.stages import TracedCell, TracedSetting
+from vtax.views.stages import TracedCell
 
 # Of each way the packet whose time over all of it is the median of those that were kept.
 _TYPICAL = """
@@ -51,7 +52,7 @@ class PacketMoment:
     """
 
     platform: str
-    setting: TracedSetting
+    setting: Setting
     host: str | None
     way: str
     packet: int

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vtax.views.provenance import Platform
-from vtax.views.tax import RAW
+from vtax.model.platform import RAW, Platform
 
 _REFERENCE = "#7a7a7a"
 _HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
 from vtax.results import number
 from vtax.statistics import Interval, relative_width
-from vtax.views.bulk_cells import BulkSetting, level_label
-from vtax.views.cells import Setting
-from vtax.views.estimate import Estimate
+from vtax.views.bulk_cells import level_label
 from vtax.views.goodput import Goodput
 from vtax.views.provenance import Provenance
 from vtax.views.throughput import Maximum, Throughput
@@ -24,7 +24,7 @@ class Reached:
     """
 
     platform: str
-    setting: Setting | BulkSetting
+    setting: Setting
     intended_mbps: float | None
     guests: int | None
     received_mbps: Estimate
@@ -65,7 +65,7 @@ def precision_reached(
 
 def _reached(
     platform: str,
-    setting: Setting | BulkSetting,
+    setting: Setting,
     intended_mbps: float | None,
     guests: int | None,
     received_mbps: Estimate,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from msgspec import Struct
 from pydantic import JsonValue
 
+from vtax.model.platform import Platform
+from vtax.model.published import citation
 from vtax.results import Result, Row
 from vtax.results.stored import mapping
-from vtax.views.paper import citation
 
 SHARED_CORE = "shared-core"
 FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "requests", "relay"
@@ -39,20 +40,6 @@ class _Seen(Struct, frozen=True):
     accelerator: str | None
     emulated: bool | None
     measured: int
-
-
-@dataclass(frozen=True)
-class Platform:
-    """A platform of the campaign. Emulated ones form a group of their own in every view."""
-
-    name: str
-    title: str
-    kind: str
-    accelerator: str
-    emulated: bool
-    skipped_reason: str | None
-    skipped_remedy: str | None
-    facts: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

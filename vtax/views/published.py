@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtax.model.levels import Setting
+from vtax.model.published import printed_rows
 from vtax.results.stored import StoredScenario
-from vtax.views.bulk_cells import BulkSetting
-from vtax.views.paper import printed_rows
+from vtax.workloads.bulk.catalogue import bulk_levels
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class Published:
         return int(first) <= guests <= int(last or first)
 
 
-def published(scenario: StoredScenario, settings: Sequence[BulkSetting]) -> list[Published]:
+def published(scenario: StoredScenario, settings: Sequence[Setting]) -> list[Published]:
     """What the scenario's `source` prints of streams in these directions over these transports, in the file's order."""
-    measured = {(setting.direction, setting.transport) for setting in settings}
+    measured = {(levels.direction, levels.transport) for levels in map(bulk_levels, settings)}
     return [
         _published(row)
         for row in printed_rows(scenario, "text.csv")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vtax.views import numbers
-from vtax.views.estimate import Estimate
-from vtax.views.layout import (
-    Cell,
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
+from vtax.model.published import with_sources
+from vtax.model.table import (
+    LEFT_OUT,
     Column,
+    Entry,
+    N,
     Number,
     Section,
     Table,
@@ -17,12 +20,12 @@ from vtax.views.layout import (
     published_sections,
     ranged_number,
 )
-from vtax.views.paper import with_sources
 from vtax.views.published import Published
 from vtax.views.sharing import Sharing
 from vtax.views.sharing_tables import OfGuests
 from vtax.views.summary import Summary
-from vtax.views.tables import GUESTS, LEFT_OUT, N
+from vtax.views.tables import GUESTS
+from vtax.workloads.bulk.catalogue import bulk_levels
 
 FORMS = {
     "aggregate goodput": numbers.mbps,
@@ -49,7 +52,7 @@ def published_table(summary: Summary) -> Table:
     return Table(
         name="published",
         title="Beside the published numbers",
-        note=with_sources("", rows),
+        note=with_sources("", [row.source for row in rows]),
         columns=(
             Column("platform"),
             GUESTS,
@@ -82,7 +85,7 @@ def printed_table(summary: Summary, quantity: str) -> Table:
     )
 
 
-def _printed(row: Published) -> tuple[Cell, ...]:
+def _printed(row: Published) -> tuple[Entry, ...]:
     return (
         row.setup,
         row.guests,
@@ -93,11 +96,12 @@ def _printed(row: Published) -> tuple[Cell, ...]:
     )
 
 
-def _measured(summary: Summary, printed: list[Published]) -> Iterator[tuple[Cell, ...]]:
+def _measured(summary: Summary, printed: list[Published]) -> Iterator[tuple[Entry, ...]]:
     """Platforms that are not emulated: an emulated CPU's numbers are no hypervisor's."""
     first = printed[0]
     for row, estimate in _estimates(summary.sharing, first.quantity):
-        same = (row.setting.direction, row.setting.transport) == (first.direction, first.transport)
+        levels = bulk_levels(row.setting)
+        same = (levels.direction, levels.transport) == (first.direction, first.transport)
         if (
             not same
             or summary.emulated(row.platform)

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vtax.model.platform import EMULATED_LABEL
 from vtax.results.stored import listed, mapping
 from vtax.views.chapters import Chapter, chapters, tax_chapter
 from vtax.views.figure import Figure
@@ -16,7 +17,6 @@ from vtax.views.library import plotly_js
 from vtax.views.page import Drawn, columns, inline, moment, plot_json, script_json, template, write_file
 from vtax.views.palette import styles
 from vtax.views.summary import Summary
-from vtax.views.tax import EMULATED_LABEL
 from vtax.views.trials import embedded
 
 NAME = "report.html"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import plotly.graph_objects
 from pydantic import JsonValue
 
+from vtax.model import metrics
+from vtax.model.cell import Cell
+from vtax.model.dimensions import REQUEST
+from vtax.views.cell_tables import cell_table
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.palette import styles
-from vtax.views.responses import Responses
-from vtax.views.responses_table import responses_table
 from vtax.views.summary import Summary
 from vtax.views.tables import heading
 from vtax.views.traces import RESPONSE_TIME, Point, line
@@ -17,8 +19,8 @@ from vtax.views.traces import RESPONSE_TIME, Point, line
 @figure("response-time-by-message")
 def response_time_by_message(summary: Summary) -> Figure:
     """Mean response time over message size, a line a platform (oljira2016 Fig. 2, 3, 4)."""
-    rows = [row for row in summary.responses if row.mean_ns is not None]
-    grouped: dict[str, list[Responses]] = {}
+    rows = [cell for cell in summary.measured if cell.estimate(metrics.RESPONSE_TIME) is not None]
+    grouped: dict[str, list[Cell]] = {}
     for row in rows:
         grouped.setdefault(heading(summary, row), []).append(row)
     panels = [Panel(title, _plot(summary, here)) for title, here in grouped.items()]
@@ -31,17 +33,17 @@ def response_time_by_message(summary: Summary) -> Figure:
         "emulated CPU.",
         panels=tuple(panels),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
-        table=responses_table(summary),
+        table=cell_table(summary, "responses"),
     )
 
 
-def _plot(summary: Summary, rows: list[Responses]) -> plotly.graph_objects.Figure:
+def _plot(summary: Summary, rows: list[Cell]) -> plotly.graph_objects.Figure:
     lines = [
         line(platform, style, points, RESPONSE_TIME)
         for platform, style in styles(summary.platforms).items()
         if (points := [_point(row) for row in rows if row.platform == platform])
     ]
-    lengths = sorted({row.message_bytes for row in rows})
+    lengths = sorted({row.level for row in rows if row.level is not None})
     axis: dict[str, JsonValue] = {
         "type": "log",
         "tickvals": [*lengths],
@@ -51,7 +53,8 @@ def _plot(summary: Summary, rows: list[Responses]) -> plotly.graph_objects.Figur
     return plot(lines, "request, byte", "response time, µs", xaxis=axis, yaxis=times)
 
 
-def _point(row: Responses) -> Point:
-    assert row.mean_ns is not None  # noqa: S101 - others are left out
-    where = f"with {row.message_bytes}-byte requests"
-    return Point(row.message_bytes, row.mean_ns, where, deviation=row.deviation_ns, key=row.key)
+def _point(cell: Cell) -> Point:
+    mean = cell.estimate(metrics.RESPONSE_TIME)
+    assert mean is not None and cell.level is not None  # noqa: S101 - others are left out
+    where = f"with {REQUEST.phrase(cell.level)}"
+    return Point(cell.level, mean, where, deviation=cell.deviation(metrics.RESPONSE_TIME), key=cell.key)

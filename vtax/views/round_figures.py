@@ -10,6 +10,7 @@ import plotly.graph_objects
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
+from vtax.model.runs import run_levels
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.palette import styles
 from vtax.views.rounds import Rounds, Runs
@@ -101,11 +102,11 @@ def null_ladder(summary: Summary) -> Figure:
             (row for row in summary.rounds if row.platform == platform.name and row.is_usable),
             key=lambda row: row.setting,
         )
-        if len({row.setting.load for row in rows}) < 2:
+        if len({run_levels(row.setting).load for row in rows}) < 2:
             continue
         traces = [
             plotly.graph_objects.Scatter(
-                x=[row.setting.rung for row in rows],
+                x=[run_levels(row.setting).rung for row in rows],
                 y=[_microseconds(value) for value in _of(rows, name)],
                 mode="lines+markers",
                 line={"color": color},
@@ -200,10 +201,10 @@ def _fewest_hops(summary: Summary) -> list[Runs]:
     Of programs those of every setting, as its figure 3 has them.
     """
     usable = [row for row in summary.runs if row.ns.size]
-    network = [row for row in usable if row.setting.load == "network"] or usable
+    network = [row for row in usable if run_levels(row.setting).load == "network"] or usable
     first = min((row.setting for row in network), default=None)
     order = [platform.name for platform in summary.platforms]
-    chosen = [row for row in network if row.setting == first or row.setting.load == "program"]
+    chosen = [row for row in network if row.setting == first or run_levels(row.setting).load == "program"]
     return sorted(chosen, key=lambda row: (row.setting, order.index(row.platform)))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vtax.views import numbers
-from vtax.views.provenance import Platform
+from vtax.model import numbers
+from vtax.model.platform import Platform
+from vtax.model.runs import run_levels
+from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
 from vtax.views.rounds import Rounds
-from vtax.views.sentences import Sentence, bracket, group_of, left_out_words, listed, without_trials
 
 
 def round_sentences(platforms: Sequence[Platform], rounds: Sequence[Rounds]) -> list[Sentence]:
@@ -22,7 +23,9 @@ def _sentence(platform: Platform, rounds: Sequence[Rounds]) -> Sentence:
     own = [row for row in rounds if row.platform == platform.name and row.is_usable]
     if platform.skipped_reason or not own:
         return without_trials(platform)
-    network = sorted((row for row in own if row.setting.load == "network"), key=lambda row: row.setting)
+    network = sorted(
+        (row for row in own if run_levels(row.setting).load == "network"), key=lambda row: row.setting
+    )
     spoken = [network[0], network[-1]] if network else own
     spoken = [row for place, row in enumerate(spoken) if row not in spoken[:place]]
     share = max(row.left_out for row in spoken)

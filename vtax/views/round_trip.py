@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vtax.views.bulk_cells import BulkCell, BulkSetting
-from vtax.views.estimate import Estimate
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
+from vtax.views.bulk_cells import BulkCell
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class RoundTrip:
 
     key: str
     platform: str
-    setting: BulkSetting
+    setting: Setting
     guests: int
     by_guest_ns: dict[int, Estimate]
 

@@ -11,18 +11,17 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vtax.model.cell import Recorded, recorded_cells
+from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.levels import Setting
+from vtax.model.platform import Platform, references
+from vtax.model.published import printed_rows
+from vtax.model.runs import RunLevels, run_levels
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
 from vtax.statistics import compare, samples_needed
-from vtax.views.estimate import Estimate, estimate, mean_estimate
-from vtax.views.paper import printed_rows
-from vtax.views.provenance import Platform
-from vtax.views.recorded import Further, Recorded, recorded_cells
-from vtax.views.tax import references
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-LADDER = ("nothing", "output", "lines", "network", "program")
-"""What is timed, each with more in it than the one before (matthews2009, section 3.1), and what is the user's own."""
 
 _RUNS = """
 SELECT trial_id, cell, flows.duration_s AS wall_s FROM trials JOIN flows USING (trial_id)
@@ -38,67 +37,6 @@ class _Run(Struct, frozen=True):
     wall_s: float
 
 
-class RoundLevels(Struct, frozen=True):
-    """What cells differ by."""
-
-    load: str
-    hops: int | None
-    placement: str
-    transport: str | None
-    connection: str | None
-    message_bytes: int | None
-    interval_ms: float | None
-    server: str | None
-
-
-@dataclass(frozen=True)
-class RoundSetting:
-    """What is held fixed while platforms are compared. `transport` and `connection` are of a network only.
-
-    Of programs only `placement` and the name of the `server` are known, which relays have none of.
-    """
-
-    load: str
-    hops: int | None
-    placement: str
-    transport: str | None
-    connection: str | None
-    message_bytes: int | None
-    interval_ms: float | None
-    server: str | None = None
-    further: Further = ()
-
-    def __lt__(self, other: RoundSetting) -> bool:
-        """By what is timed, the ladder upwards, and then by hops."""
-        return self._rank < other._rank
-
-    @property
-    def rung(self) -> str:
-        """What is timed, in words."""
-        if self.load == "nothing":
-            return "nothing timed"
-        if self.load == "program":
-            return f"{self.server}, {self.placement}"
-        if self.load != "network":
-            how = "one by one" if self.load == "lines" else "4096 bytes at once"
-            return f"{self.message_bytes}-byte lines written, {how}"
-        hops = "1 hop" if self.hops == 1 else f"{self.hops} hops"
-        return f"{hops}, {self.connection} {(self.transport or '').upper()}"
-
-    @property
-    def label(self) -> str:
-        """As a table's caption and a panel's title say it."""
-        placed = [] if self.load != "network" else [f"{self.placement}, {self.message_bytes}-byte messages"]
-        paced = [f"every {self.interval_ms:g} ms"] if self.interval_ms else []
-        return ", ".join([self.rung, *placed, *paced, *(f"{name} = {value}" for name, value in self.further)])
-
-    @property
-    def _rank(self) -> tuple[int, tuple[str, ...], tuple[float, ...], Further, int]:
-        own = (self.server or "", self.placement, self.transport or "", self.connection or "")
-        numbers = (self.message_bytes or 0, self.interval_ms or 0)
-        return LADDER.index(self.load), own, numbers, self.further, self.hops or 0
-
-
 @dataclass(frozen=True)
 class Rounds:
     """The rounds of a cell, all its runs together; those that failed have no time, and are later than every other in
@@ -111,7 +49,7 @@ class Rounds:
 
     key: str
     platform: str
-    setting: RoundSetting
+    setting: Setting
     recorded: int
     invalid: int
     suspect: int
@@ -163,7 +101,7 @@ class Runs:
 
     key: str
     platform: str
-    setting: RoundSetting
+    setting: Setting
     ns: NDArray[np.float64]
     wall_s: list[float]
 
@@ -174,25 +112,14 @@ class Runs:
         return [float(value) for value in np.nanstd(self.ns[counted], axis=1, ddof=1)]
 
 
-def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded[RoundLevels], Runs]]:
+def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded[RunLevels], Runs]]:
     """Every cell that has a recorded run, with its usable ones, in the order setting, platform."""
     rows = result.read(_RUNS, _Run)
     samples = result.tables["samples"]
     found = []
-    for cell in recorded_cells(result, RoundLevels):
+    for cell in recorded_cells(result, RunLevels):
         own = [row for row in rows if row.cell == cell.key]
-        levels = cell.levels
-        setting = RoundSetting(
-            load=levels.load,
-            hops=levels.hops,
-            placement=levels.placement,
-            transport=levels.transport,
-            connection=levels.connection,
-            message_bytes=levels.message_bytes,
-            interval_ms=levels.interval_ms,
-            server=levels.server,
-            further=cell.further,
-        )
+        setting = Setting(cell.levels, cell.further)
         ns = _matrix(samples, [row.trial_id for row in own])
         found.append((cell, Runs(cell.key, cell.platform, setting, ns, [row.wall_s for row in own])))
     rank = {name: position for position, name in enumerate(platforms)}
@@ -200,7 +127,7 @@ def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded
 
 
 def round_statistics(
-    found: Sequence[tuple[Recorded[RoundLevels], Runs]], platforms: Sequence[Platform]
+    found: Sequence[tuple[Recorded[RunLevels], Runs]], platforms: Sequence[Platform]
 ) -> list[Rounds]:
     """A row a cell, in the order of `found`."""
     pairs = references(platforms)
@@ -215,7 +142,9 @@ def round_statistics(
 
 def published_rounds(scenario: StoredScenario, measured: Iterable[Rounds]) -> list[PublishedRounds]:
     """What the scenario's source prints of rounds of one hop over the network, where such were measured."""
-    is_comparable = any(row.setting.load == "network" and row.setting.hops == 1 for row in measured)
+    is_comparable = any(
+        run_levels(row.setting).load == "network" and run_levels(row.setting).hops == 1 for row in measured
+    )
     return [PublishedRounds(**row) for row in printed_rows(scenario, "table1.csv") if is_comparable]
 
 
@@ -232,7 +161,7 @@ def _matrix(samples: pa.Table, trials: Sequence[int]) -> NDArray[np.float64]:
     return times
 
 
-def _statistics(cell: Recorded[RoundLevels], runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
+def _statistics(cell: Recorded[RunLevels], runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
     done = np.sort(runs.ns[~np.isnan(runs.ns)])
     per_run = [run[~np.isnan(run)] for run in runs.ns]
     means = [float(run.mean()) for run in per_run if len(run)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vtax.views import numbers
-from vtax.views.layout import (
+from vtax.model import numbers
+from vtax.model.published import with_sources
+from vtax.model.runs import run_levels
+from vtax.model.table import (
+    LEFT_OUT,
     UNKNOWN,
-    Cell,
     Column,
+    Entry,
     Number,
     Section,
     Table,
@@ -18,10 +21,9 @@ from vtax.views.layout import (
     ranged_number,
     sections,
 )
-from vtax.views.paper import with_sources
 from vtax.views.rounds import PublishedRounds, Rounds
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, heading
+from vtax.views.tables import heading
 
 RUNS = Column("runs", numeric=True)
 
@@ -35,7 +37,7 @@ def rounds_table(summary: Summary) -> Table:
         note=with_sources(
             "Mean over the completed rounds of all runs; its interval is over the runs. Quantiles are over all rounds; "
             "a failed round counts as later than any completed one.",
-            summary.published_rounds,
+            [row.source for row in summary.published_rounds],
         ),
         columns=(
             Column("platform"),
@@ -80,7 +82,7 @@ def run_time_table(summary: Summary) -> Table:
 
 def ladder_table(summary: Summary) -> Table:
     """What each rung adds to the one before, where more than the network was timed (matthews2009, section 3.1)."""
-    rungs = {row.setting.load for row in summary.rounds}
+    rungs = {run_levels(row.setting).load for row in summary.rounds}
     rows = [row for row in summary.rounds if row.is_usable] if len(rungs) > 1 else []
     return Table(
         name="ladder",
@@ -129,7 +131,7 @@ def _chance(p_value: float) -> str:
     return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
 
 
-def _times(row: Rounds) -> Sequence[Cell]:
+def _times(row: Rounds) -> Sequence[Entry]:
     quantiles = (row.min_ns, row.p50_ns, row.p90_ns, row.p99_ns, row.p999_ns, row.max_ns)
     return (
         row.platform,
@@ -142,7 +144,7 @@ def _times(row: Rounds) -> Sequence[Cell]:
     )
 
 
-def _run_times(row: Rounds) -> Sequence[Cell]:
+def _run_times(row: Rounds) -> Sequence[Entry]:
     return (
         row.platform,
         mean_number(row.wall_s, lambda value: f"{value:.3f}"),
@@ -158,7 +160,7 @@ def _run_times(row: Rounds) -> Sequence[Cell]:
 def _published(summary: Summary, times: int) -> tuple[Section, ...]:
     """The paper's rows; it prints no quantiles."""
 
-    def cells(row: PublishedRounds) -> Sequence[Cell]:
+    def cells(row: PublishedRounds) -> Sequence[Entry]:
         known = {0: row.stddev_us, 1: row.min_us, times - 1: row.max_us}
         return (
             row.platform,

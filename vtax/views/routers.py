@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.model.bound import Bound
+from vtax.model.cell import USABLE, Cell
+from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.levels import Setting
+from vtax.model.published import printed_rows
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.views.cells import USABLE, Cell, Setting
-from vtax.views.estimate import Estimate, mean_estimate
-from vtax.views.paper import printed_rows
+from vtax.workloads.forwarding.catalogue import frame_levels, throughput_limits
 
 # The mean over the routers, which all send as much.
 _ROUTERS = f"""
@@ -72,8 +75,10 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
         RouterRate(
             platform=cell.platform,
             setting=cell.setting,
-            intended_mbps=cell.intended_mbps,
-            received_fps=mean_estimate(row.fps, cell.left_out, cell.mean).read_as(cell.bound),
+            intended_mbps=cell.level,
+            received_fps=mean_estimate(row.fps, cell.left_out, cell.mean).read_as(
+                Bound.of(throughput_limits(cell).values())
+            ),
             loss_ratio=mean_estimate(row.loss, cell.left_out, cell.mean),
         )
         for cell in cells
@@ -83,6 +88,6 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
 
 def published_rates(scenario: StoredScenario, rates: Iterable[RouterRate]) -> list[PublishedRate]:
     """What the scenario's source prints of routers with frames of the lengths measured, in the file's order."""
-    measured = {str(rate.setting.frame_bytes) for rate in rates}
+    measured = {str(frame_levels(rate.setting).frame_bytes) for rate in rates}
     printed = printed_rows(scenario, "table2.csv")
     return [PublishedRate(**row) for row in printed if row["frame_bytes"] in measured]

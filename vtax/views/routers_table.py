@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from vtax.views import numbers
-from vtax.views.cells import load_label
-from vtax.views.layout import (
+from vtax.model import numbers
+from vtax.model.dimensions import load_label
+from vtax.model.published import with_sources
+from vtax.model.table import (
+    LEFT_OUT,
     UNKNOWN,
     Column,
+    N,
     Number,
     Table,
     count,
@@ -15,22 +18,24 @@ from vtax.views.layout import (
     published_sections,
     sections,
 )
-from vtax.views.paper import with_sources
 from vtax.views.routers import PublishedRate, RouterRate
 from vtax.views.summary import Summary
-from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, LOAD, N
+from vtax.views.tables import EMULATED_HEADING, LOAD
+from vtax.workloads.forwarding.catalogue import frame_levels
 
 
 def routers_table(summary: Summary) -> Table:
     """A row a platform and number of routers, then the paper's on its own hardware."""
-    rates = sorted(summary.routers, key=lambda rate: (rate.setting.frames, summary.emulated(rate.platform)))
+    rates = sorted(
+        summary.routers, key=lambda rate: (frame_levels(rate.setting).frames, summary.emulated(rate.platform))
+    )
     return Table(
         name="routers",
         title="Routers behind one uplink",
         note=with_sources(
             "Frames per second that each router forwards, and the share lost of those sent to it: means over the "
             "routers. raw with one guest is a plain router.",
-            summary.published_routers,
+            [row.source for row in summary.published_routers],
         ),
         columns=(
             Column("platform"),
@@ -49,13 +54,15 @@ def routers_table(summary: Summary) -> Table:
 
 
 def _heading(summary: Summary, rate: RouterRate) -> str:
-    return rate.setting.frames + (f": {EMULATED_HEADING}" if summary.emulated(rate.platform) else "")
+    return frame_levels(rate.setting).frames + (
+        f": {EMULATED_HEADING}" if summary.emulated(rate.platform) else ""
+    )
 
 
 def _measured(rate: RouterRate) -> tuple[str | Number, ...]:
     return (
         rate.platform,
-        Number(str(rate.setting.streams)),
+        Number(str(frame_levels(rate.setting).streams)),
         load_label(rate.intended_mbps),
         mean_number(rate.received_fps, numbers.whole),
         mean_number(rate.loss_ratio, numbers.ratio_as_percent),

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.model.bound import Bound
+from vtax.model.cell import any_levels, any_values, further_factors
+from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.levels import Setting
 from vtax.results import Result
-from vtax.views.bound import Bound
-from vtax.views.cells import Setting
-from vtax.views.estimate import Estimate, mean_estimate
-from vtax.views.recorded import any_levels, any_values, further_factors
+from vtax.workloads.forwarding.catalogue import FrameLevels
 
 _SEARCHES = """
 WITH made AS (
@@ -94,7 +95,7 @@ def _found(row: _Searched, further: tuple[str, ...]) -> Found:
     levels = tuple((name, str(level)) for name, level in zip(further, row.further, strict=True))
     return Found(
         platform=row.platform,
-        setting=Setting(row.frame_bytes, row.streams, levels, row.frame_mix),
+        setting=Setting(FrameLevels(row.frame_bytes, row.streams, row.frame_mix), levels),
         goal=row.goal,
         loss_ratio=row.loss_ratio,
         lower_mbps=None if row.no_lower else row.lower_mbps,

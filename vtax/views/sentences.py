@@ -6,24 +6,18 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from vtax.views import numbers
-from vtax.views.bound import Bound
-from vtax.views.cells import Setting, load_phrase
+from vtax.model import numbers
+from vtax.model.bound import Bound
+from vtax.model.dimensions import load_phrase
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
+from vtax.model.platform import Platform
+from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
 from vtax.views.delay import DelayPercentile
-from vtax.views.estimate import Estimate
-from vtax.views.provenance import Platform
 from vtax.views.searches import Found
-from vtax.views.tax import RAW, LoadCost, MaximumChange
+from vtax.views.tax import LoadCost, MaximumChange
 from vtax.views.throughput import Maximum, Throughput
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """What one platform costs. `group` is reference, native, emulated or skipped."""
-
-    platform: str
-    group: str
-    text: str
+from vtax.workloads.forwarding.catalogue import frame_levels
 
 
 @dataclass(frozen=True)
@@ -72,22 +66,6 @@ def sentences(findings: Findings) -> list[Sentence]:
     Each speaks of the smallest frames and the fewest streams, where the cost a packet shows most.
     """
     return [_sentence(platform, findings) for platform in findings.platforms]
-
-
-def group_of(platform: Platform) -> str:
-    """The group that a platform's sentence stands in."""
-    if platform.skipped_reason:
-        return "skipped"
-    return "emulated" if platform.emulated else "reference" if platform.name == RAW else "native"
-
-
-def without_trials(platform: Platform) -> Sentence:
-    """Of a platform that shows nothing, and why."""
-    text = "has no usable trial yet"
-    if platform.skipped_reason:
-        reasons = [part.rstrip(". ") for part in (platform.skipped_reason, platform.skipped_remedy) if part]
-        text = f"was skipped: {'. '.join(reasons)}"
-    return Sentence(platform.name, group_of(platform), f"{text}.")
 
 
 def _sentence(platform: Platform, findings: Findings) -> Sentence:
@@ -223,16 +201,10 @@ def _median_delay(own: Findings) -> list[Clause]:
 
 
 def _frames(setting: Setting) -> str:
-    streams = f" in {setting.streams} streams" if setting.streams > 1 else ""
+    levels = frame_levels(setting)
+    streams = f" in {levels.streams} streams" if levels.streams > 1 else ""
     further = "".join(f" at {name} = {value}" for name, value in setting.further)
-    return f"{setting.frames}{streams}{further}"
-
-
-def bracket(estimate: Estimate, form: numbers.Format, note: str = "") -> str:
-    """An estimate's interval and n, in brackets behind its value."""
-    if not estimate.has_interval:
-        return f"(n = {estimate.n}, no interval{note})"
-    return f"(95% interval {numbers.interval(estimate, form)}, n = {estimate.n}{note})"
+    return f"{levels.frames}{streams}{further}"
 
 
 def _with_mbps(estimate: Estimate) -> str:
@@ -242,13 +214,3 @@ def _with_mbps(estimate: Estimate) -> str:
 def _magnitude(estimate: Estimate) -> Estimate:
     """The same without its sign, for words that carry the direction."""
     return estimate if estimate.value >= 0 else estimate.map(operator.neg)
-
-
-def listed(parts: list[str]) -> str:
-    """Clauses in a row."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
-
-
-def left_out_words(share: float) -> str:
-    """The share of trials left out."""
-    return f"{numbers.share(share)} of these trials left out as invalid" if share else "no trial left out"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vtax.model.platform import Platform
 from vtax.results import Result
 from vtax.views.bulk_cells import BulkCell
 from vtax.views.efficiency import Efficiency, Scaling, efficiencies, scalings
 from vtax.views.fairness import Fairness, fairness
 from vtax.views.goodput import Goodput, goodput_by_guests
 from vtax.views.guest_cpu import GuestCpu, guest_cpu
-from vtax.views.provenance import Platform
 from vtax.views.published import Published, published
 from vtax.views.round_trip import RoundTrip, round_trips
 

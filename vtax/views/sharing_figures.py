@@ -7,15 +7,14 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from vtax.model.bound import Bound
+from vtax.model.dimensions import guests_phrase
+from vtax.model.estimate import Estimate
 from vtax.views import sharing_tables
-from vtax.views.bound import Bound
-from vtax.views.bulk_cells import guests_phrase
 from vtax.views.cpu import DOMAINS
-from vtax.views.estimate import Estimate
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.goodput import Goodput
 from vtax.views.guest_cpu import GuestCpu
-from vtax.views.link_share import FORMULA
 from vtax.views.palette import Style, domain_color, styles
 from vtax.views.published_table import printed_table
 from vtax.views.sharing_tables import OfGuests, account_label, ordered
@@ -33,6 +32,7 @@ from vtax.views.traces import (
     stack,
     whiskers,
 )
+from vtax.workloads.bulk.catalogue import LINK_FORMULA
 
 Row = TypeVar("Row", bound=OfGuests)
 Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]
@@ -68,7 +68,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
         name="goodput-by-guests",
         title="Goodput by guests",
         caption="Error bars: 95% intervals. Hatched: emulated CPU. Empty: limited by the far ends. "
-        "Dotted: R for the aggregate, R / N for each guest. " + FORMULA,
+        "Dotted: R for the aggregate, R / N for each guest. " + LINK_FORMULA,
         panels=tuple(panels),
         platforms=_present(summary, rows),
         table=sharing_tables.goodput_table(summary),

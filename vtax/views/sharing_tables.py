@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
-from vtax.views import numbers
-from vtax.views.bulk_cells import Account, BulkSetting
+from vtax.model import numbers
+from vtax.model.levels import Setting
+from vtax.model.table import LEFT_OUT, UNKNOWN, Column, N, Number, Table, count, left_out, sections
+from vtax.model.table import mean_number as mean
+from vtax.model.table import ranged_number as ranged
+from vtax.views.bulk_cells import Account
 from vtax.views.cpu import DOMAINS
-from vtax.views.layout import UNKNOWN, Column, Number, Table, count, left_out, sections
-from vtax.views.layout import mean_number as mean
-from vtax.views.layout import ranged_number as ranged
 from vtax.views.summary import Summary
-from vtax.views.tables import GUESTS, LEFT_OUT, N, heading
+from vtax.views.tables import GUESTS, heading
 
 LEGEND = (
     "Brackets and ± are 95% intervals over repetitions; ratios and differences are paired within blocks. n counts "
@@ -25,7 +26,7 @@ CPU_NOTE = (
     "reverse."
 )
 
-Place = tuple[str, BulkSetting, int]
+Place = tuple[str, Setting, int]
 
 
 class OfGuests(Protocol):
@@ -36,7 +37,7 @@ class OfGuests(Protocol):
         """The platform's name."""
 
     @property
-    def setting(self) -> BulkSetting:
+    def setting(self) -> Setting:
         """The row's setting."""
 
     @property

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from vtax.views.figure import Figure, Key, Panel, figure, plot
 from vtax.views.palette import guests_color, stage_color
 from vtax.views.stage_tables import HOSTS, stages_table
-from vtax.views.stages import StageDelay
+from vtax.views.stages import StageDelay, traced_guests
 from vtax.views.summary import Summary
 from vtax.views.tables import heading
 from vtax.views.traces import Trace, curve
@@ -49,10 +49,10 @@ def stages_by_guests(summary: Summary) -> Figure:
     for platform in dict.fromkeys(row.platform for row in rows):
         own = [row for row in rows if row.platform == platform]
         for where, here in _by_place(own):
-            lines = [_complementary(row) for row in sorted(here, key=lambda row: row.setting.guests)]
+            lines = [_complementary(row) for row in sorted(here, key=lambda row: traced_guests(row.setting))]
             drawn = plot(lines, "delay, µs", "share beyond", xaxis=DELAY_AXIS, yaxis=SHARE_AXIS)
             panels.append(Panel(f"{platform}, {where}", drawn, row=platform, platform=platform))
-    guests = sorted({row.setting.guests for row in rows})
+    guests = sorted({traced_guests(row.setting) for row in rows})
     return Figure(
         name="stages-by-guests",
         title="Delay by number of guests",
@@ -89,7 +89,7 @@ def _cumulative(row: StageDelay) -> Trace:
 
 
 def _complementary(row: StageDelay) -> Trace:
-    guests = row.setting.guests
+    guests = traced_guests(row.setting)
     return _curve(row, _guests(guests), guests_color(guests), lambda share: 1 - share, "more than")
 
 

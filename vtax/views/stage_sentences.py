@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vtax.views import numbers
-from vtax.views.estimate import Estimate
-from vtax.views.provenance import Platform
-from vtax.views.sentences import Sentence, bracket, group_of, left_out_words, listed, without_trials
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
+from vtax.model.platform import Platform
+from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
 from vtax.views.stages import UNATTRIBUTED, StageDelay
 
 DIRECTIONS = {"rx": "to a guest", "tx": "from a guest", "through": "through the host"}

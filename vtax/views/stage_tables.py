@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vtax.views import numbers
-from vtax.views.layout import (
+from vtax.model import numbers
+from vtax.model.published import with_sources
+from vtax.model.table import (
+    LEFT_OUT,
     UNKNOWN,
-    Cell,
     Column,
+    Entry,
+    N,
     Number,
     Table,
     count,
@@ -19,10 +22,9 @@ from vtax.views.layout import (
     sections,
 )
 from vtax.views.packets import PacketMoment, PublishedMoment
-from vtax.views.paper import with_sources
 from vtax.views.stages import StageDelay, TracedCell
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, N, heading
+from vtax.views.tables import heading
 
 PACKETS = Column("packets", numeric=True)
 HOSTS = {"uut": "host under test", "source": "far host"}
@@ -38,7 +40,7 @@ def stages_table(summary: Summary) -> Table:
         note=with_sources(
             f"{TAKEN} Quantiles are those of a typical repetition; unattributed is the mean part of the delay or "
             "response time that is in no stage.",
-            summary.published_stages,
+            [row.source for row in summary.published_stages],
         ),
         columns=(
             Column("stage"),
@@ -113,7 +115,7 @@ def tracing_table(summary: Summary) -> Table:
     )
 
 
-def _stage(row: StageDelay) -> Sequence[Cell]:
+def _stage(row: StageDelay) -> Sequence[Entry]:
     form = numbers.microseconds
     quantiles = (row.p50_ns, row.p90_ns, row.p99_ns)
     return (
@@ -127,7 +129,7 @@ def _stage(row: StageDelay) -> Sequence[Cell]:
     )
 
 
-def _moment(row: PacketMoment) -> Sequence[Cell]:
+def _moment(row: PacketMoment) -> Sequence[Entry]:
     return (
         row.function,
         row.interface,
@@ -137,12 +139,12 @@ def _moment(row: PacketMoment) -> Sequence[Cell]:
     )
 
 
-def _published(row: PublishedMoment) -> Sequence[Cell]:
+def _published(row: PublishedMoment) -> Sequence[Entry]:
     took = numbers.microseconds(row.took_ns) if row.stage else ""
     return (row.function, "", Number(numbers.microseconds(row.since_ns)), Number(took), row.stage)
 
 
-def _followed(row: TracedCell) -> Sequence[Cell]:
+def _followed(row: TracedCell) -> Sequence[Entry]:
     return (
         row.platform,
         *(Number(numbers.whole(each)) for each in (row.packets, row.strayed, row.lost)),

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import Struct
 
+from vtax.model.cell import Recorded, recorded_cells
+from vtax.model.dimensions import LOAD, load_phrase
+from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.levels import Levels, Setting
+from vtax.model.published import printed_rows
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
 from vtax.statistics import Distribution, decode, merge, quantile_interval
-from vtax.views.cells import load_order, load_phrase
-from vtax.views.estimate import Estimate, estimate, mean_estimate
-from vtax.views.paper import printed_rows
-from vtax.views.recorded import Further, Recorded, recorded_cells
 from vtax.views.tracing_cost import added_by_tracing
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
@@ -27,8 +28,8 @@ Place = tuple[str | None, str, str]
 """A stage's host, direction and name."""
 
 
-class TracedLevels(Struct, frozen=True):
-    """What cells differ by: those of requests by a placement, others by their frames."""
+class TracedLevels(Levels, frozen=True):
+    """What cells of one setting have in common: those of requests by a placement, others by their frames."""
 
     guests: int
     transport: str | None
@@ -38,6 +39,42 @@ class TracedLevels(Struct, frozen=True):
     frame_bytes: int | None
     frame_mix: str | None
     intended_mbps: float | None
+
+    @property
+    def at_once(self) -> int:
+        """How many guests packets go through."""
+        return 1 if self._is_of_requests and self.placement != "guest-to-peer" else self.guests
+
+    @property
+    def phrases(self) -> Sequence[str]:
+        """The packets that were followed, and the guests."""
+        return (self._packets, *([f"{self.at_once} guests"] if self.at_once > 1 else ()))
+
+    @property
+    def rank(self) -> tuple[float, str, int]:
+        """By the load or the length of requests, then by guests."""
+        load = float(self.message_bytes or 0) if self._is_of_requests else LOAD.order(self.intended_mbps)
+        return load, self._packets, self.at_once
+
+    @property
+    def _is_of_requests(self) -> bool:
+        return None not in (self.placement, self.transport, self.message_bytes)
+
+    @property
+    def _packets(self) -> str:
+        if self._is_of_requests:
+            answers = (
+                f"{self.response_bytes}-byte answers" if self.response_bytes else "answers of equal length"
+            )
+            asked = f"{(self.transport or '').upper()} {self.placement}, {self.message_bytes}-byte requests"
+            return f"{asked}, {answers}"
+        frames = f"{self.frame_mix or self.frame_bytes}{'' if self.frame_mix else '-byte'} frames"
+        return f"{frames} at {load_phrase(self.intended_mbps)}"
+
+
+def traced_guests(setting: Setting) -> int:
+    """Return how many guests the traced packets of a setting go through."""
+    return setting.of(TracedLevels).at_once
 
 
 _STAGES = """
@@ -83,30 +120,6 @@ class _Followed(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class TracedSetting:
-    """What is held fixed while platforms and stages are compared; `what` are the packets, in words."""
-
-    what: str
-    guests: int
-    load: float
-    further: Further = ()
-
-    def __lt__(self, other: TracedSetting) -> bool:
-        """By the packets, then by guests."""
-        return self._rank < other._rank
-
-    @property
-    def label(self) -> str:
-        """As a table's caption and a panel's title say it."""
-        guests = [f"{self.guests} guests"] if self.guests > 1 else []
-        return ", ".join([self.what, *guests, *(f"{name} = {value}" for name, value in self.further)])
-
-    @property
-    def _rank(self) -> tuple[float, str, Further, int]:
-        return self.load, self.what, self.further, self.guests
-
-
-@dataclass(frozen=True)
 class TracedCell:
     """The traced trials of a cell: packets that were followed, and what following took.
 
@@ -115,7 +128,7 @@ class TracedCell:
 
     key: str
     platform: str
-    setting: TracedSetting
+    setting: Setting
     recorded: int
     invalid: int
     suspect: int
@@ -147,7 +160,7 @@ class StageDelay:
 
     key: str
     platform: str
-    setting: TracedSetting
+    setting: Setting
     host: str | None
     direction: str
     stage: str
@@ -199,7 +212,7 @@ def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
             TracedCell(
                 key=row.key,
                 platform=row.platform,
-                setting=_setting(row.levels, row.further),
+                setting=Setting(row.levels, row.further),
                 recorded=row.recorded,
                 invalid=row.invalid,
                 suspect=row.suspect,
@@ -244,8 +257,8 @@ def _twins(
     return {row.key: (row, alike[_alike(row)]) for row in traced if _alike(row) in alike}
 
 
-def _alike(row: Recorded[TracedLevels]) -> tuple[str, TracedSetting]:
-    return row.platform, _setting(row.levels, row.further)
+def _alike(row: Recorded[TracedLevels]) -> tuple[str, Setting]:
+    return row.platform, Setting(row.levels, row.further)
 
 
 def _delay(cell: TracedCell, place: Place, blocks: Sequence[StageBlock]) -> StageDelay:
@@ -296,17 +309,3 @@ def _in_order(rows: Iterable[StageDelay]) -> list[StageDelay]:
         return row.host is None, row.host or "", direction, row.position is None, row.position or 0
 
     return sorted(rows, key=order)
-
-
-def _setting(levels: TracedLevels, further: Further) -> TracedSetting:
-    if levels.placement is not None and levels.transport is not None and levels.message_bytes is not None:
-        answers = levels.response_bytes
-        told = "answers of equal length" if answers is None else f"{answers}-byte answers"
-        requests = (
-            f"{levels.transport.upper()} {levels.placement}, {levels.message_bytes}-byte requests, {told}"
-        )
-        guests = 1 if levels.placement != "guest-to-peer" else levels.guests
-        return TracedSetting(requests, guests, float(levels.message_bytes), further)
-    frames = f"{levels.frame_mix or levels.frame_bytes}{'' if levels.frame_mix else '-byte'} frames"
-    what = f"{frames} at {load_phrase(levels.intended_mbps)}"
-    return TracedSetting(what, levels.guests, load_order(levels.intended_mbps), further)

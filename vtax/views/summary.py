@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from vtax.model.against import Added
+from vtax.model.catalogue import Catalogue
+from vtax.model.cell import Cell, read_cells
+from vtax.model.platform import Platform
+from vtax.model.published import Printed
+from vtax.model.sentence import Sentence
 from vtax.results import Result
 from vtax.views.artifacts import Artifact, round_artifacts
 from vtax.views.bulk_cells import read_bulk_cells
 from vtax.views.caveats import Caveat, caveats
-from vtax.views.cells import Cell, read_cells
 from vtax.views.claims import Judged, claims_of
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.diagnosis import Diagnosis, diagnose
-from vtax.views.echo_sentences import echo_sentences
-from vtax.views.echoes import Echoes, PublishedRoundTrip, published_round_trips, read_echoes
 from vtax.views.goodput import goodput_by_guests
 from vtax.views.interference import Interference, interference
 from vtax.views.losses import Loss, losses
@@ -38,23 +41,11 @@ from vtax.views.packets import PacketMoment, PublishedMoment, packet_moments, pu
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import (
     BULK,
-    ECHO,
     FORWARDING,
     PROGRAM,
     RELAY,
-    REQUESTS,
-    Platform,
     Provenance,
     read_provenance,
-)
-from vtax.views.response_sentences import response_sentences
-from vtax.views.responses import (
-    AddedTime,
-    PublishedTime,
-    Responses,
-    added_times,
-    published_times,
-    read_responses,
 )
 from vtax.views.round_sentences import round_sentences
 from vtax.views.rounds import (
@@ -67,7 +58,7 @@ from vtax.views.rounds import (
 )
 from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
-from vtax.views.sentences import Findings, Sentence, sentences
+from vtax.views.sentences import Findings, sentences
 from vtax.views.sharing import Sharing, sharing
 from vtax.views.sharing_sentences import sharing_sentences
 from vtax.views.stage_sentences import stage_sentences
@@ -86,13 +77,12 @@ from vtax.views.verdicts import (
     CellVerdict,
     VerdictCount,
     cell_verdicts,
-    guests_verdicts,
-    request_verdicts,
-    round_verdicts,
     traced_verdicts,
     verdict_counts,
     verdict_totals,
 )
+from vtax.workloads import CATALOGUES
+from vtax.workloads.bulk.catalogue import bulk_levels
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,10 @@ class Summary:
 
     directory: Path
     provenance: Provenance
-    cells: list[Cell]
+    catalogue: Catalogue | None
+    measured: list[Cell]
+    added: dict[str, list[Added]]
+    published: dict[str, list[Printed]]
     throughput: list[Throughput]
     maxima: list[Maximum]
     percentiles: list[DelayPercentile]
@@ -117,11 +110,6 @@ class Summary:
     published_goodput: list[PublishedGoodput]
     routers: list[RouterRate]
     published_routers: list[PublishedRate]
-    echoes: list[Echoes]
-    published_round_trips: list[PublishedRoundTrip]
-    responses: list[Responses]
-    added_times: list[AddedTime]
-    published_times: list[PublishedTime]
     traced: list[TracedCell]
     stages: list[StageDelay]
     published_stages: list[PublishedStage]
@@ -147,7 +135,7 @@ class Summary:
     @property
     def has_usable(self) -> bool:
         """Whether any trial can be shown."""
-        timed: list[Echoes | Responses | Rounds] = [*self.echoes, *self.responses, *self.rounds]
+        timed: list[Cell | Rounds] = [*self.measured, *self.rounds]
         carried = self.throughput or self.sharing.goodput or self.messages
         return bool(carried or self.stages or any(row.is_usable for row in timed))
 
@@ -169,18 +157,20 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
     provenance = read_provenance(result)
     platforms = provenance.platforms
     names = provenance.names
-    cells = read_cells(result, names) if provenance.kind == FORWARDING else []
+    catalogue = CATALOGUES.get(provenance.kind)
+    measured = read_cells(result, catalogue.reading, catalogue.shown, names) if catalogue else []
+    cells = measured if provenance.kind == FORWARDING else []
     bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
-    echoes = read_echoes(result, names) if provenance.kind == ECHO else []
-    responses = read_responses(result, names) if provenance.kind == REQUESTS else []
     traced = read_traced(result, names)
     stages, packets = stage_delays(result, traced), packet_moments(result, traced)
     found_runs = read_runs(result, names) if provenance.kind in (RELAY, PROGRAM) else []
     rounds = round_statistics(found_runs, platforms)
     scenario = result.scenario
     testbed = scenario.get("testbed") or {}
-    shared = sharing(result, [cell for cell in bulk_cells if cell.setting.shares_link], platforms)
-    between = [cell for cell in bulk_cells if not cell.setting.shares_link]
+    shared = sharing(
+        result, [cell for cell in bulk_cells if bulk_levels(cell.setting).shares_link], platforms
+    )
+    between = [cell for cell in bulk_cells if not bulk_levels(cell.setting).shares_link]
     messages = goodput_by_message(between, testbed, platforms)
     streamed = goodput_by_guests(bulk_cells, testbed)
     delays = read_delays(result, cells)
@@ -195,34 +185,34 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
     costs = load_costs(compared, delays, platforms)
     verdicts = verdict_counts(result)
     by_cell = [
-        *cell_verdicts(cells),
-        *guests_verdicts([*bulk_cells, *echoes]),
-        *request_verdicts(responses),
+        *cell_verdicts(measured),
         *traced_verdicts(traced),
-        *round_verdicts(rounds),
     ]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
     routers = router_rates(result, cells)
-    added = added_times(responses, platforms)
-    timed: list[Echoes | Responses | Rounds] = [*echoes, *responses, *rounds]
     answers = {
         BULK: lambda: (
             message_sentences(platforms, messages) if between else sharing_sentences(platforms, shared)
         ),
-        ECHO: lambda: echo_sentences(platforms, echoes),
-        REQUESTS: lambda: response_sentences(platforms, responses, added),
         RELAY: lambda: round_sentences(platforms, rounds),
         PROGRAM: lambda: round_sentences(platforms, rounds),
         FORWARDING: lambda: sentences(found_of_frames),
     }
-    told = answers[provenance.kind]()
+    told = (
+        catalogue.answers(platforms, measured)
+        if catalogue and catalogue.answer
+        else answers[provenance.kind]()
+    )
     if stages:
-        untraced = [*responses, *cells]
+        untraced = measured
         told = [*(told if untraced else ()), *stage_sentences(platforms, stages)]
     return Summary(
         directory=result.directory,
         provenance=provenance,
-        cells=cells,
+        catalogue=catalogue,
+        measured=measured,
+        added=catalogue.compared(measured, platforms) if catalogue else {},
+        published=catalogue.published(scenario, measured) if catalogue else {},
         throughput=throughput,
         maxima=found,
         percentiles=percentiles,
@@ -238,21 +228,16 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
         published_goodput=published_goodput(scenario, messages),
         routers=routers,
         published_routers=published_rates(scenario, routers),
-        echoes=echoes,
-        published_round_trips=published_round_trips(scenario, echoes),
-        responses=responses,
-        added_times=added,
         traced=traced,
         stages=stages,
         published_stages=published_stages(scenario, stages),
         packets=packets,
         published_packets=published_moments(scenario, packets),
-        published_times=published_times(scenario, responses),
         rounds=rounds,
         published_rounds=published_rounds(scenario, rounds),
         artifacts=round_artifacts([runs for _, runs in found_runs], platforms),
         runs=[runs for _, runs in found_runs],
-        interference=interference(scenario, found, responses, between),
+        interference=interference(scenario, found, measured, catalogue.disturbed if catalogue else None),
         neighbours=neighbour_loads(result, names),
         published_stress=published_stress(scenario),
         published_traffic=published_traffic(scenario),
@@ -272,7 +257,8 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
             reached,
             streamed,
             shared.efficiency,
-            timed,
+            measured,
+            catalogue,
             traced,
         ),
     )

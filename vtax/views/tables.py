@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
-from vtax.views import numbers
-from vtax.views.bound import Limit
-from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Setting, load_label
+from vtax.model import numbers
+from vtax.model.bound import Limit
+from vtax.model.dimensions import load_label
+from vtax.model.levels import Setting
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO
+from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
+from vtax.model.table import mean_number as mean
+from vtax.model.table import ranged_number as ranged
 from vtax.views.delay import QUANTILES, DelayPercentile
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
-from vtax.views.layout import mean_number as mean
-from vtax.views.layout import ranged_number as ranged
-from vtax.views.provenance import FORWARDING, RELAY, REQUESTS
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
+from vtax.workloads.forwarding.catalogue import frame_levels
 
 MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected for selection."
 LEGEND = (
@@ -27,25 +29,16 @@ LEGEND = (
 EMULATED_HEADING = "emulated CPU"
 _LOST = "lost"
 
-N = Column("n", numeric=True)
-LEFT_OUT = Column("left out", numeric=True)
 LOAD = Column("load", "Mbit/s")
 GUESTS = Column("guests")
 REQUEST = Column("request", "byte")
-HOPS = Column("hops")
-
-
-class _Setting(Protocol):
-    @property
-    def label(self) -> str: ...
-    def __lt__(self, other: Self, /) -> bool: ...
 
 
 class _Measured(Protocol):
     @property
     def platform(self) -> str: ...
     @property
-    def setting(self) -> _Setting: ...
+    def setting(self) -> Setting: ...
 
 
 Row = TypeVar("Row", bound=_Measured)
@@ -56,7 +49,7 @@ def by_setting(rows: Iterable[Row]) -> list[Row]:
 
     Traced cells have settings of another kind, and come after all others or before them.
     """
-    return sorted(rows, key=lambda row: (type(row.setting).__name__, row.setting))
+    return sorted(rows, key=lambda row: (type(row.setting.levels).__name__, row.setting))
 
 
 def heading(summary: Summary, row: _Measured) -> str:
@@ -66,17 +59,18 @@ def heading(summary: Summary, row: _Measured) -> str:
 
 
 def level_column(summary: Summary) -> Column:
-    """The head of what cells of a setting differ by."""
-    return {FORWARDING: LOAD, REQUESTS: REQUEST, RELAY: HOPS}.get(summary.provenance.kind, GUESTS)
+    """The head of what cells of a setting differ by; empty where the setting says it all."""
+    dimension = summary.catalogue.reading.dimension if summary.catalogue else None
+    return Column(dimension.title, dimension.unit) if dimension else Column("")
 
 
 def maximum_table(summary: Summary) -> Table:
     """Maximum accumulated throughput with that of each stream beneath it."""
 
-    def rows(maximum: Maximum) -> list[Sequence[Cell]]:
+    def rows(maximum: Maximum) -> list[Sequence[Entry]]:
         received = maximum.received_mbps
         share = left_out(received.left_out)
-        lines: list[Sequence[Cell]] = [
+        lines: list[Sequence[Entry]] = [
             (
                 maximum.platform,
                 load_label(maximum.intended_mbps),
@@ -86,7 +80,7 @@ def maximum_table(summary: Summary) -> Table:
                 share,
             )
         ]
-        if maximum.setting.streams > 1:
+        if frame_levels(maximum.setting).streams > 1:
             lines += [
                 (f"  stream {stream}", "", mean(estimate, numbers.mbps), Number(""), count(estimate), share)
                 for stream, estimate in maximum.stream_received_mbps.items()
@@ -115,7 +109,7 @@ def maximum_table(summary: Summary) -> Table:
 def throughput_table(summary: Summary) -> Table:
     """Offered and received load, accumulated over the streams, by platform and intended load."""
 
-    def row(found: Throughput) -> Sequence[Cell]:
+    def row(found: Throughput) -> Sequence[Entry]:
         return (
             found.platform,
             load_label(found.intended_mbps),
@@ -150,7 +144,7 @@ def stream_table(summary: Summary) -> Table:
     rows = [
         (found, stream, estimate)
         for found in by_setting(summary.throughput)
-        if found.setting.streams > 1
+        if frame_levels(found.setting).streams > 1
         for stream, estimate in found.stream_received_mbps.items()
     ]
     return Table(
@@ -188,7 +182,7 @@ def delay_table(summary: Summary) -> Table:
         key = (found.platform, found.setting, found.intended_mbps, found.uut_context)
         by_cell.setdefault(key, {})[found.label] = found
 
-    def row(quantiles: dict[str, DelayPercentile]) -> Sequence[Cell]:
+    def row(quantiles: dict[str, DelayPercentile]) -> Sequence[Entry]:
         first = next(iter(quantiles.values()))
         known = next((found.delay_ns for found in quantiles.values() if found.delay_ns), None)
         return (

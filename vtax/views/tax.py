@@ -9,6 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from vtax.model.bound import bounded_sides
+from vtax.model.cell import Cell
+from vtax.model.dimensions import load_label
+from vtax.model.estimate import Estimate, estimate
+from vtax.model.levels import Setting
+from vtax.model.metrics import CPU
+from vtax.model.platform import Platform, references
 from vtax.statistics import (
     Interval,
     climbed_ratio,
@@ -17,15 +24,9 @@ from vtax.statistics import (
     with_systematic_error,
 )
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.bound import bounded_sides
-from vtax.views.cells import Cell, Setting, by_block, load_label
 from vtax.views.delay import Delay
-from vtax.views.estimate import Estimate, estimate
-from vtax.views.provenance import Platform
 from vtax.views.throughput import Maximum
-
-RAW = "raw"
-EMULATED_LABEL = "Emulated CPU: compared only with each other, never a hypervisor's cost"
+from vtax.workloads.forwarding.catalogue import is_carried_in_full
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,6 @@ class LoadCost:
     added_delay_p50_ns: Estimate | None
     added_host_percent: Estimate | None
     carried_in_full: bool
-
-
-def references(platforms: Sequence[Platform]) -> dict[str, str]:
-    """The reference of each platform that has one: `raw`, or the first of the emulated group where raw is not of it."""
-    emulated = [platform.name for platform in platforms if platform.emulated and not platform.skipped_reason]
-    native = [
-        platform.name for platform in platforms if not platform.emulated and not platform.skipped_reason
-    ]
-    pairs = {name: RAW for name in native if name != RAW}
-    first = RAW if RAW in emulated else next(iter(emulated), None)
-    return pairs | {name: first for name in emulated if first is not None and name != first}
 
 
 def maximum_changes(found: Iterable[Maximum], platforms: Sequence[Platform]) -> list[MaximumChange]:
@@ -175,8 +165,8 @@ def load_costs(
             continue
         delay = _added_delay(*(known.get((each.key, each.uut_context)) for each in (cell, other)))
         cpu = paired_difference(
-            by_block(cell.blocks, cell.host_percent),
-            by_block(other.blocks, other.host_percent),
+            cell.by_block(CPU.column),
+            other.by_block(CPU.column),
             mean=cell.mean,
         )
         left_out = _left_out(cell, other)
@@ -187,10 +177,10 @@ def load_costs(
                 reference=reference,
                 setting=cell.setting,
                 emulated=emulated[cell.platform],
-                intended_mbps=cell.intended_mbps,
+                intended_mbps=cell.level,
                 added_delay_p50_ns=estimate(delay, left_out) if delay else None,
                 added_host_percent=estimate(cpu, left_out) if cpu else None,
-                carried_in_full=cell.carried_in_full and other.carried_in_full,
+                carried_in_full=is_carried_in_full(cell) and is_carried_in_full(other),
             )
         )
     return costs
@@ -211,7 +201,7 @@ def _added_delay(delay: Delay | None, other: Delay | None) -> Interval | None:
 
 
 def _place(platform: str, cell: Cell) -> tuple[str, Setting, str, str]:
-    return platform, cell.setting, load_label(cell.intended_mbps), cell.uut_context
+    return platform, cell.setting, load_label(cell.level), cell.uut_context
 
 
 def _left_out(*cells: Cell) -> float:

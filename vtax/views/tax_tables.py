@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vtax.views import numbers
-from vtax.views.bound import Bound
-from vtax.views.cells import load_label
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Table, count, left_out, sections
-from vtax.views.layout import mean_number as mean
-from vtax.views.layout import ranged_number as ranged
+from vtax.model import numbers
+from vtax.model.bound import Bound
+from vtax.model.dimensions import load_label
+from vtax.model.platform import EMULATED_LABEL
+from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
+from vtax.model.table import mean_number as mean
+from vtax.model.table import ranged_number as ranged
 from vtax.views.summary import Summary
-from vtax.views.tables import LEFT_OUT, LOAD, MAXIMUM_OVER_LOADS, N
-from vtax.views.tax import EMULATED_LABEL, LoadCost, MaximumChange
+from vtax.views.tables import LOAD, MAXIMUM_OVER_LOADS
+from vtax.views.tax import LoadCost, MaximumChange
 
 
 def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
@@ -35,7 +36,7 @@ def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
     )
 
 
-def _change_row(change: MaximumChange) -> Sequence[Cell]:
+def _change_row(change: MaximumChange) -> Sequence[Entry]:
     own, other, found = change.maximum, change.reference_maximum, change.change_percent
     return (
         change.platform,
@@ -84,7 +85,7 @@ def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
     )
 
 
-def _cost_row(cost: LoadCost) -> Sequence[Cell]:
+def _cost_row(cost: LoadCost) -> Sequence[Entry]:
     known = cost.added_delay_p50_ns or cost.added_host_percent
     return (
         cost.platform,

@@ -6,12 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from vtax.model.bound import Bound, Limit, main_limit
+from vtax.model.cell import Cell
+from vtax.model.estimate import Estimate, estimate
+from vtax.model.levels import Setting
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
 from vtax.statistics import Interval, climb, load_cap, select_maximum
 from vtax.statistics.anytime import Ladder
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.bound import Bound, Limit, main_limit
-from vtax.views.cells import CARRIED_IN_FULL_LOSS_RATIO, Cell, Setting, by_block
-from vtax.views.estimate import Estimate, estimate, mean_estimate
+from vtax.workloads.forwarding.catalogue import (
+    OFFERED,
+    frame_levels,
+    is_carried_in_full,
+    is_generator_limited,
+    own_limits,
+    throughput_limits,
+)
 
 _ROUNDING = 1e-9
 """By so much two ways to compute one mean may differ."""
@@ -36,7 +46,7 @@ class Throughput:
     stream_received_mbps: dict[int, Estimate]
     generator_limited: bool
     carried_in_full: bool
-    marks: dict[str, int]
+    marks: Mapping[str, int]
     recorded: int
     invalid: int
     suspect: int
@@ -45,11 +55,11 @@ class Throughput:
     @property
     def limit(self) -> Limit | None:
         """What bounded it in the platform's stead."""
-        return main_limit(self.cell.throughput_limits.values())
+        return main_limit(throughput_limits(self.cell).values())
 
     def scatter(self) -> Interval:
         """The interval of the throughput's mean by its scatter alone, whatever bounded it."""
-        return self.cell.mean(self.cell.received_mbps, CONFIDENCE)
+        return self.cell.mean([*received_by_block(self.cell).values()], CONFIDENCE)
 
 
 @dataclass(frozen=True)
@@ -97,21 +107,22 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
     """A row a cell with usable trials, in the order of `cells`."""
     rows = []
     for cell in cells:
-        if not cell.blocks:
+        offered, received = cell.estimate(OFFERED), cell.estimate(THROUGHPUT)
+        if offered is None or received is None:
             continue
         rows.append(
             Throughput(
                 key=cell.key,
                 platform=cell.platform,
                 setting=cell.setting,
-                intended_mbps=cell.intended_mbps,
+                intended_mbps=cell.level,
                 uut_context=cell.uut_context,
-                offered_mbps=mean_estimate(cell.offered_mbps, cell.left_out, cell.mean),
-                received_mbps=mean_estimate(cell.received_mbps, cell.left_out, cell.mean).read_as(cell.bound),
-                loss_ratio=_loss(cell),
-                stream_received_mbps=_streams(cell, cell.bound),
-                generator_limited=cell.generator_limited,
-                carried_in_full=cell.carried_in_full,
+                offered_mbps=offered,
+                received_mbps=received,
+                loss_ratio=cell.estimate(LOSS),
+                stream_received_mbps=_streams(cell, received.bound),
+                generator_limited=is_generator_limited(cell),
+                carried_in_full=is_carried_in_full(cell),
                 marks=cell.marks,
                 recorded=cell.recorded,
                 invalid=cell.invalid,
@@ -132,15 +143,15 @@ def maxima(cells: Iterable[Cell]) -> list[Maximum]:
 
 
 def _maximum(cells: list[Cell]) -> Maximum:
-    by_load = {cell.key: by_block(cell.blocks, cell.received_mbps) for cell in cells}
+    by_load = {cell.key: received_by_block(cell) for cell in cells}
     caps = {
-        cell.key: load_cap(cell.intended_mbps, cell.setting.streams)
+        cell.key: load_cap(cell.level, frame_levels(cell.setting).streams)
         for cell in cells
-        if cell.intended_mbps is not None
+        if cell.level is not None
     }
     adaptive = cells[0].adaptive
     picked, interval = _pick(by_load, caps, adaptive, CONFIDENCE)
-    carried = max((cell for cell in cells if cell.carried_in_full), key=_received, default=None)
+    carried = max((cell for cell in cells if is_carried_in_full(cell)), key=_received, default=None)
     # The estimate is freed of the bias of picking, and so may lie below a load that was carried in full.
     if carried is not None and _received(carried) > interval.mean * (1 + _ROUNDING):
         by_load = {carried.key: by_load[carried.key]}
@@ -151,11 +162,11 @@ def _maximum(cells: list[Cell]) -> Maximum:
     return Maximum(
         platform=best.platform,
         setting=best.setting,
-        intended_mbps=best.intended_mbps,
+        intended_mbps=best.level,
         uut_context=best.uut_context,
         received_mbps=estimate(interval, best.left_out).read_as(bound),
         stream_received_mbps=_streams(best, bound),
-        loss_ratio=_loss(best),
+        loss_ratio=best.estimate(LOSS),
         limit=limit,
         cell=best,
         by_load_mbps=by_load,
@@ -192,30 +203,29 @@ def _limit(best: Cell, cells: list[Cell], maximum_mbps: float) -> Limit | None:
     beyond = [
         limit
         for cell in cells
-        for limit, mbps in zip(cell.limits, cell.received_mbps, strict=True)
+        for limit, mbps in zip(own_limits(cell), received_by_block(cell).values(), strict=True)
         if mbps > maximum_mbps
     ]
-    bounding = [*best.limits, *beyond]
+    bounding = [*own_limits(best), *beyond]
     if not any(bounding):
         return None
-    least = (1 - CARRIED_IN_FULL_LOSS_RATIO) * fmean(best.offered_mbps)
-    alike = [limit for cell in cells if fmean(cell.offered_mbps) >= least for limit in cell.limits]
+    least = (1 - CARRIED_IN_FULL_LOSS_RATIO) * _offered(best)
+    alike = [limit for cell in cells if _offered(cell) >= least for limit in own_limits(cell)]
     return main_limit([*bounding, *alike])
 
 
+def received_by_block(cell: Cell) -> dict[int, float]:
+    """Return the throughput of all streams together by block, Mbit/s."""
+    return cell.by_block(THROUGHPUT.column)
+
+
 def _received(cell: Cell) -> float:
-    return fmean(cell.received_mbps)
+    return fmean(received_by_block(cell).values())
 
 
-def _loss(cell: Cell) -> Estimate | None:
-    known = [ratio for ratio in cell.loss_ratio if ratio is not None]
-    if not known:
-        return None
-    return mean_estimate(known, cell.left_out, cell.mean)
+def _offered(cell: Cell) -> float:
+    return fmean(cell.by_block(OFFERED.column).values())
 
 
 def _streams(cell: Cell, bound: Bound) -> dict[int, Estimate]:
-    return {
-        stream: mean_estimate(received, cell.left_out, cell.mean).read_as(bound)
-        for stream, received in cell.stream_received_mbps.items()
-    }
+    return {stream: each.read_as(bound) for stream, each in cell.of_parts({}).items()}

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from vtax.views import metrics, numbers
-from vtax.views.bound import Bound
-from vtax.views.estimate import Estimate
+from vtax.model import metrics, numbers
+from vtax.model.bound import Bound
+from vtax.model.estimate import Estimate
 from vtax.views.palette import Style
 
 Trace = dict[str, JsonValue]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from vtax.model.cell import LevelsType, Recorded
+from vtax.model.estimate import Estimate, estimate
 from vtax.results import Result
 from vtax.statistics import paired_difference
-from vtax.views.estimate import Estimate, estimate
-from vtax.views.recorded import LevelsType, Recorded
 
 Medians = dict[int, float]
 """A cell's median delay or response time by block, ns."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from msgspec import Struct
 from pydantic import JsonValue
 
+from vtax.model.cell import trial_tables
+from vtax.model.metric import Metric
 from vtax.results import Result
-from vtax.views.metrics import ALL, METRICS, OF_TRIAL, Metric
+from vtax.views.metrics import ALL, METRICS
 from vtax.views.provenance import REQUESTS
 from vtax.views.verdicts import VERDICTS, CellVerdict
 
@@ -22,11 +24,12 @@ DIGITS = 5
 """That count, of the values embedded."""
 
 _COLUMNS = tuple(metric.column for metric in ALL)
+_TABLES = trial_tables(ALL)
 _TRIALS = f"""
-WITH {OF_TRIAL}
+WITH {", ".join(_TABLES.values())}
 SELECT cell, trial_id, block, verdict, coalesce(reasons, []) AS reasons, coalesce(marks, []) AS marks,
        [{", ".join(_COLUMNS)}] AS values
-FROM trials LEFT JOIN flow USING (trial_id) LEFT JOIN host USING (trial_id) ORDER BY started_at, trial_id
+FROM trials {" ".join(f"LEFT JOIN {table.name} USING (trial_id)" for table in _TABLES)} ORDER BY started_at, trial_id
 """  # noqa: S608, made of constants
 
 
@@ -100,8 +103,7 @@ def embedded(trials: Trials) -> dict[str, JsonValue]:
     return {
         "verdicts": [*VERDICTS],
         "metrics": [
-            {"name": metric.name, "title": metric.name.replace("_", " "), "unit": metric.unit}
-            for metric in trials.metrics
+            {"name": metric.name, "title": metric.title, "unit": metric.unit} for metric in trials.metrics
         ],
         "cells": [
             [

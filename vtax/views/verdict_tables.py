@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vtax.views.layout import UNKNOWN, Column, Number, Table, left_out, sections
+from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Number, Table, left_out, sections
 from vtax.views.summary import Summary
-from vtax.views.tables import EMULATED_HEADING, LEFT_OUT, by_setting, heading, level_column
+from vtax.views.tables import EMULATED_HEADING, by_setting, heading, level_column
 
 
 def verdict_table(summary: Summary) -> Table:
@@ -42,7 +42,7 @@ def left_out_table(summary: Summary) -> Table:
             lambda cell: heading(summary, cell),
             lambda cell: (
                 cell.platform,
-                cell.level,
+                cell.label,
                 Number(str(cell.recorded)),
                 Number(str(cell.suspect)),
                 Number(str(cell.invalid)),

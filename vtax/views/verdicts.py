@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 
 from msgspec import Struct
 
+from vtax.model.cell import Cell
+from vtax.model.levels import Dimension, Level, Setting
 from vtax.results import Result
-from vtax.views.bulk_cells import BulkCell, BulkSetting, guests_phrase, level_label
-from vtax.views.cells import Cell, Setting, load_phrase
-from vtax.views.echoes import Echoes, EchoSetting
-from vtax.views.responses import Responses, ResponseSetting
-from vtax.views.rounds import Rounds, RoundSetting
-from vtax.views.stages import TracedCell, TracedSetting
+from vtax.views.stages import TracedCell
 
 VERDICTS = ("valid", "suspect", "invalid")
 
@@ -38,17 +35,14 @@ class VerdictCount:
 class CellVerdict:
     """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1.
 
-    Cells of frames differ by `intended_mbps` as well, which is None for the flood; those of requests by
-    `message_bytes`, rounds of relays by `hops`, all others by `guests`.
+    `level` is what cells of the setting differ by; without a `dimension` the setting says it all.
     """
 
     key: str
     platform: str
-    setting: Setting | BulkSetting | EchoSetting | ResponseSetting | RoundSetting | TracedSetting
-    intended_mbps: float | None
-    guests: int | None
-    message_bytes: int | None
-    hops: int | None
+    setting: Setting
+    dimension: Dimension | None
+    level: Level
     recorded: int
     suspect: int
     invalid: int
@@ -56,29 +50,15 @@ class CellVerdict:
     usable: bool
 
     @property
-    def level(self) -> str:
-        """Its load, number of guests or length of requests, in a table; nothing where the setting says it all."""
-        if self._is_all_setting:
-            return ""
-        for level in (self.message_bytes, self.hops):
-            if level is not None:
-                return str(level)
-        return level_label(self.intended_mbps, self.guests)
+    def label(self) -> str:
+        """The level in a table; empty where the setting says it all."""
+        return self.dimension.label(self.level) if self.dimension else ""
 
     @property
     def name(self) -> str:
-        """In a sentence."""
-        if self.hops is not None or self._is_all_setting:
-            return f"{self.platform}, {self.setting.label}"
-        if self.message_bytes is not None:
-            level = f"{self.message_bytes}-byte requests"
-        else:
-            level = load_phrase(self.intended_mbps) if self.guests is None else guests_phrase(self.guests)
-        return f"{self.platform}, {self.setting.label}, {level}"
-
-    @property
-    def _is_all_setting(self) -> bool:
-        return isinstance(self.setting, TracedSetting | RoundSetting) and self.hops is None
+        """The cell in a sentence."""
+        level = [self.dimension.phrase(self.level)] if self.dimension else []
+        return ", ".join([self.platform, self.setting.label, *filter(None, level)])
 
 
 class _Count(Struct, frozen=True):
@@ -110,28 +90,13 @@ def verdict_totals(result: Result) -> dict[str, int]:
 
 
 def cell_verdicts(cells: Iterable[Cell]) -> list[CellVerdict]:
-    """A row a cell; one that ran in two contexts is usable if either has a usable trial."""
+    """Return a row a cell; one that ran in two contexts is usable if either has a usable trial."""
     found: dict[str, CellVerdict] = {}
     for cell in cells:
-        verdict = _verdict(cell, intended_mbps=cell.intended_mbps)
+        verdict = _verdict(cell, cell.reading.dimension, cell.level)
         usable = verdict.usable or (cell.key in found and found[cell.key].usable)
         found[cell.key] = replace(verdict, usable=usable)
     return list(found.values())
-
-
-def guests_verdicts(cells: Iterable[BulkCell | Echoes]) -> list[CellVerdict]:
-    """The same of cells that differ by their number of guests."""
-    return [_verdict(cell, guests=cell.guests) for cell in cells]
-
-
-def request_verdicts(cells: Iterable[Responses]) -> list[CellVerdict]:
-    """The same of cells that differ by the length of their requests."""
-    return [_verdict(cell, message_bytes=cell.message_bytes) for cell in cells]
-
-
-def round_verdicts(cells: Iterable[Rounds]) -> list[CellVerdict]:
-    """The same of rings, which differ by their relays."""
-    return [_verdict(cell, hops=cell.setting.hops) for cell in cells]
 
 
 def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
@@ -140,21 +105,17 @@ def traced_verdicts(cells: Iterable[TracedCell]) -> list[CellVerdict]:
 
 
 def _verdict(
-    cell: Cell | BulkCell | Echoes | Responses | Rounds | TracedCell,
-    intended_mbps: float | None = None,
-    guests: int | None = None,
-    message_bytes: int | None = None,
-    hops: int | None = None,
+    cell: Cell | TracedCell,
+    dimension: Dimension | None = None,
+    level: Level = None,
 ) -> CellVerdict:
     """A cell's, with what cells of its kind differ by."""
     return CellVerdict(
         key=cell.key,
         platform=cell.platform,
         setting=cell.setting,
-        intended_mbps=intended_mbps,
-        guests=guests,
-        message_bytes=message_bytes,
-        hops=hops,
+        dimension=dimension,
+        level=level,
         recorded=cell.recorded,
         suspect=cell.suspect,
         invalid=cell.invalid,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, median_low
 from typing import ClassVar
 
 from tests.helpers.results.builder import Row, Trial
@@ -43,7 +44,15 @@ class MadeRun(Trial):
             }
             for iteration, us in enumerate(self.us)
         ]
-        flow = {"role": "victim", "guest": 0, "duration_s": self.wall_s}
+        done_ns = sorted(1000 * us for us in self.us if us is not None)
+        flow = {
+            "role": "victim",
+            "guest": 0,
+            "duration_s": self.wall_s,
+            "loss_ratio": 1 - len(done_ns) / len(self.us) if self.us else None,
+            "latency_mean_ns": fmean(done_ns) if done_ns else None,
+            "latency_p50_ns": median_low(done_ns) if done_ns else None,
+        }
         return {"flows": [flow], "samples": samples}
 
 

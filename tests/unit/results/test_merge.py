@@ -18,12 +18,14 @@ from tests.helpers.results.stored import record
 from vtax.campaign.blocks import read_blocks
 from vtax.cli import main
 from vtax.inputs import InputError
+from vtax.model.cell import read_cells
+from vtax.model.metrics import THROUGHPUT
 from vtax.results import CapturedFrame, Delivered, MergedWriter, Result, ResultWriter, manifest, merge
 from vtax.results.captures import capture_path
 from vtax.results.schema import TABLES
 from vtax.views import write_report
-from vtax.views.cells import read_cells
 from vtax.views.provenance import read_provenance
+from vtax.workloads.forwarding.catalogue import READING
 
 BLOCKS = 4
 HOST = {"hash": "0" * 12, "cpus": 2}
@@ -83,10 +85,9 @@ def test_blocks_keep_their_numbers_and_trials_get_their_own(two: list[Delivered]
 def test_no_mean_is_of_two_testbeds(two: list[Delivered], tmp_path: Path) -> None:
     merge(two, tmp_path / "out")
     result = Result.open(tmp_path / "out")
-    cells = {
-        (cell.platform, *cell.setting.further): cell for cell in read_cells(result, ("raw", "container"))
-    }
-    assert {key: tuple(cell.received_mbps) for key, cell in cells.items()} == {
+    read = read_cells(result, READING, [THROUGHPUT], ("raw", "container"))
+    cells = {(cell.platform, *cell.setting.further): cell for cell in read}
+    assert {key: tuple(cell.columns["received_mbps"]) for key, cell in cells.items()} == {
         ("raw", ("testbed", "a")): (90.0, 94.0),
         ("container", ("testbed", "a")): (45.0, 47.0),
         ("raw", ("testbed", "b")): (40.0, 44.0),

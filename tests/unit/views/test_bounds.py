@@ -15,28 +15,30 @@ from tests.helpers.results.bulk import bulk_blocks
 from tests.helpers.results.forwarding import Made, blocks
 from vtax import views
 from vtax.cli import main
+from vtax.model.bound import Bound, Limit, together
+from vtax.model.cell import Cell
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
+from vtax.model.metrics import LOSS, THROUGHPUT
+from vtax.model.table import Entry, Table, interval_of, text_of
 from vtax.results import Result
-from vtax.views.bound import Bound, Limit, together
-from vtax.views.cells import Cell, Setting
 from vtax.views.claims.checks import AnyCheck, Ratio
 from vtax.views.claims.checks import Bound as BoundCheck
 from vtax.views.claims.judge import Verdict, judge
 from vtax.views.claims.readings import read_samples
 from vtax.views.claims.table import effect_number
 from vtax.views.efficiency import Efficiency
-from vtax.views.estimate import Estimate
 from vtax.views.figures import draw_figures
 from vtax.views.history import history_document, read_history
 from vtax.views.history.table import level_table
 from vtax.views.interference_tables import interference_table
-from vtax.views.layout import Cell as TableCell
-from vtax.views.layout import Table, interval_of, text_of
-from vtax.views.metrics import LOSS, THROUGHPUT, read_measured
+from vtax.views.metrics import read_measured
 from vtax.views.provenance import read_provenance
 from vtax.views.summary import Summary, summarise
 from vtax.views.tables import maximum_table, stream_table, throughput_table
 from vtax.views.tax_tables import tax_of_maximum
 from vtax.views.throughput import maxima
+from vtax.workloads.forwarding.catalogue import LIMITS, READING, FrameLevels, own_limits
 
 EXACT, AT_LEAST, AT_MOST, WITHHELD = Bound.EXACT, Bound.AT_LEAST, Bound.AT_MOST, Bound.WITHHELD
 GENERATOR, LINK, HELD = ("generator-limited",), ("link-limited",), ("backpressured",)
@@ -66,7 +68,7 @@ def summary_of(directory: Path, *cells: list[Made], **more: Any) -> Summary:
     return summarise(make(directory / "r", [made for cell in cells for made in cell], **more))
 
 
-def rows(table: Table) -> list[list[TableCell]]:
+def rows(table: Table) -> list[list[Entry]]:
     return [list(row) for section in table.sections for row in section.rows]
 
 
@@ -113,19 +115,21 @@ def cell(
     return Cell(
         key="max" if intended_mbps is None else f"{intended_mbps:g}",
         platform="raw",
-        setting=Setting(64, 1),
-        intended_mbps=intended_mbps,
+        setting=Setting(FrameLevels(64, 1, None)),
+        level=intended_mbps,
         uut_context="own",
         recorded=len(received),
         invalid=0,
         suspect=0,
+        marks={},
         blocks=range(len(received)),
-        offered_mbps=offered,
-        received_mbps=received,
-        loss_ratio=[1 - got / sent for got, sent in zip(received, offered, strict=True)],
-        host_percent=[None] * len(received),
-        limits=limits,
-        load_limits=[None] * len(received),
+        columns={
+            "offered_mbps": offered,
+            "received_mbps": received,
+            "loss_ratio": [1 - got / sent for got, sent in zip(received, offered, strict=True)],
+            "limits": [LIMITS.index(limit) for limit in limits],
+        },
+        reading=READING,
     )
 
 
@@ -159,18 +163,18 @@ def test_a_maximum_is_never_below_a_load_carried_in_full(
     if overloaded:
         cells.append(cell(995, rates[::-1], [None] * n, [995.0] * n))
     (found,) = maxima(cells)
-    most = max(sum(each.received_mbps) / n for each in carried)
+    most = max(sum(each.values("received_mbps")) / n for each in carried)
     assert found.received_mbps.value >= most * (1 - 1e-9)
     if found.received_mbps.value == pytest.approx(most, rel=1e-12) and found.cell in carried:
         assert found.bound is AT_LEAST
-    if any(found.cell.limits):
+    if any(own_limits(found.cell)):
         assert found.bound is AT_LEAST
     if found.bound is AT_LEAST:
         assert found.received_mbps.high == math.inf
     else:
         assert found.limit is None
         for each in cells:
-            for mbps, limit in zip(each.received_mbps, each.limits, strict=True):
+            for mbps, limit in zip(each.values("received_mbps"), own_limits(each), strict=True):
                 assert limit is None or mbps <= found.received_mbps.value
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from vtax.views.provenance import Platform
-from vtax.views.tax import references
+from vtax.model.platform import Platform, references
 
 
 def platform(name: str, emulated: bool) -> Platform:

@@ -7,14 +7,17 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made, blocks
+from vtax.model.cell import Cell
+from vtax.model.levels import Setting
+from vtax.model.metrics import RESPONSE_TIME
+from vtax.model.table import Table, text_of
 from vtax.results import Result
 from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures
 from vtax.views.interference import interference
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
-from vtax.views.layout import Table, text_of
-from vtax.views.responses import Responses, ResponseSetting
 from vtax.views.summary import summarise
+from vtax.workloads.requests.catalogue import CATALOGUE, RequestLevels
 
 PAPER = {"source": {"paper": "schlosser2011", "section": "5"}}
 LOST = ("backpressured",)
@@ -100,37 +103,26 @@ def test_published_tables_stand_beside(tmp_path: Path) -> None:
 
 
 def test_requests_beside_bulk_guests_stand_against_none_of_them() -> None:
-    def made(guests: int, *times_ns: float) -> Responses:
+    def made(guests: int, *times_ns: float) -> Cell:
         further = (("neighbour_guests", str(guests)), ("cap_mbps", "none"))
-        setting = ResponseSetting("tcp", "inter-host", None, None, further)
-        unknown = dict.fromkeys(
-            (
-                "deviation_ns",
-                "within_ns",
-                "p50_ns",
-                "p90_ns",
-                "p99_ns",
-                "failed_ratio",
-                "per_s",
-                "retransmissions",
-            )
-        )
-        return Responses(
+        return Cell(
             key="",
             platform="container",
-            setting=setting,
-            message_bytes=64,
+            setting=Setting(RequestLevels("tcp", "inter-host", None, None, 1), further),
+            level=64,
+            uut_context="unknown",
             recorded=2,
             invalid=0,
             suspect=0,
-            mean_ns=None,
-            host_percent=None,
-            mean_by_block_ns=dict(enumerate(times_ns)),
-            **unknown,  # type: ignore[arg-type]
+            marks={},
+            blocks=range(len(times_ns)),
+            columns={RESPONSE_TIME.column: times_ns},
+            reading=CATALOGUE.reading,
         )
 
     scenario = {"testbed": {"neighbours": "bulk"}}
-    found = interference(scenario, [], [made(0, 100, 110), made(1, 200, 220), made(3, 400, 440)], [])
+    cells = [made(0, 100, 110), made(1, 200, 220), made(3, 400, 440)]
+    found = interference(scenario, [], cells, RESPONSE_TIME)
     assert [(row.aggressor, row.reference, round(row.ratio.value, 3)) for row in found] == [
         ("bulk", "none", 2.0),
         ("3 x bulk", "none", 4.0),

@@ -13,12 +13,12 @@ from rich.console import Console
 from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import MadeBulk, bulk_blocks
 from vtax import views
+from vtax.model.published import DATA
+from vtax.model.table import Table, text_of
 from vtax.results import Result
 from vtax.scenario import load_scenario
 from vtax.views.figures import draw_figures
-from vtax.views.layout import Table, text_of
 from vtax.views.message_tables import GOODPUT, RATIO, message_sockets_table, messages_table
-from vtax.views.paper import DATA
 from vtax.views.summary import Summary, summarise
 
 PAPER = {"source": {"paper": "oljira2016", "section": "III.B"}}

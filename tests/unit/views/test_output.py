@@ -15,9 +15,9 @@ from tests.helpers.results.forwarding import Made, blocks
 from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.inputs import InputError
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
 from vtax.results import Result
-from vtax.views import numbers
-from vtax.views.estimate import Estimate
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.summary import summarise

@@ -7,9 +7,9 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.relay import MadeProgram, MadeRun
+from vtax.model.table import text_of
 from vtax.views import as_json, write_report
 from vtax.views.figures import draw_figures
-from vtax.views.layout import text_of
 from vtax.views.round_figures import maxima
 from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
 from vtax.views.summary import summarise
@@ -170,5 +170,5 @@ def test_iterations_of_programs_are_shown_as_rounds_are(tmp_path: Path) -> None:
     for name in ("rounds-mesh", "rounds-histogram"):
         assert [panel.title for panel in figures[name].panels] == titles
     (left_out,) = (row for row in summary.cell_verdicts if row.invalid)
-    assert (left_out.level, left_out.name) == ("", "raw, lighttpd, inside")
+    assert (left_out.label, left_out.name) == ("", "raw, lighttpd, inside")
     assert "lighttpd, inter-host" in write_report(result).read_text()

@@ -7,11 +7,12 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
+from vtax.model.table import text_of
 from vtax.results import Result
 from vtax.units import fps
-from vtax.views.layout import text_of
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import summarise
+from vtax.workloads.forwarding.catalogue import frame_levels
 
 SHARED = {"testbed": {"uplink": "shared"}, "source": {"paper": "anhalt2009", "section": "IV.C.1"}}
 
@@ -28,7 +29,7 @@ def routers(directory: Path, **scenario: Any) -> Result:
 
 def test_a_router_s_rate_is_the_mean_over_routers_and_repetitions(tmp_path: Path) -> None:
     raw, _ = summarise(routers(tmp_path / "r", **SHARED)).routers
-    assert (raw.platform, raw.setting.streams, raw.received_fps.n) == ("raw", 2, 2)
+    assert (raw.platform, frame_levels(raw.setting).streams, raw.received_fps.n) == ("raw", 2, 2)
     assert raw.received_fps.value == pytest.approx(fps(490, 1514))
     assert raw.loss_ratio.value == pytest.approx(0.51)
     assert raw.loss_ratio.has_interval

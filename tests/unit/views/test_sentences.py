@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made, blocks
-from vtax.views.sentences import Sentence
+from vtax.model.sentence import Sentence
 from vtax.views.summary import summarise
 
 FLOOD: dict[str, Any] = {"offered_mbps": 900, "intended_mbps": None, "marks": ("generator-limited",)}

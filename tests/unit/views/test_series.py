@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtax.views.series import series
+from vtax.model.series import series
 
 FLOATS = st.lists(st.lists(st.floats(allow_nan=False), max_size=5), max_size=5)
 

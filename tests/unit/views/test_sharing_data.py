@@ -7,14 +7,14 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import MadeBulk, bulk_blocks
-from vtax.views.bulk_cells import BulkSetting
-from vtax.views.estimate import Estimate
-from vtax.views.link_share import link_goodput_mbps
+from vtax.model.estimate import Estimate
+from vtax.model.levels import Setting
 from vtax.views.summary import summarise
+from vtax.workloads.bulk.catalogue import BulkLevels, bulk_levels, link_goodput_mbps
 
 T_1 = 12.706204736432095  # Student's t, 97.5%, one degree of freedom
 T_2 = 4.302652729911275  # two degrees
-TCP = BulkSetting("sending", "tcp")
+TCP = Setting(BulkLevels("sending", "tcp"))
 LINK = {"link_mbps": 1000.0, "mtu": 1500}
 
 
@@ -68,7 +68,7 @@ def test_invalid_trials_are_left_out_and_suspect_ones_are_counted(tmp_path: Path
     assert row.aggregate_mbps.left_out == pytest.approx(1 / 5)
     assert (row.recorded, row.invalid, row.suspect) == (5, 1, 1)
     (cell,) = summary.cell_verdicts
-    assert (cell.name, cell.level) == ("raw, sending TCP, 1 guest", "1")
+    assert (cell.name, cell.label) == ("raw, sending TCP, 1 guest", "1")
 
 
 def test_efficiency_is_against_raw_with_one_guest_of_the_same_block(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_without_cpu_times_there_is_nothing_of_them(tmp_path: Path) -> None:
 def test_round_trips_are_those_of_transports_that_tell_them(tmp_path: Path) -> None:
     trials = [MadeBulk(rtt_ns=200_000.0), MadeBulk(rtt_ns=None, transport="udp")]
     (row,) = summarise(make(tmp_path / "r", trials)).sharing.round_trips
-    assert row.setting.transport == "tcp"
+    assert bulk_levels(row.setting).transport == "tcp"
     assert row.by_guest_ns[0].value == 200_000
 
 
@@ -202,15 +202,15 @@ def test_cells_come_by_platform_setting_and_guests(tmp_path: Path) -> None:
     ("setting", "keys", "expected"),
     [
         (TCP, {}, 1000 * 1448 / 1538),
-        (BulkSetting("sending", "udp"), {}, 1000 * 1472 / 1538),
-        (BulkSetting("sending", "udp", 1000), {}, 1000 * 1000 / 1066),
-        (BulkSetting("sending", "udp", 65536), {}, 1000 * 1472 / 1538),
+        (Setting(BulkLevels("sending", "udp")), {}, 1000 * 1472 / 1538),
+        (Setting(BulkLevels("sending", "udp", 1000)), {}, 1000 * 1000 / 1066),
+        (Setting(BulkLevels("sending", "udp", 65536)), {}, 1000 * 1472 / 1538),
         (TCP, {"mtu": 9000}, 1000 * 8948 / 9038),
-        (BulkSetting("sending", "tcp", None, (("link_mbps", "100"), ("mtu", "1500"))), {}, 144800 / 1538),
+        (Setting(BulkLevels("sending", "tcp"), (("link_mbps", "100"), ("mtu", "1500"))), {}, 144800 / 1538),
         (TCP, {"link_mbps": "unlimited"}, None),
         (TCP, {"link_mbps": None}, None),
-        (BulkSetting("sending", "sctp"), {}, None),
+        (Setting(BulkLevels("sending", "sctp")), {}, None),
     ],
 )
-def test_what_a_link_carries(setting: BulkSetting, keys: dict[str, object], expected: float | None) -> None:
+def test_what_a_link_carries(setting: Setting, keys: dict[str, object], expected: float | None) -> None:
     assert link_goodput_mbps(setting, {**LINK, **keys}) == (expected and pytest.approx(expected))

@@ -13,14 +13,14 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import MadeBulk, bulk_blocks, bulk_campaign
 from tests.helpers.results.forwarding import blocks
 from vtax import views
+from vtax.model.bound import Bound
+from vtax.model.published import DATA
+from vtax.model.table import Number
 from vtax.results import Result
 from vtax.scenario import load_scenario
 from vtax.statistics import anytime_interval
-from vtax.views.bound import Bound
 from vtax.views.figures import draw_figures
-from vtax.views.layout import Number
 from vtax.views.palette import styles
-from vtax.views.paper import DATA
 from vtax.views.published_table import FORMS
 from vtax.views.sharing_tables import goodput_table
 from vtax.views.summary import summarise

@@ -7,10 +7,11 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.traced import STAGES, MadeTrace
+from vtax.model.metrics import RESPONSE_TIME
+from vtax.model.table import text_of
 from vtax.views import as_json, write_report
+from vtax.views.cell_tables import cell_table
 from vtax.views.figures import draw_figures
-from vtax.views.layout import text_of
-from vtax.views.responses_table import responses_table
 from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import summarise
 
@@ -43,12 +44,12 @@ def test_stages_of_a_way_add_up_and_are_shown_in_its_order(tmp_path: Path) -> No
 def test_a_traced_trial_feeds_no_view_of_throughput_or_response_time(tmp_path: Path) -> None:
     both = [MadeTrace(block, 10, trace=trace) for block in range(2) for trace in ("none", "stages")]
     result = make(tmp_path / "r", both)
-    (row,) = summarise(result).responses
-    assert (row.recorded, row.mean_ns is not None) == (2, True)
+    (cell,) = summarise(result).measured
+    assert (cell.recorded, cell.estimate(RESPONSE_TIME) is not None) == (2, True)
     assert result.query("SELECT DISTINCT trace FROM cells").to_pylist() == [{"trace": "none"}]
     only = summarise(make(tmp_path / "only", [MadeTrace(0, 10)]))
-    assert only.responses == only.throughput == only.added_times == []
-    assert rows_of(responses_table(only)) == []
+    assert only.measured == only.throughput == []
+    assert rows_of(cell_table(only, "responses")) == []
     assert only.has_usable
 
 

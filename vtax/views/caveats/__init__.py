@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vtax.model.catalogue import Catalogue
+from vtax.model.cell import Cell
 from vtax.views.caveats import campaign, limits, trials
 from vtax.views.caveats.caveat import Caveat
-from vtax.views.echoes import Echoes
 from vtax.views.efficiency import Efficiency
 from vtax.views.goodput import Goodput
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
-from vtax.views.responses import Responses
-from vtax.views.rounds import Rounds
 from vtax.views.stages import TracedCell
 from vtax.views.throughput import Maximum, Throughput
 from vtax.views.verdicts import CellVerdict, VerdictCount
@@ -29,19 +28,17 @@ def caveats(
     reached: Sequence[Reached],
     streamed: Sequence[Goodput],
     efficiency: Sequence[Efficiency],
-    timed: Sequence[Echoes | Responses | Rounds],
+    measured: Sequence[Cell],
+    catalogue: Catalogue | None,
     traced: Sequence[TracedCell],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
-    rates = [
-        *(row.received_mbps for row in throughput),
-        *(row.aggregate_mbps for row in streamed),
-        *(row.mean_ns for row in timed if row.mean_ns is not None),
-    ]
-    measured = {
-        *(row.platform for row in throughput),
-        *(row.platform for row in streamed),
-        *(row.platform for row in timed if row.is_usable),
+    means = (
+        catalogue and not catalogue.runs_in_blocks and [cell.estimate(catalogue.main) for cell in measured]
+    )
+    rates = [mean for mean in means or () if mean]
+    with_trials = {
+        *(cell.platform for cell in measured if cell.is_usable),
     }
     return [
         *campaign.incomplete(provenance),
@@ -61,7 +58,7 @@ def caveats(
         *([] if provenance.search else trials.few_repetitions(rates)),
         *campaign.adaptive(provenance),
         *trials.wide(reached),
-        *campaign.no_reference(provenance, measured),
+        *campaign.no_reference(provenance, with_trials),
         *trials.no_efficiency(efficiency),
         *trials.suspect(verdicts),
         *trials.left_out(cells),

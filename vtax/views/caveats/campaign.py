@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from vtax.model.platform import EMULATED_LABEL, RAW
 from vtax.results import text
 from vtax.views.caveats.caveat import Caveat
 from vtax.views.provenance import Provenance
-from vtax.views.tax import EMULATED_LABEL, RAW
 
 
 def incomplete(provenance: Provenance) -> list[Caveat]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from vtax.views import numbers
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
 from vtax.views.caveats.caveat import Caveat, cells_text
 from vtax.views.efficiency import Efficiency
-from vtax.views.estimate import Estimate
 from vtax.views.precision import Reached
 from vtax.views.verdicts import CellVerdict, VerdictCount
 

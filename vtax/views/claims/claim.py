@@ -8,10 +8,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from vtax.model.platform import RAW, Platform
 from vtax.scenario.fields import Keys, key
 from vtax.views.claims.checks import AnyCheck
-from vtax.views.provenance import Platform
-from vtax.views.tax import RAW
 
 
 class Group(StrEnum):

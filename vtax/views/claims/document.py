@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
+from vtax.model.estimate import Estimate
 from vtax.views.claims import Claims, Judged, Judgement, counts
 from vtax.views.claims.table import in_words
-from vtax.views.estimate import Estimate
 
 FORMAT_VERSION = 1
 

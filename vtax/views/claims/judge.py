@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from vtax.model.estimate import Estimate
 from vtax.statistics.interval import CONFIDENCE
 from vtax.views.claims.checks import AnyCheck, Asked
 from vtax.views.claims.sample import Sample
-from vtax.views.estimate import Estimate
 
 
 class Verdict(StrEnum):

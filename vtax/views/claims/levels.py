@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
+from vtax.model.levels import Further
 from vtax.results import Result
 from vtax.scenario.grid import text
 from vtax.views.claims.sample import Levels
-from vtax.views.recorded import Further
 
 PlainLevel: TypeAlias = str | int | float | None
 """A level as a table has it, before it is text."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from vtax.model import sample
+from vtax.model.bound import Bound
 from vtax.statistics import Distribution, Interval, absolute_change, relative_change
-from vtax.views import sample
-from vtax.views.bound import Bound
 from vtax.views.tax import scatter_of_ratio
 from vtax.views.throughput import Maximum
 

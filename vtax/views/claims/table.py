@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from vtax.views import numbers
-from vtax.views.bound import Bound
+from vtax.model import numbers
+from vtax.model.bound import Bound
+from vtax.model.estimate import Estimate
+from vtax.model.platform import EMULATED_LABEL
+from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table, count, left_out
 from vtax.views.claims import Judged, Judgement, Verdict, counts
 from vtax.views.claims.checks import AnyCheck
-from vtax.views.estimate import Estimate
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, count, left_out
-from vtax.views.tax import EMULATED_LABEL
 
 COLUMNS = (
     Column("platform"),
@@ -85,7 +85,7 @@ def _table(judged: Judged, with_result: bool) -> Table:
     )
 
 
-def _rows(judged: Judged) -> Iterable[tuple[Cell, ...]]:
+def _rows(judged: Judged) -> Iterable[tuple[Entry, ...]]:
     if not judged.judgements:
         why = f"no measured platform in its group: {judged.claim.file.platforms}"
         yield UNKNOWN, str(Verdict.UNMEASURED), Number(UNKNOWN), Number(UNKNOWN), Number(UNKNOWN), why
@@ -93,7 +93,7 @@ def _rows(judged: Judged) -> Iterable[tuple[Cell, ...]]:
         yield _row(judged.claim.file.test, each)
 
 
-def _row(test: AnyCheck, judgement: Judgement) -> tuple[Cell, ...]:
+def _row(test: AnyCheck, judgement: Judgement) -> tuple[Entry, ...]:
     found = judgement.decisive.estimate if judgement.decisive else None
     return (
         judgement.platform,

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 
+from vtax.model.bound import Bound, bounded_sides
+from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.metric import Metric
 from vtax.statistics import (
     Change,
     absolute_change,
@@ -15,9 +18,7 @@ from vtax.statistics import (
     mean_interval,
     relative_change,
 )
-from vtax.views.bound import Bound, bounded_sides
-from vtax.views.estimate import Estimate, estimate, mean_estimate
-from vtax.views.metrics import Key, Measured, Metric
+from vtax.views.metrics import Key, Measured
 
 
 class Verdict(StrEnum):

@@ -7,11 +7,11 @@ import math
 
 from pydantic import JsonValue
 
+from vtax.model.estimate import Estimate
 from vtax.statistics import POWER
 from vtax.views.compare import Comparison, Outcome
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.rules import Judged
-from vtax.views.estimate import Estimate
 
 FORMAT_VERSION = 1
 

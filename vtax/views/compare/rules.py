@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vtax.inputs import InputError
+from vtax.model.metric import Metric
+from vtax.model.numbers import BEYOND_USE
 from vtax.statistics import Change, Interval, discoveries, discovery_level
 from vtax.views.compare.changes import CellChange
-from vtax.views.metrics import ALL, Key, Metric
-from vtax.views.numbers import BEYOND_USE
+from vtax.views.metrics import ALL, Key
 
 PERCENT, POINTS = "%", "pp"
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
-from vtax.views.metrics import METRICS, Key, Measured, Metric, metrics_of, read_measured, recorded_names
+from vtax.views.metrics import METRICS, Key, Measured, metrics_of, read_measured, recorded_names
 from vtax.views.served import Served
 
 Identity = tuple[str, ...]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
+from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table
 from vtax.statistics import POWER
-from vtax.views import numbers
 from vtax.views.compare import Comparison, Outcome, Verdict
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.rules import Judged
-from vtax.views.estimate import Estimate
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table
 
 UNCHANGED_AT_MOST = 20
 """More rows than this without a change that was found are counted and not listed."""
@@ -126,7 +126,7 @@ def change_text(change: CellChange) -> str:
     return f"{number.text} {number.interval}".strip()
 
 
-def _row(change: CellChange) -> tuple[Cell, ...]:
+def _row(change: CellChange) -> tuple[Entry, ...]:
     metric = change.metric
     return (
         change.cell,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from vtax.model.estimate import Estimate
 from vtax.results import Result
 from vtax.results.stored import listed, mapping
 from vtax.views.diagnosis.candidate import Kind
@@ -20,13 +21,13 @@ from vtax.views.diagnosis.ranking import Cause, Explained, explain
 from vtax.views.diagnosis.references import Pair, pair_up
 from vtax.views.diagnosis.trials import UNNAMED
 from vtax.views.diagnosis.words import LEFT_OVER, sentence
-from vtax.views.estimate import Estimate
-from vtax.views.provenance import BULK, ECHO, FORWARDING, REQUESTS, Provenance
+from vtax.views.provenance import FORWARDING, Provenance
 from vtax.views.served import Served
+from vtax.workloads import CATALOGUES
 
 __all__ = ["DIAGNOSIS", "Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"]
 
-DIAGNOSIS = Served("diagnosis", (FORWARDING, BULK, ECHO, REQUESTS))
+DIAGNOSIS = Served("diagnosis", CATALOGUES)
 NO_LEDGER = (
     "CPU time was not sampled and cannot be attributed further: run with --set workload.cpu_samples_hz=499"
 )

@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 
+from vtax.model import numbers
+from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import Difference, Interval, pick_differences
 from vtax.statistics.paired import ByBlock
-from vtax.views import numbers
 from vtax.views.diagnosis.evidence import CellEvidence
 from vtax.views.diagnosis.references import Pair, Rule
 from vtax.views.diagnosis.trials import Column, Metric, Trials
-from vtax.views.estimate import Estimate, estimate
 from vtax.views.provenance import BULK, FORWARDING
 
 

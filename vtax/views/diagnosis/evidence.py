@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from vtax.model.cell import Recorded, recorded_cells
+from vtax.model.dimensions import load_label
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
-from vtax.views.cells import load_label
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
 from vtax.views.provenance import FORWARDING, Provenance
-from vtax.views.recorded import Recorded, recorded_cells
 
 Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""

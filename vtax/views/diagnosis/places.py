@@ -11,7 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
-from vtax.views.cells import BACKPRESSURED
+from vtax.model.marks import BACKPRESSURED
 from vtax.views.diagnosis.candidate import Candidate, Kind
 from vtax.views.diagnosis.effects import DELIVERED, RECEIVED, Affected, differences
 from vtax.views.diagnosis.references import Pair

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import pick_differences
 from vtax.views.diagnosis.candidate import Candidate, Kind
 from vtax.views.diagnosis.causes import candidates
 from vtax.views.diagnosis.effects import Affected, interval_of, left_out
 from vtax.views.diagnosis.trials import Account
-from vtax.views.estimate import Estimate, estimate
 
 NAMED_SHARE = 0.05
 """Least part of a loss that is named."""

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vtax.views.cells import load_phrase
+from vtax.model.dimensions import load_phrase
+from vtax.model.platform import Platform, references
 from vtax.views.diagnosis.evidence import CellEvidence
-from vtax.views.provenance import Platform
-from vtax.views.tax import references
 
 REFERENCE_LEVELS: Mapping[str, tuple[str, ...]] = {
     "neighbours": ("idle", "none"),

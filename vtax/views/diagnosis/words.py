@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from vtax.views import numbers
+from vtax.model import numbers
+from vtax.model.sentence import listed
 from vtax.views.diagnosis.candidate import Kind
 from vtax.views.diagnosis.effects import Effect, Quantity
 from vtax.views.diagnosis.ranking import Cause, Explained
 from vtax.views.diagnosis.references import Pair, Rule
 from vtax.views.diagnosis.trials import UNNAMED, Account
-from vtax.views.sentences import listed
 
 PARTS = (
     (0.8, "Main cause", "80% or more"),

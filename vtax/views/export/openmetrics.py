@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from math import isfinite
 
+from vtax.model.bound import Bound
+from vtax.model.estimate import estimate
+from vtax.model.metric import BoundedBy, Metric
 from vtax.results import Result
 from vtax.statistics import anytime_interval, mean_interval
-from vtax.views.bound import Bound
-from vtax.views.estimate import estimate
-from vtax.views.metrics import BOUNDED, METRICS, Measured, Metric, metrics_of, read_measured
+from vtax.views.metrics import METRICS, Measured, metrics_of, read_measured
 from vtax.views.served import Served
 
 OPENMETRICS = Served(
@@ -54,7 +55,7 @@ def openmetrics(result: Result) -> Iterator[str]:
 
 
 def _help(metric: Metric) -> str:
-    lower = ", or at least" if metric in BOUNDED else ""
+    lower = ", or at least" if metric.bounded_by is BoundedBy.THROUGHPUT else ""
     return f"{metric.name} of a cell: mean over repetitions{lower}, and bounds of its 95% interval."
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from vtax.views.estimate import Estimate
+from vtax.model.estimate import Estimate
 from vtax.views.history.campaigns import Experiment, find_campaigns
 from vtax.views.history.series import Level, Series, series_of
 

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vtax.inputs import InputError
+from vtax.model.platform import Platform
 from vtax.results import Result
 from vtax.views.compare.conditions import Facts
 from vtax.views.compare.side import Side, read_side
 from vtax.views.metrics import METRICS
-from vtax.views.provenance import Platform, read_provenance
+from vtax.views.provenance import read_provenance
 from vtax.views.served import Served
 
 SERVED = Served("history", METRICS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
+from vtax.model.metric import Metric
+from vtax.model.numbers import amount
 from vtax.views.figure import Panel, plot
 from vtax.views.history.series import Series
-from vtax.views.metrics import Metric
-from vtax.views.numbers import amount
 from vtax.views.palette import Style
 from vtax.views.traces import Trace
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import vtax
+from vtax.model.platform import Platform
+from vtax.model.table import Table
 from vtax.views.figure import Panel
 from vtax.views.history import Chapter, History
 from vtax.views.history.figure import history_panels
 from vtax.views.history.table import latest_table, level_table, outcome
-from vtax.views.layout import Table
 from vtax.views.library import plotly_js
 from vtax.views.page import columns, inline, plot_json, script_json, template
 from vtax.views.palette import Style, styles
-from vtax.views.provenance import Platform
 
 OPEN_ROWS = 24
 """A table with more rows than this starts closed."""

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from vtax.model.bound import Bound, Limit, bounded_sides, main_limit
+from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.metric import Metric
 from vtax.statistics import (
     ChangePoints,
     absolute_change,
@@ -16,10 +19,8 @@ from vtax.statistics import (
     mean_interval,
     relative_change,
 )
-from vtax.views.bound import Bound, Limit, bounded_sides, main_limit
-from vtax.views.estimate import Estimate, estimate, mean_estimate
 from vtax.views.history.campaigns import Campaign, Experiment
-from vtax.views.metrics import Key, Metric
+from vtax.views.metrics import Key
 
 
 @dataclass(frozen=True)

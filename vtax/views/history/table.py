@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vtax.model import numbers
+from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table, mean_number
 from vtax.statistics.changepoints import LEAST_VALUES
-from vtax.views import numbers
 from vtax.views.compare.table import change_number
 from vtax.views.history.series import Level, Series
-from vtax.views.layout import UNKNOWN, Cell, Column, Number, Section, Table, mean_number
 
 CELL, METRIC = Column("cell"), Column("metric")
 
@@ -59,7 +59,7 @@ def outcome(series: Sequence[Series]) -> str:
     return f"{levels} changes of level in {len(series)} series{few}"
 
 
-def _level(series: Series, level: Level) -> tuple[Cell, ...]:
+def _level(series: Series, level: Level) -> tuple[Entry, ...]:
     return (
         series.cell,
         series.metric.name,
@@ -76,7 +76,7 @@ def _change(level: Level, points: bool) -> Number:
     return change_number(level.change, points)
 
 
-def _latest(series: Series) -> tuple[Cell, ...]:
+def _latest(series: Series) -> tuple[Entry, ...]:
     form: numbers.Format = series.metric.form
     values = [point.value.value for point in series.points]
     return (

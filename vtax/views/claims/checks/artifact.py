@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
+from vtax.model.estimate import Estimate, estimate
 from vtax.scenario.fields import key
 from vtax.statistics import proportion_interval
 from vtax.statistics.artifacts import Finding, NotEnough
@@ -16,7 +17,6 @@ from vtax.statistics.artifacts.series import Series
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place, unmeasured
 from vtax.views.claims.readings.relay import ROUND_NS
 from vtax.views.claims.sample import RunSample, Sample
-from vtax.views.estimate import Estimate, estimate
 
 DETECTORS: dict[str, Callable[[Series], Finding | NotEnough]] = {
     "lines": look_for_lines,

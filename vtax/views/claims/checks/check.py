@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
+from vtax.model.numbers import Format
 from vtax.scenario.fields import Keys, PlainScalar, key
 from vtax.scenario.grid import text
-from vtax.views import numbers
 from vtax.views.claims.levels import matches, words
 from vtax.views.claims.readings import QUANTITIES
 from vtax.views.claims.sample import Levels, Sample
-from vtax.views.estimate import Estimate
-from vtax.views.numbers import Format
 
 Level = PlainScalar
 Options = Annotated[list[PlainScalar], Field(min_length=1)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from vtax.results import Result
-from vtax.views.claims.readings import bulk, echo, forwarding, relay, requests, stages
+from vtax.views.claims.readings import bulk, cells, forwarding, relay, stages
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Sample
-from vtax.views.provenance import BULK, ECHO, FORWARDING, RELAY, REQUESTS, Provenance
+from vtax.views.provenance import BULK, FORWARDING, PROGRAM, RELAY, Provenance
 from vtax.views.served import Served
+from vtax.workloads import CATALOGUES
 
 __all__ = ["CLAIMS", "COORDINATES", "OF_KIND", "QUANTITIES", "Quantity", "read_samples"]
 
@@ -20,9 +22,12 @@ Reader = Callable[[Result, Provenance], Samples]
 _READERS: dict[str, tuple[Reader, tuple[Quantity, ...]]] = {
     FORWARDING: (forwarding.read, forwarding.QUANTITIES),
     BULK: (bulk.read, bulk.QUANTITIES),
-    ECHO: (echo.read, echo.QUANTITIES),
-    REQUESTS: (requests.read, requests.QUANTITIES),
-    RELAY: (relay.read, relay.QUANTITIES),
+    **dict.fromkeys((RELAY, PROGRAM), (relay.read, relay.QUANTITIES)),
+    **{
+        kind: (partial(cells.read, catalogue), cells.quantities(catalogue))
+        for kind, catalogue in CATALOGUES.items()
+        if catalogue.claimed
+    },
 }
 
 OF_KIND = {kind: (*quantities, *stages.QUANTITIES) for kind, (_, quantities) in _READERS.items()}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vtax.model import numbers
+from vtax.model.bound import Limit
 from vtax.results import Result
-from vtax.views import numbers
-from vtax.views.bound import Limit
 from vtax.views.bulk_cells import BulkCell, Metric, read_bulk_cells
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Levels, Sample
 from vtax.views.fairness import goodput_index
 from vtax.views.goodput import aggregate_mbps, goodput_limits
-from vtax.views.link_share import link_goodput_mbps
 from vtax.views.provenance import Provenance
+from vtax.workloads.bulk.catalogue import bulk_levels, link_goodput_mbps
 
 GOODPUT_MBPS = Quantity("goodput_mbps", "Mbit/s", numbers.mbps)
 LINK_RATIO = Quantity("link_ratio", "", numbers.ratio)
@@ -66,13 +66,13 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
 
 
 def _levels(base: Levels, cell: BulkCell) -> Levels:
-    setting = cell.setting
+    setting = bulk_levels(cell.setting)
     own = {
         "direction": setting.direction,
         "transport": setting.transport,
         "message_bytes": setting.message_bytes,
-        "placement": setting.placement,
+        "placement": setting.placed,
         "buffer_bytes": setting.buffer_bytes,
         "guests": cell.guests,
     }
-    return levels(base, cell.platform, own, setting.further)
+    return levels(base, cell.platform, own, cell.setting.further)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vtax.model import metrics, numbers
+from vtax.model.bound import Limit
+from vtax.model.cell import Cell, read_cells
+from vtax.model.dimensions import load_label
 from vtax.results import Result
 from vtax.statistics import jain_index
-from vtax.views import numbers
-from vtax.views.bound import Limit
-from vtax.views.cells import Cell, by_block, load_label, read_cells
 from vtax.views.claims.levels import PlainLevel, held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import LargestSample, Levels, Sample
 from vtax.views.provenance import Provenance
 from vtax.views.throughput import maxima
+from vtax.workloads.forwarding.catalogue import CATALOGUE, frame_levels, load_limits, throughput_limits
 
 MAXIMUM_MBPS = Quantity("maximum_mbps", "Mbit/s", numbers.mbps)
 THROUGHPUT_MBPS = Quantity("throughput_mbps", "Mbit/s", numbers.mbps)
@@ -30,13 +32,14 @@ QUANTITIES = (MAXIMUM_MBPS, THROUGHPUT_MBPS, LOSS_RATIO, HOST_PERCENT, STREAM_FA
 def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     """A sample a cell, of the maximum one a setting."""
     base = held(result)
-    cells = [cell for cell in read_cells(result, provenance.names) if cell.blocks]
+    read = read_cells(result, CATALOGUE.reading, CATALOGUE.shown, provenance.names)
+    cells = [cell for cell in read if cell.is_usable]
 
     def samples(values_of: Values, limits_of: Limits) -> list[Sample]:
         found = [(cell, values_of(cell)) for cell in cells]
         return [
             Sample(
-                levels=_levels(base, cell, load_label(cell.intended_mbps)),
+                levels=_levels(base, cell, load_label(cell.level)),
                 emulated=provenance.platform(cell.platform).emulated,
                 values=values,
                 recorded=cell.recorded,
@@ -63,22 +66,17 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     return {
         MAXIMUM_MBPS.name: list(largest),
         THROUGHPUT_MBPS.name: samples(
-            lambda cell: by_block(cell.blocks, cell.received_mbps), lambda cell: cell.throughput_limits
+            lambda cell: cell.by_block(metrics.THROUGHPUT.column), throughput_limits
         ),
-        LOSS_RATIO.name: samples(lambda cell: by_block(cell.blocks, cell.loss_ratio), _load_limits),
-        HOST_PERCENT.name: samples(lambda cell: by_block(cell.blocks, cell.host_percent), _load_limits),
+        LOSS_RATIO.name: samples(lambda cell: cell.by_block(metrics.LOSS.column), load_limits),
+        HOST_PERCENT.name: samples(lambda cell: cell.by_block(metrics.CPU.column), load_limits),
         STREAM_FAIRNESS.name: samples(_fairness, lambda _: {}),
     }
 
 
-def _load_limits(cell: Cell) -> Mapping[int, Limit]:
-    """More load than its source had could be lost more, and cost more."""
-    return by_block(cell.blocks, cell.load_limits)
-
-
 def _levels(base: Levels, cell: Cell, load: str | None) -> Levels:
     """Guests behind one link have a stream each, whose number is theirs."""
-    setting = cell.setting
+    setting = frame_levels(cell.setting)
     parallel = "guests" if base.get("uplink") == "shared" else "streams"
     own: Mapping[str, PlainLevel] = {
         "frame_bytes": setting.frame_mix or setting.frame_bytes,
@@ -86,13 +84,13 @@ def _levels(base: Levels, cell: Cell, load: str | None) -> Levels:
         "uut_context": cell.uut_context,
         **({} if load is None else {"intended_mbps": load}),
     }
-    return levels(base, cell.platform, own, setting.further)
+    return levels(base, cell.platform, own, cell.setting.further)
 
 
 def _fairness(cell: Cell) -> dict[int, float]:
     """Jain's index of the streams' throughput by block, where all of them were received in it."""
-    streams = list(cell.stream_received_mbps.values())
+    streams = [part.by_block for part in cell.parts.values()]
     if len(streams) < 2 or any(len(each) != len(cell.blocks) for each in streams):
         return {}
-    indices = [jain_index(list(values)) for values in zip(*streams, strict=True)]
-    return by_block(cell.blocks, indices)
+    indices = ((block, jain_index([each[block] for each in streams])) for block in cell.blocks)
+    return {block: index for block, index in indices if index is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vtax.views.numbers import Format
+from vtax.model.numbers import Format
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from msgspec.structs import asdict
 
+from vtax.model import numbers
 from vtax.results import Result
-from vtax.views import numbers
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import RunSample, Sample

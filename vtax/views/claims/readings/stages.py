@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import asdict
 
+from vtax.model import numbers
+from vtax.model.cell import recorded_cells
 from vtax.results import Result
-from vtax.views import numbers
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import Sample, StageSample
 from vtax.views.provenance import Provenance
-from vtax.views.recorded import recorded_cells
 from vtax.views.stages import TracedLevels, merged, read_traced, stage_blocks
 
 STAGE_NS = Quantity("stage_ns", "µs", numbers.microseconds)

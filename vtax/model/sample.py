@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from vtax.model.bound import Bound, Limit, main_limit
+from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import Interval, MeanInterval, mean_interval, paired_difference, paired_ratio
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.bound import Bound, Limit, main_limit
-from vtax.views.estimate import Estimate, estimate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from vtax.views.bound import Bound
-from vtax.views.estimate import Estimate
+from vtax.model.bound import Bound
+from vtax.model.estimate import Estimate
 
 Format = Callable[[float], str]
 

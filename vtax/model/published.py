@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from vtax.results.stored import StoredScenario
 
 DATA = Path(__file__).parent.parent / "data" / "scenarios"
 
 
-class _Sourced(Protocol):
-    @property
-    def source(self) -> str: ...
+Printed: TypeAlias = Mapping[str, str]
+"""A row of a CSV file with what a paper prints, by the file's columns; all have `source`, `section` and `hardware`."""
 
 
 def printed_rows(scenario: StoredScenario, file: str) -> list[dict[str, str]]:
@@ -37,14 +36,12 @@ def citation(scenario: StoredScenario) -> str:
     return f"{cited}{section}" if paper else ""
 
 
-def with_sources(note: str, rows: Iterable[_Sourced]) -> str:
-    """A table's note; with published rows in the table also what they are, and where they are from."""
-    sources = "; ".join(dict.fromkeys(row.source for row in rows))
-    if not sources:
+def with_sources(note: str, sources: Iterable[str]) -> str:
+    """Return a table's note; with published rows in the table also what they are, and where they are from."""
+    named = "; ".join(dict.fromkeys(sources))
+    if not named:
         return note
-    return (
-        f"{note} Published values are from other hardware: no ratio is formed with them. {sources}.".lstrip()
-    )
+    return f"{note} Published values are from other hardware: no ratio is formed with them. {named}.".lstrip()
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

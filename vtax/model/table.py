@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from vtax.views import numbers
-from vtax.views.estimate import Estimate
+from vtax.model import numbers
+from vtax.model.estimate import Estimate
 
 Row = TypeVar("Row")
 
@@ -22,7 +22,7 @@ class Number:
     interval: str = ""
 
 
-Cell = str | Number
+Entry = str | Number
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class Column:
     numeric: bool = False
 
 
+N = Column("n", numeric=True)
+LEFT_OUT = Column("left out", numeric=True)
+
+
 @dataclass(frozen=True)
 class Section:
     """Rows under one heading, mostly a setting.
@@ -43,7 +47,7 @@ class Section:
     """
 
     title: str
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Entry, ...], ...]
     keys: tuple[str, ...] = ()
     published: bool = False
 
@@ -101,12 +105,12 @@ class Table:
         return sum(len(section.rows) for section in self.sections)
 
 
-def text_of(cell: Cell) -> str:
+def text_of(cell: Entry) -> str:
     """A cell without its interval."""
     return cell.text if isinstance(cell, Number) else cell
 
 
-def interval_of(cell: Cell) -> str:
+def interval_of(cell: Entry) -> str:
     """A cell's interval, empty for text."""
     return cell.interval if isinstance(cell, Number) else ""
 
@@ -144,11 +148,11 @@ def key_of(row: object) -> str:
 def sections(
     rows: Iterable[Row],
     title: Callable[[Row], str],
-    cells: Callable[[Row], Sequence[Cell]],
+    cells: Callable[[Row], Sequence[Entry]],
     key: Callable[[Row], str] = key_of,
 ) -> tuple[Section, ...]:
     """Rows grouped by the heading `title` gives them, headings in their first appearance's order."""
-    grouped: dict[str, list[tuple[tuple[Cell, ...], str]]] = {}
+    grouped: dict[str, list[tuple[tuple[Entry, ...], str]]] = {}
     for row in rows:
         grouped.setdefault(title(row), []).append((tuple(cells(row)), key(row)))
     return tuple(
@@ -158,7 +162,7 @@ def sections(
 
 
 def published_sections(
-    rows: Iterable[Row], title: Callable[[Row], str], cells: Callable[[Row], Sequence[Cell]]
+    rows: Iterable[Row], title: Callable[[Row], str], cells: Callable[[Row], Sequence[Entry]]
 ) -> tuple[Section, ...]:
     """The same of rows that a paper prints."""
     return tuple(replace(section, published=True) for section in sections(rows, title, cells))

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from vtax.model.bound import Bound
 from vtax.statistics import Interval, MeanInterval, mean_interval
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.bound import Bound
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""Catalogues: what each declares is whole, and goes together with what scenarios, claims and results know."""
+
+import pytest
+
+from vtax.model.catalogue import Catalogue
+from vtax.results.schema import TRIALS
+from vtax.scenario.workloads import KINDS
+from vtax.workloads import CATALOGUES
+
+each = pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)
+
+
+@each
+def test_its_kind_can_be_asked_for(catalogue: Catalogue) -> None:
+    assert catalogue.kind in KINDS
+
+
+@each
+def test_its_levels_are_columns_of_trials(catalogue: Catalogue) -> None:
+    dimension = catalogue.reading.dimension
+    levels = [*catalogue.reading.levels.__struct_fields__, *([dimension.column] if dimension else ())]
+    assert {*levels} <= {column.name for column in TRIALS.columns}
+    assert len({*levels}) == len(levels)
+
+
+@each
+def test_what_it_is_for_and_all_that_is_claimed_is_shown(catalogue: Catalogue) -> None:
+    assert {catalogue.main, *catalogue.claimed.values()} <= {*catalogue.shown}
+
+
+@each
+def test_metrics_and_tables_are_told_apart(catalogue: Catalogue) -> None:
+    for names in (
+        [metric.name for metric in catalogue.shown],
+        [metric.column for metric in catalogue.shown],
+        [table.name for table in (*catalogue.tables, *catalogue.added)],
+    ):
+        assert len({*names}) == len(names)

@@ -1,0 +1,90 @@
+"""A number that every trial of a kind of workload has, declared once: where it is recorded and how it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vtax.model.numbers import Format
+from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
+
+BUCKET = 1 / BUCKETS_AN_OCTAVE
+"""The width of a histogram's bucket, as a share of its values."""
+ONE_IN_A_THOUSAND = 1e-3
+"""One frame or request of the thousand that a short trial has, or a nanosecond of a microsecond."""
+
+
+class Better(StrEnum):
+    """Which way a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+class BoundedBy(StrEnum):
+    """Which limits of a trial bound a metric: what kept the platform from more, or the source from offering more."""
+
+    NOTHING = "nothing"
+    THROUGHPUT = "throughput"
+    LOAD = "load"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Rows of a result, some for each trial: a table in SQL, and which of its rows count."""
+
+    name: str
+    rows: str
+    is_required: bool = False
+    """Whether a trial without such rows has no metric at all."""
+
+
+VICTIM = Relation(
+    "victim",
+    "(SELECT *, coalesce(clock_error_ns, 0) = 0 AS exact FROM flows) WHERE role = 'victim'",
+    is_required=True,
+)
+"""The measured flows; `exact` where source and sink read one clock."""
+NEIGHBOURS = Relation("neighbours", "flows WHERE role = 'neighbour'")
+HOST_CPU = Relation("host_cpu", "cpu WHERE domain = 'host' AND component = 'total' AND samples IS NULL")
+"""The busy time of the CPUs of host and guests, as the kernel counts it."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a trial, `sql` over its rows of `relation`.
+
+    Changes of it are relative, in percent, or where `points` of the values themselves, which are ratios, in percentage
+    points; those have a tolerance of their own. `resolution` is the width of the steps that values come in, as a share
+    of them; where each trial records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a
+    repetition without one may have lost what it would be of: without that repetition the others would look too good.
+    """
+
+    name: str
+    column: str
+    sql: str
+    unit: str
+    better: Better
+    form: Format
+    relation: Relation = VICTIM
+    bounded_by: BoundedBy = BoundedBy.NOTHING
+    points: bool = False
+    tolerance: float | None = None
+    resolution: float = 0.0
+    step_sql: str | None = None
+    quantile: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        return self.name.replace("_", " ")
+
+    @property
+    def rises(self) -> bool:
+        """Whether more of it is better."""
+        return self.better is Better.HIGHER
+
+    @property
+    def step_column(self) -> str | None:
+        """The name of the recorded step in a query; None where the resolution is a share."""
+        return f"{self.column}_step" if self.step_sql else None

@@ -1,0 +1,114 @@
+"""Metrics that several kinds of workload have."""
+
+from vtax.model import numbers
+from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, Better, BoundedBy, Metric
+
+CARRIED_IN_FULL_LOSS_RATIO = 0.005
+"""Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
+
+
+def _quantile(name: str) -> str:
+    """The quantile of a trial: of several flows the geometric mean; of flows by clocks that differ none.
+
+    What clocks are wrong by is another each time. A quantile that some flow does not have is none of the trial.
+    """
+    column = f"latency_{name}_ns"
+    return (
+        f"CASE WHEN count({column}) FILTER (exact) = count(*) THEN "
+        f"CASE count(*) WHEN 1 THEN any_value({column}) ELSE exp(avg(ln({column}))) END END"
+    )
+
+
+THROUGHPUT = Metric(
+    name="throughput",
+    column="received_mbps",
+    sql="sum(received_mbps)",
+    unit="Mbit/s",
+    better=Better.HIGHER,
+    form=numbers.mbps,
+    bounded_by=BoundedBy.THROUGHPUT,
+    resolution=ONE_IN_A_THOUSAND,
+)
+"""Layer 1, all streams together."""
+GOODPUT = Metric(
+    name="goodput",
+    column="goodput_mbps",
+    sql="sum(goodput_mbps)",
+    unit="Mbit/s",
+    better=Better.HIGHER,
+    form=numbers.mbps,
+    bounded_by=BoundedBy.THROUGHPUT,
+    resolution=ONE_IN_A_THOUSAND,
+)
+"""Layer-4 payload, all guests together."""
+TRANSACTIONS = Metric(
+    name="transactions",
+    column="per_s",
+    sql="avg(transactions / duration_s)",
+    unit="1/s",
+    better=Better.HIGHER,
+    form=numbers.whole,
+    resolution=ONE_IN_A_THOUSAND,
+)
+LOSS = Metric(
+    name="loss",
+    column="loss_ratio",
+    sql="coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio))",
+    unit="%",
+    better=Better.LOWER,
+    form=numbers.ratio_as_percent,
+    points=True,
+    tolerance=CARRIED_IN_FULL_LOSS_RATIO,
+    resolution=ONE_IN_A_THOUSAND,
+)
+RESPONSE_TIME = Metric(
+    name="response_time",
+    column="mean_ns",
+    sql="avg(latency_mean_ns)",
+    unit="µs",
+    better=Better.LOWER,
+    form=numbers.microseconds,
+    resolution=ONE_IN_A_THOUSAND,
+)
+"""Of what was answered; of one microsecond at least, in steps of a nanosecond."""
+LATENCY_P50 = Metric(
+    name="latency_p50",
+    column="p50_ns",
+    sql=_quantile("p50"),
+    unit="µs",
+    better=Better.LOWER,
+    form=numbers.microseconds,
+    resolution=BUCKET,
+    quantile=True,
+)
+LATENCY_P90 = Metric(
+    name="latency_p90",
+    column="p90_ns",
+    sql=_quantile("p90"),
+    unit="µs",
+    better=Better.LOWER,
+    form=numbers.microseconds,
+    resolution=BUCKET,
+    quantile=True,
+)
+LATENCY_P99 = Metric(
+    name="latency_p99",
+    column="p99_ns",
+    sql=_quantile("p99"),
+    unit="µs",
+    better=Better.LOWER,
+    form=numbers.microseconds,
+    resolution=BUCKET,
+    quantile=True,
+)
+CPU = Metric(
+    name="cpu",
+    column="host_percent",
+    sql="sum(percent)",
+    unit="% CPU",
+    better=Better.LOWER,
+    form=numbers.percent,
+    relation=HOST_CPU,
+    step_sql="sum(high - percent)",
+)
+"""The busy time of the CPUs that host and guests run on; 100 = one CPU."""

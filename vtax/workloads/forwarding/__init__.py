@@ -1,0 +1,1 @@
+"""Frames through the guests, by load, frame size and number of streams (schlosser2011)."""

@@ -1,0 +1,1 @@
+"""A server program of the user's own, and a client program that times it."""

@@ -1,0 +1,1 @@
+"""Rounds of a message through a ring of relays, run after run (matthews2009)."""

@@ -1,0 +1,1 @@
+"""Requests that are answered, over their length, placement and transport (oljira2016)."""
