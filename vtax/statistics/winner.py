@@ -131,12 +131,17 @@ def _difference_variance(one: Contest, other: Contest, values: Values, reference
 
     Where no trial is missing it is taken from the differences: what both sides share may be a million times more.
     """
-    differences = values[:, :, np.newaxis] - reference[:, np.newaxis, :]
-    if np.isfinite(differences).all():
-        squares = ((differences - differences.mean(axis=0)) ** 2).sum(axis=0)
+    if np.isfinite(values).all() and np.isfinite(reference).all():
+        # Load by load: the differences of all pairs in all blocks would not fit into memory.
+        squares = np.array([_squares(values[:, [load]] - reference) for load in range(values.shape[1])])
         return float(one.weights @ squares @ other.weights) / max(len(values) - 1, 1)
     shared = float(one.weights @ covariances(values, reference) @ other.weights)
     return one.variance + other.variance - 2 * shared
+
+
+def _squares(values: Values) -> Values:
+    """Return each column's sum of squared deviations from its mean."""
+    return np.asarray(((values - values.mean(axis=0)) ** 2).sum(axis=0))
 
 
 def _degrees_of_freedom(blocks: int, variance: float, one: Contest, other: Contest | None) -> float:
