@@ -249,7 +249,7 @@ def read_cells(
                     invalid=row.invalid,
                     suspect=row.suspect,
                     marks=marks.get((row.key, context), {}),
-                    blocks=[int(block or 0) for block in columns.get("blocks", ())],
+                    blocks=array("q", (int(block or 0) for block in columns.get("blocks", ()))),
                     columns=columns,
                     reading=reading,
                     parts=parts.get((row.key, context), {}),
