@@ -8,18 +8,17 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from vtax.results.stored import mapping
 from vtax.views.bulk_cells import BulkCell, BulkSetting
 from vtax.views.cells import Cell, Setting
 from vtax.views.claims.document import claim_rows
-from vtax.views.diagnosis import Diagnosis
+from vtax.views.diagnosis.document import diagnosed_cells
 from vtax.views.echoes import EchoSetting
 from vtax.views.responses import ResponseSetting
 from vtax.views.rounds import RoundSetting
 from vtax.views.stages import TracedSetting
 from vtax.views.summary import Summary
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def summary_document(summary: Summary) -> dict[str, JsonValue]:
@@ -32,14 +31,11 @@ def summary_document(summary: Summary) -> dict[str, JsonValue]:
     """
     document: dict[str, JsonValue] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name not in ("cells", "claims", "directory", "runs", "trials"):
+        if field.name == "diagnosis":
+            document["diagnosis"] = diagnosed_cells(summary.diagnosis).model_dump(mode="json")
+        elif field.name not in ("cells", "claims", "directory", "runs", "trials"):
             document[field.name] = _json(getattr(summary, field.name))
-    return {**document, "claims": [*claim_rows(summary.claims)]}
-
-
-def diagnosis_document(diagnosis: Diagnosis) -> dict[str, JsonValue]:
-    """What `vtax diagnose` says, as JSON values; in the document of a summary it stands below `diagnosis`."""
-    return {"format_version": FORMAT_VERSION, **mapping(_json(diagnosis))}
+    return {**document, "claims": [claim.model_dump(mode="json") for claim in claim_rows(summary.claims)]}
 
 
 def _json(value: object) -> JsonValue:

@@ -26,7 +26,7 @@ NANOSECOND = 1e-3
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a trial.
+    """A number of a trial; `column` is named as that of `flows` where there is one, with the unit at its end.
 
     `rises` tells that more of it is better. Changes are relative, in percent, or where `points` of the values
     themselves, which are ratios, in percentage points; those have a tolerance of their own. `resolution` is the
@@ -49,7 +49,7 @@ class Metric:
 
 THROUGHPUT = Metric("throughput", "received_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
 GOODPUT = Metric("goodput", "goodput_mbps", "Mbit/s", True, numbers.mbps, resolution=FRAME)
-TRANSACTIONS = Metric("transactions", "per_s", "1/s", True, numbers.whole, resolution=FRAME)
+TRANSACTIONS = Metric("transactions", "transactions_per_s", "1/s", True, numbers.whole, resolution=FRAME)
 LOSS = Metric(
     "loss",
     "loss_ratio",
@@ -61,12 +61,14 @@ LOSS = Metric(
     resolution=FRAME,
 )
 LATENCY_P50 = Metric(
-    "latency_p50", "p50_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
+    "latency_p50", "latency_p50_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
 )
 LATENCY_P99 = Metric(
-    "latency_p99", "p99_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
+    "latency_p99", "latency_p99_ns", "µs", False, numbers.microseconds, resolution=BUCKET, quantile=True
 )
-RESPONSE_TIME = Metric("response_time", "mean_ns", "µs", False, numbers.microseconds, resolution=NANOSECOND)
+RESPONSE_TIME = Metric(
+    "response_time", "latency_mean_ns", "µs", False, numbers.microseconds, resolution=NANOSECOND
+)
 CPU = Metric("cpu", "host_percent", "% CPU", False, numbers.percent, step_column="host_step_percent")
 
 METRICS = {
@@ -87,9 +89,12 @@ OF_TRIAL = """
 flow AS (
     SELECT trial_id, sum(received_mbps) AS received_mbps, sum(goodput_mbps) AS goodput_mbps,
            coalesce(sum(frames_lost) / nullif(sum(frames_sent), 0), avg(loss_ratio)) AS loss_ratio,
-           avg(latency_mean_ns) AS mean_ns, avg(transactions / duration_s) AS per_s,
-           CASE WHEN count(latency_p50_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p50_ns))) END AS p50_ns,
-           CASE WHEN count(latency_p99_ns) FILTER (exact) = count(*) THEN exp(avg(ln(latency_p99_ns))) END AS p99_ns
+           avg(latency_mean_ns) AS latency_mean_ns,
+           avg(transactions / duration_s) AS transactions_per_s,
+           CASE WHEN count(latency_p50_ns) FILTER (exact) = count(*)
+                THEN exp(avg(ln(latency_p50_ns))) END AS latency_p50_ns,
+           CASE WHEN count(latency_p99_ns) FILTER (exact) = count(*)
+                THEN exp(avg(ln(latency_p99_ns))) END AS latency_p99_ns
     FROM (SELECT *, coalesce(clock_error_ns, 0) = 0 AS exact FROM flows) WHERE role = 'victim' GROUP BY trial_id
 ), host AS (
     SELECT trial_id, sum(percent) AS host_percent, sum(high - percent) AS host_step_percent FROM cpu

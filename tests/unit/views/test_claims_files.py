@@ -137,8 +137,8 @@ def test_json_has_every_effect(result: Result, capsys: Captured) -> None:
     told: dict[str, Any] = {each["platform"]: each for each in found["platforms"]}
     assert (told["qemu-virtio"]["verdict"], told["qemu-virtio"]["emulated"]) == ("does not hold", True)
     (effect,) = told["container"]["effects"]
-    assert effect["high"] < found["below"] == 0.95
-    assert (effect["n"], effect["open"]) == (5, [])
+    assert effect["estimate"]["high"] < found["below"] == 0.95
+    assert (effect["estimate"]["n"], effect["estimate"]["bound"]) == (5, "exact")
     assert (document["verdicts"]["does not hold"], document["emulated_verdicts"]["does not hold"]) == (0, 1)
     shown = as_json(result)["claims"]
     assert [each["claim"] for each in shown] == [
@@ -169,7 +169,7 @@ def test_two_results_of_one_scenario_are_told_apart(result: Result, tmp_path: Pa
 def test_a_campaign_that_has_not_ended_is_said_to(tmp_path: Path, capsys: Captured) -> None:
     result = forwarded(tmp_path / "r", beside("idle", STEADY), beside("forward", HARMED), status="running")
     assert main(["claims", str(result.directory), "--json"]) == 0
-    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    (remark,) = json.loads(capsys.readouterr().out)["notes"]
     assert remark.startswith(f"{result.directory}: cut short, ")
 
 

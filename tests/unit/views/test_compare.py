@@ -189,7 +189,7 @@ def test_names_from_a_result_are_neither_html_nor_markdown_nor_broken_xml(tmp_pa
     assert rows and all(line.replace("\\|", "").count("|") == 8 for line in rows)
     suite = ElementTree.fromstring(comparison_junit(compared))  # noqa: S314, written here
     assert suite[0].get("classname", "").startswith("platform=</script>")
-    json.dumps(comparison_document(compared), allow_nan=False)
+    json.dumps(comparison_document(compared).as_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize(
