@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.json_schema import broken
 from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import bulk_blocks
 from tests.helpers.results.forwarding import Made, blocks
 from vtax import views
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.results import Result
 from vtax.views.bound import Bound, Limit, together
 from vtax.views.cells import Cell, Setting
@@ -412,6 +414,7 @@ def test_a_change_of_level_is_read_by_its_sides(
     assert text_of(line[3]).startswith(shown)
     assert "before" in text_of(line[5]) or "both at the generator's ceiling" in text_of(line[5])
     document = json.loads(json.dumps(history_document(history).as_json(), allow_nan=False))
+    assert broken(document, document_schema("history")) == []
     (found,) = [one for one in document["experiments"][0]["series"] if one["metric"] == "throughput"]
     (level,) = found["level_changes"]
     assert (level["change"]["bound"], level["change"]["low"]) == (bound, None)

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.json_schema import broken
 from tests.helpers.paths import ROOT
 from tests.helpers.results.builder import of
 from tests.helpers.results.papers import HARMED, STEADY, beside, forwarded
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.scenario import list_scenarios, load_scenario
@@ -133,6 +135,7 @@ def test_the_terminal_says_verdict_effect_and_n(result: Result, capsys: Captured
 def test_json_has_every_effect(result: Result, capsys: Captured) -> None:
     assert main(["claims", str(result.directory), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert broken(document, document_schema("claims")) == []
     (found,) = [each for each in document["claims"] if each["claim"] == "small-frames-beside-harm"]
     told: dict[str, Any] = {each["platform"]: each for each in found["platforms"]}
     assert (told["qemu-virtio"]["verdict"], told["qemu-virtio"]["emulated"]) == ("does not hold", True)

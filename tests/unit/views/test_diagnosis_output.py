@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.json_schema import broken
 from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, make_causes
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.results import Result
 from vtax.views import as_json, write_report
 
@@ -44,6 +46,7 @@ def test_the_document_of_the_command_is_that_of_show(
 ) -> None:
     assert main(["diagnose", str(result.directory), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert broken(document, document_schema("diagnose")) == []
     assert document.pop("format_version") == 2
     assert document == json.loads(json.dumps(as_json(result)["diagnosis"]))
     hogged = document["findings"][1]

@@ -52,19 +52,19 @@ def tables_document(result: Result) -> Iterator[str]:
 
 def _rows(rows: pa.Table) -> Iterator[str]:
     first = True
-    for batch in _of_numbers(rows).to_batches(max_chunksize=ROWS_AT_ONCE):
-        for row in batch.to_pylist():
+    for batch in rows.to_batches(max_chunksize=ROWS_AT_ONCE):
+        for row in _of_numbers(batch).to_pylist():
             yield ("\n" if first else ",\n") + _json(row)
             first = False
 
 
-def _of_numbers(rows: pa.Table) -> pa.Table:
-    """Return the rows with null for what is no number, since JSON has none of these."""
+def _of_numbers(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows with null for NaN and infinities, which JSON does not have."""
     columns = [
         pc.if_else(pc.is_finite(column), column, None) if pa.types.is_floating(column.type) else column
         for column in rows.columns
     ]
-    return pa.table(columns, schema=rows.schema)
+    return pa.record_batch(columns, schema=rows.schema)
 
 
 def _json(value: object) -> str:
