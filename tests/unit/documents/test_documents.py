@@ -24,6 +24,8 @@ from vtax.doctor.document import checks_document
 from vtax.documents.base import Document, Estimate, Part
 from vtax.documents.export import Described
 from vtax.documents.schema import DOCUMENTS, document_schema
+from vtax.results.schema import FLOWS
+from vtax.views.metrics import ALL
 
 Captured = pytest.CaptureFixture[str]
 Schema = dict[str, Any]
@@ -145,6 +147,14 @@ def test_fields_are_described_and_named_by_the_glossary(name: str) -> None:
     texts = {str(model.__doc__) for model in models}
     texts |= {str(field.description) for model in models for field in model.model_fields.values()}
     assert {text: found for text in texts if (found := list(offences(text)))} == {}
+
+
+def test_a_quantity_is_named_as_its_column_and_ends_in_its_unit() -> None:
+    columns = {column.name for column in FLOWS.columns}
+    ends = {"Mbit/s": "_mbps", "µs": "_ns", "%": "_ratio", "% CPU": "percent", "1/s": "_per_s"}
+    for metric in ALL:
+        assert metric.column.endswith(ends[metric.unit])
+        assert f"latency_{metric.column}" not in columns
 
 
 def test_each_command_that_prints_json_has_a_document() -> None:
