@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.helpers.paths import DATA
 
 RECORDED = DATA / "recorded"
-KINDS = ["forwarding", "bulk", "echo", "requests", "relay", "program"]
+KINDS = sorted(path.name.removesuffix(".tar.xz") for path in RECORDED.glob("*.tar.xz"))
 
 
 def unpack(kind: str, directory: Path) -> None:
