@@ -11,7 +11,6 @@ import errno
 import os
 import sys
 import traceback
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -85,10 +84,11 @@ def list_(what: Annotated[Listed | None, typer.Argument(help="Both by default.")
 def doctor(json: Json = False) -> None:
     """Check the capabilities of this machine; report the reason and the fix for each missing one."""
     from vtax.doctor import examine
+    from vtax.doctor.document import checks_document
 
     checks = examine()
     if json:
-        print_json({"checks": [asdict(check) for check in checks]}, sys.stdout)
+        print_json(checks_document(checks).as_json(), sys.stdout)
     else:
         print_checks(checks, sys.stdout)
 
@@ -117,14 +117,12 @@ def trace(
     json: Json = False,
 ) -> None:
     """Show live where packets spend their time on an existing path; nothing is changed or stays attached."""
-    from msgspec import to_builtins
-
     from vtax.agent_api import GREATEST_SAMPLE_EVERY
     from vtax.terminal import table_console
     from vtax.trace import Request
     from vtax.trace import trace as follow
+    from vtax.trace.document import trace_document
     from vtax.trace.screen import print_result, screen_on
-    from vtax.trace.tables import document
 
     if sample > GREATEST_SAMPLE_EVERY:
         problem = f'"{sample}" is too large; allowed: at most {GREATEST_SAMPLE_EVERY}'
@@ -132,7 +130,7 @@ def trace(
     with screen_on(sys.stderr, plain=json) as screen:
         result = follow(Request(interfaces, netns, sample, duration), screen)
     if json:
-        print_json(to_builtins(document(result)), sys.stdout)
+        print_json(trace_document(result).as_json(), sys.stdout)
     else:
         print_result(result, table_console())
 

@@ -33,7 +33,7 @@ def claims(
 
     judged = judge_results([Result.open(result) for result in results])
     if json:
-        print_json(claims_document(judged), sys.stdout)
+        print_json(claims_document(judged).as_json(), sys.stdout)
     elif markdown:
         print(claims_markdown(judged), end="")
     else:

@@ -94,7 +94,7 @@ def _compare(
     if write_junit is not None:
         write_junit([comparison_junit(compared)])
     if json:
-        print_json(comparison_document(compared), sys.stdout)
+        print_json(comparison_document(compared).as_json(), sys.stdout)
     elif markdown:
         print(comparison_markdown(compared), end="")
     else:

@@ -31,14 +31,15 @@ def history(
     target = out or directory / "history.html"
     with output_file([directory], target, "--out") as write:
         from vtax.terminal import table_console
-        from vtax.views.history import history_document, read_history
+        from vtax.views.history import read_history
+        from vtax.views.history.document import history_document
         from vtax.views.history.page import history_page
         from vtax.views.history.terminal import print_history
 
         found = read_history(directory, within / 100)
         write([history_page(found).encode()])
         if json:
-            print_json(history_document(found), sys.stdout)
+            print_json(history_document(found).as_json(), sys.stdout)
             return
         print_history(found, table_console())
         print(f"page: {target}")

@@ -1,4 +1,4 @@
-"""`vtax schema`: JSON Schemas of the files that users write."""
+"""`vtax schema`: JSON Schemas of the files that users write, and of the documents that vtax prints."""
 
 import sys
 from enum import StrEnum
@@ -9,30 +9,55 @@ import typer
 from vtax.listing import print_json
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import JsonValue
 
 
 class Described(StrEnum):
-    """The files there is a schema of."""
+    """Whatever has a schema: four kinds of files, then documents by the command that prints them."""
 
     SCENARIO = "scenario"
     TESTBED = "testbed"
     PRESET = "preset"
     TESTBED_FILE = "testbed-file"
+    CLAIMS = "claims"
+    COMPARE = "compare"
+    DIAGNOSE = "diagnose"
+    DOCTOR = "doctor"
+    EXPORT = "export"
+    HISTORY = "history"
+    TRACE = "trace"
 
 
-def schema(what: Annotated[Described, typer.Argument(help="The kind of file, or a part of one.")]) -> None:
-    """Print the JSON Schema of a scenario, its `testbed`, a platform preset or a testbed file, for editors."""
+def schema(
+    what: Annotated[
+        Described,
+        typer.Argument(help="A kind of file, a part of one, or the command that prints a document."),
+    ],
+) -> None:
+    """Print the JSON Schema of a file or a document.
+
+    Editors complete and check a scenario, its testbed, a platform preset and a testbed file by theirs. A document is
+    what a command prints with --json, or with export --format json; that of doctor is also that of testbed check.
+    """
+    from vtax.documents.schema import DOCUMENTS, document_schema
+
+    print_json(document_schema(what) if what in DOCUMENTS else _file_schema(what), sys.stdout)
+
+
+def _file_schema(what: Described) -> "dict[str, JsonValue]":
+    """Return the schema of a kind of file, or of a part of one."""
     from vtax.inputs.json_schema import json_schema
     from vtax.platforms.preset import preset_model
     from vtax.scenario.links import TestbedSettings
     from vtax.scenario.schema import ScenarioFile
     from vtax.testbed.remote import TestbedFile
 
-    described: dict[Described, tuple[type[BaseModel], str]] = {
-        Described.SCENARIO: (ScenarioFile, "vtax scenario"),
-        Described.TESTBED: (TestbedSettings, "testbed of a vtax scenario"),
-        Described.PRESET: (preset_model(), "vtax platform preset"),
-        Described.TESTBED_FILE: (TestbedFile, "vtax testbed file"),
-    }
-    print_json(json_schema(*described[what]), sys.stdout)
+    match what:
+        case Described.SCENARIO:
+            return json_schema(ScenarioFile, "vtax scenario")
+        case Described.TESTBED:
+            return json_schema(TestbedSettings, "testbed of a vtax scenario")
+        case Described.PRESET:
+            return json_schema(preset_model(), "vtax platform preset")
+        case _:
+            return json_schema(TestbedFile, "vtax testbed file")

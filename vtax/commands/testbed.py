@@ -1,7 +1,6 @@
 """`vtax testbed`, and the machines that other commands measure on."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +31,7 @@ def check(
     json: Json = False,
 ) -> int:
     """Check that the machines answer and that frames pass each link; restores every change."""
+    from vtax.doctor.document import checks_document
     from vtax.doctor.testbed import examine_testbed
     from vtax.testbed.remote import read_testbed
 
@@ -39,7 +39,7 @@ def check(
     require(str(file), lab.needs, read_kinds(allow or []), at_terminal)
     checks = examine_testbed(lab)
     if json:
-        print_json({"checks": [asdict(check) for check in checks]}, sys.stdout)
+        print_json(checks_document(checks).as_json(), sys.stdout)
     else:
         print_checks(checks, sys.stdout)
     return 0 if all(check.usable for check in checks) else UNUSABLE

@@ -38,12 +38,6 @@ class Estimate:
         """Whether both sides of it are only bounds, so that it says nothing."""
         return self.bound is Bound.WITHHELD
 
-    @property
-    def numbers(self) -> dict[str, float | None]:
-        """Value and ends of the interval as JSON has them: None for what there is no number for."""
-        found = {"value": self.value, "low": self.low, "high": self.high}
-        return {name: at if at is not None and math.isfinite(at) else None for name, at in found.items()}
-
     def includes(self, value: float) -> bool:
         """Whether the interval does not exclude `value`; without an interval nothing is excluded."""
         if self.low is None or self.high is None:

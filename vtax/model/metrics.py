@@ -43,7 +43,7 @@ GOODPUT = Metric(
 """Layer-4 payload, all guests together."""
 TRANSACTIONS = Metric(
     name="transactions",
-    column="per_s",
+    column="transactions_per_s",
     sql="avg(transactions / duration_s)",
     unit="1/s",
     better=Better.HIGHER,
@@ -63,7 +63,7 @@ LOSS = Metric(
 )
 RESPONSE_TIME = Metric(
     name="response_time",
-    column="mean_ns",
+    column="latency_mean_ns",
     sql="avg(latency_mean_ns)",
     unit="µs",
     better=Better.LOWER,
@@ -73,7 +73,7 @@ RESPONSE_TIME = Metric(
 """Of what was answered; of one microsecond at least, in steps of a nanosecond."""
 LATENCY_P50 = Metric(
     name="latency_p50",
-    column="p50_ns",
+    column="latency_p50_ns",
     sql=_quantile("p50"),
     unit="µs",
     better=Better.LOWER,
@@ -83,7 +83,7 @@ LATENCY_P50 = Metric(
 )
 LATENCY_P90 = Metric(
     name="latency_p90",
-    column="p90_ns",
+    column="latency_p90_ns",
     sql=_quantile("p90"),
     unit="µs",
     better=Better.LOWER,
@@ -93,7 +93,7 @@ LATENCY_P90 = Metric(
 )
 LATENCY_P99 = Metric(
     name="latency_p99",
-    column="p99_ns",
+    column="latency_p99_ns",
     sql=_quantile("p99"),
     unit="µs",
     better=Better.LOWER,

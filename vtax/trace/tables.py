@@ -1,7 +1,7 @@
-"""What a trace has shown as tables, and as JSON values."""
+"""What a trace has shown as tables."""
 
 from collections.abc import Iterator
-from typing import TypedDict
+from dataclasses import replace
 
 from vtax.model import numbers
 from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table
@@ -10,64 +10,6 @@ from vtax.trace.session import Drop, Result
 
 LEAST_P50, LEAST_P90, LEAST_P99 = 20, 100, 1000
 """Packets that a quantile is shown with at least: 10 / (1 - q)."""
-
-
-class Times(TypedDict):
-    """Delays of packets between two hooks; null where too few passed."""
-
-    count: int
-    min_ns: float | None
-    mean_ns: float | None
-    p50_ns: float | None
-    p90_ns: float | None
-    p99_ns: float | None
-    max_ns: float | None
-
-
-class StageDocument(Times):
-    """Those of a stage."""
-
-    stage: str
-
-
-class HookDocument(TypedDict):
-    """Packets that a hook at an interface saw."""
-
-    hook: str
-    interface: str
-    packets: int
-
-
-class WayDocument(TypedDict):
-    """A way of packets."""
-
-    name: str
-    hooks: list[HookDocument]
-    stages: list[StageDocument]
-    total: Times
-
-
-class DropDocument(TypedDict):
-    """Packets that the kernel dropped at an interface."""
-
-    interface: str
-    arrived: bool
-    reason: str
-    packets: int
-
-
-class TraceDocument(TypedDict):
-    """What a trace has shown."""
-
-    sample: int
-    elapsed_s: float
-    followed: int
-    unattributed: int
-    lost_events: int
-    ways: list[WayDocument]
-    drops: list[DropDocument]
-    hook_ns: dict[str, float | None]
-    not_observed: list[str]
 
 
 def stages_table(result: Result) -> Table:
@@ -119,43 +61,14 @@ def remarks(result: Result) -> list[str]:
     return told
 
 
-def document(result: Result) -> TraceDocument:
-    """Everything as JSON values, units in the names."""
-    reading = result.reading
-    trails = reading.trails if reading is not None else ()
-    return {
-        "sample": result.every,
-        "elapsed_s": result.elapsed_s,
-        "followed": reading.followed if reading is not None else 0,
-        "unattributed": reading.unattributed if reading is not None else 0,
-        "lost_events": reading.lost if reading is not None else 0,
-        "ways": [
-            {
-                "name": each.trail.name,
-                "hooks": [
-                    {"hook": point.hook, "interface": point.place.name, "packets": frames}
-                    for point, frames in zip(each.trail.points, each.frames, strict=True)
-                ],
-                "stages": [
-                    {"stage": stage.label, **_values(times)}
-                    for stage, times in zip(each.trail.stages, each.stages, strict=True)
-                ],
-                "total": _values(each.total),
-            }
-            for each in trails
-        ],
-        "drops": [
-            {
-                "interface": drop.interface,
-                "arrived": drop.arrived,
-                "reason": drop.reason,
-                "packets": drop.packets,
-            }
-            for drop in result.drops
-        ],
-        "hook_ns": {name: ns for name, (_, ns) in reading.hooks.items()} if reading is not None else {},
-        "not_observed": remarks(result),
-    }
+def shown_times(times: StageTimes) -> StageTimes:
+    """Return them without quantiles of too few packets."""
+    return replace(
+        times,
+        p50_ns=times.p50_ns if times.count >= LEAST_P50 else None,
+        p90_ns=times.p90_ns if times.count >= LEAST_P90 else None,
+        p99_ns=times.p99_ns if times.count >= LEAST_P99 else None,
+    )
 
 
 def _title(reading: TrailReading) -> str:
@@ -170,27 +83,13 @@ def _rows(reading: TrailReading) -> Iterator[tuple[Entry, ...]]:
 
 
 def _row(name: str, times: StageTimes) -> tuple[Entry, ...]:
-    told = _values(times)
-    shown = (told["mean_ns"], told["p50_ns"], told["p90_ns"], told["p99_ns"], told["max_ns"])
+    shown = shown_times(times)
+    values = (shown.mean_ns, shown.p50_ns, shown.p90_ns, shown.p99_ns, shown.max_ns)
     return (
         name,
         Number(f"{times.count:,}"),
-        *(Number(UNKNOWN if value is None else numbers.microseconds(value)) for value in shown),
+        *(Number(UNKNOWN if value is None else numbers.microseconds(value)) for value in values),
     )
-
-
-def _values(times: StageTimes) -> Times:
-    """Without quantiles that too few packets tell of."""
-    told: Times = {
-        "count": times.count,
-        "min_ns": times.min_ns,
-        "mean_ns": times.mean_ns,
-        "p50_ns": times.p50_ns if times.count >= LEAST_P50 else None,
-        "p90_ns": times.p90_ns if times.count >= LEAST_P90 else None,
-        "p99_ns": times.p99_ns if times.count >= LEAST_P99 else None,
-        "max_ns": times.max_ns,
-    }
-    return told
 
 
 def _drop(drop: Drop) -> tuple[Entry, ...]:

@@ -13,7 +13,8 @@ from rich.console import Console
 from vtax.results import Result
 from vtax.views.console import print_diagnosis, print_summary
 from vtax.views.diagnosis import DIAGNOSIS, Diagnosis, diagnose
-from vtax.views.document import diagnosis_document, summary_document
+from vtax.views.diagnosis.document import diagnosis_document
+from vtax.views.document import summary_document
 from vtax.views.figures import check_figures, figure_names
 from vtax.views.provenance import read_provenance
 from vtax.views.report import render, write_page
@@ -70,8 +71,8 @@ def show_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
 
 
 def diagnosis_as_json(diagnosis: Diagnosis) -> dict[str, JsonValue]:
-    """The same as JSON values, units in the names."""
-    return diagnosis_document(diagnosis)
+    """Return the document of `vtax diagnose`."""
+    return diagnosis_document(diagnosis).as_json()
 
 
 def _summary(what: Result | Summary) -> Summary:

@@ -13,15 +13,13 @@ from vtax.model.against import Added
 from vtax.model.cell import Cell
 from vtax.model.levels import Setting
 from vtax.model.metric import Metric
-from vtax.results.stored import mapping
 from vtax.views.bulk_cells import BulkCell
 from vtax.views.claims.document import claim_rows
-from vtax.views.diagnosis import Diagnosis
+from vtax.views.diagnosis.document import diagnosed_cells
 from vtax.views.summary import Summary
 from vtax.views.verdicts import CellVerdict
 
-SUMMARY_VERSION = 2
-DIAGNOSIS_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def summary_document(summary: Summary) -> dict[str, JsonValue]:
@@ -32,19 +30,16 @@ def summary_document(summary: Summary) -> dict[str, JsonValue]:
     "withheld" the value is null as well. The unit is in the name that holds it. `intended_mbps` is null for the flood
     (`max`).
     """
-    document: dict[str, JsonValue] = {"format_version": SUMMARY_VERSION}
+    document: dict[str, JsonValue] = {"format_version": FORMAT_VERSION}
     for field in dataclasses.fields(summary):
-        if field.name not in ("added", "catalogue", "claims", "directory", "measured", "runs", "trials"):
+        if field.name == "diagnosis":
+            document["diagnosis"] = diagnosed_cells(summary.diagnosis).model_dump(mode="json")
+        elif field.name not in ("added", "catalogue", "claims", "directory", "measured", "runs", "trials"):
             document[field.name] = _json(getattr(summary, field.name))
     shown = summary.catalogue.shown if summary.catalogue else ()
     document["cells"] = [_cell(cell, shown) for cell in summary.measured]
     document["added"] = {name: [_added(row) for row in rows] for name, rows in summary.added.items()}
-    return {**document, "claims": [*claim_rows(summary.claims)]}
-
-
-def diagnosis_document(diagnosis: Diagnosis) -> dict[str, JsonValue]:
-    """What `vtax diagnose` says, as JSON values; in the document of a summary it stands below `diagnosis`."""
-    return {"format_version": DIAGNOSIS_VERSION, **mapping(_json(diagnosis))}
+    return {**document, "claims": [claim.model_dump(mode="json") for claim in claim_rows(summary.claims)]}
 
 
 def _cell(cell: Cell, metrics: Sequence[Metric]) -> JsonValue:

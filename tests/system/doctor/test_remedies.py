@@ -62,8 +62,8 @@ def test_a_remedy_does_what_it_promises(machine: Machine, loss: str, subject: st
     assert status == 0, output
     check = doctor(machine)[subject]
     assert not check["usable"]
-    assert check["remedy"]
-    status, output = machine.run(str(check["remedy"]))
+    assert check["fix"]
+    status, output = machine.run(str(check["fix"]))
     assert status == 0, output
     # Where links could not be tried, there is a row for each of them afterwards.
     after = doctor(machine)
@@ -76,7 +76,7 @@ def test_a_remedy_does_what_it_promises_without_package_lists(machine: Machine) 
     for command in ("rm -rf /var/lib/apt/lists /var/cache/apt/*.bin", lacking("kmod")):
         status, output = machine.run(command)
         assert status == 0, output
-    remedy = doctor(machine)["modprobe"]["remedy"]
+    remedy = doctor(machine)["modprobe"]["fix"]
     status, output = machine.run(str(remedy))
     assert status == 0, output
     assert doctor(machine)["modprobe"]["usable"]

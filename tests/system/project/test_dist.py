@@ -126,8 +126,8 @@ def test_a_lost_agent_comes_back_by_the_remedy(installed: Path, wheel: Path, tmp
     agent.unlink()
     lacking = agent_check(installed, tmp_path)
     assert not lacking["usable"]
-    assert str(wheel) in lacking["remedy"]
-    subprocess.run(shlex.split(lacking["remedy"]), check=True, capture_output=True, cwd=tmp_path)
+    assert str(wheel) in lacking["fix"]
+    subprocess.run(shlex.split(lacking["fix"]), check=True, capture_output=True, cwd=tmp_path)
     assert agent_check(installed, tmp_path)["usable"]
 
 

@@ -3,13 +3,16 @@
 import csv
 import io
 import json
+import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars
+import pyarrow as pa
 import pytest
 
 import vtax
@@ -22,6 +25,7 @@ from vtax.platforms import presets
 from vtax.results import Result
 from vtax.scenario.schema import ScenarioFile
 from vtax.scenario.workloads import KINDS
+from vtax.views.export import tables_document
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = 'a"b\\c\nd'
@@ -108,6 +112,17 @@ def test_json_is_one_document(result: Result, tmp_path: Path, capsys: Captured) 
     }
     assert main(["export", str(result.directory), "--format", "json", "--out", str(tmp_path / "a.json")]) == 0
     assert json.loads((tmp_path / "a.json").read_text()) == document
+
+
+def test_json_has_null_for_what_is_no_number(result: Result) -> None:
+    flows = result.tables["flows"]
+    place = flows.schema.get_field_index("received_mbps")
+    values = pa.array([math.nan, math.inf, 91.0, None])
+    broken = replace(
+        result, tables={**result.tables, "flows": flows.set_column(place, flows.schema.field(place), values)}
+    )
+    document = json.loads("".join(tables_document(broken)), parse_constant=pytest.fail)
+    assert [row["received_mbps"] for row in document["tables"]["flows"]] == [None, None, 91.0, None]
 
 
 def test_openmetrics_has_each_cell_with_its_interval(tmp_path: Path, capsys: Captured) -> None:

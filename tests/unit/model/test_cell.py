@@ -29,7 +29,7 @@ def only(result: Result, reading: Reading) -> Cell:
 def test_values_are_aligned_by_block(tmp_path: Path) -> None:
     result = make(tmp_path / "r", [MadeEcho(0, 90), MadeEcho(1, None), MadeEcho(2, 110)])
     cell = only(result, ECHOES)
-    assert cell.by_block("mean_ns") == {0: 90_000, 2: 110_000}
+    assert cell.by_block("latency_mean_ns") == {0: 90_000, 2: 110_000}
     assert [*cell.by_block("loss_ratio")] == [0, 1, 2]
     sample = cell.sample(RESPONSE_TIME)
     assert sample is not None
@@ -41,7 +41,7 @@ def test_invalid_trials_are_counted_and_enter_no_value(tmp_path: Path) -> None:
     cell = only(make(tmp_path / "r", trials), ECHOES)
     assert (cell.recorded, cell.invalid, cell.suspect) == (3, 1, 1)
     assert cell.left_out == pytest.approx(1 / 3)
-    assert cell.by_block("mean_ns") == {0: 90_000, 2: 100_000}
+    assert cell.by_block("latency_mean_ns") == {0: 90_000, 2: 100_000}
 
 
 def test_a_cell_without_a_usable_trial_is_still_there(tmp_path: Path) -> None:

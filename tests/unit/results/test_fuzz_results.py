@@ -3,9 +3,9 @@
 VTAX_FUZZ_INPUTS is their number, VTAX_FUZZ_SEED what they are drawn from.
 """
 
+import json
 import os
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
@@ -15,9 +15,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.helpers.paths import DATA
+from tests.helpers.json_schema import broken
 from tests.helpers.results.hostile import journal_changed, manifest_changed, part_changed, result_changed
+from tests.helpers.results.recorded import KINDS, unpack
 from vtax.cli import main
+from vtax.documents.schema import DOCUMENTS, document_schema
 from vtax.inputs import InputError
 from vtax.results import DiskError, ResultWriter
 from vtax.results.journal import DamagedJournalError, read_journal, read_numbers
@@ -28,7 +30,6 @@ from vtax.results.schema import schemas
 
 INPUTS = int(os.environ.get("VTAX_FUZZ_INPUTS", "20000"))
 SEED = int(os.environ.get("VTAX_FUZZ_SEED", "1"))
-KINDS = ("forwarding", "bulk", "echo", "requests", "relay", "program")
 
 pytestmark = [pytest.mark.slow, pytest.mark.fuzz]
 
@@ -45,8 +46,7 @@ def place() -> Iterator[Path]:
 def recorded(place: Path) -> dict[str, Path]:
     """Results of all kinds, each in a directory of its own with a file outside of it."""
     for kind in KINDS:
-        with tarfile.open(DATA / f"recorded/{kind}.tar.xz") as file:
-            file.extractall(place / "recorded", filter="data")
+        unpack(kind, place / "recorded")
     return {kind: place / "recorded" / kind for kind in KINDS}
 
 
@@ -124,6 +124,11 @@ READERS: dict[str, Callable[[Path, Path], list[str]]] = {  # of a result, and of
     "history": lambda result, _: ["history", str(result)],
     "export": lambda result, out: ["export", str(result), "--format", "csv", "--out", str(out / "export")],
     "merge": lambda result, out: ["merge", f"lab={result}", "--out", str(out / "merged")],
+    "compare --json": lambda result, _: ["compare", f"{result}-again", str(result), "--json"],
+    "claims --json": lambda result, _: ["claims", str(result), "--json"],
+    "diagnose --json": lambda result, _: ["diagnose", str(result), "--json"],
+    "history --json": lambda result, _: ["history", str(result), "--json"],
+    "export --json": lambda result, _: ["export", str(result), "--format", "json"],
 }
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -200,7 +205,8 @@ def test_any_result_is_shown_or_refused(
         copytree(f"{recorded[kind]}-again", f"{result}-again")
         out.mkdir()
         result_changed(result, chance)
-        command = READERS[chance.choice([*READERS])](result, out)
+        reader = chance.choice([*READERS])
+        command = READERS[reader](result, out)
         # What is opened by a directory's descriptor has a name without one: it counts as one of this place.
         with chdir(out), written_only_in(out):
             status = main(command)
@@ -208,6 +214,8 @@ def test_any_result_is_shown_or_refused(
         assert "vtax broke" not in said.err, (chance, command, said.err)
         assert status in (0, 2, 3, 5), (command, status, said.err)
         assert status != 2 or said.err, command
+        if (name := reader.removesuffix(" --json")) != reader and name in DOCUMENTS and status != 2:
+            assert broken(json.loads(said.out), document_schema(name)) == [], (chance, command)
         told[status] = told.get(status, 0) + 1
         for place in (result, f"{result}-again", out):
             rmtree(place)

@@ -1,6 +1,5 @@
 """The command line and the recorded results, for snapshots."""
 
-import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +8,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from tests.helpers.paths import DATA
+from tests.helpers.results.recorded import KINDS, unpack
 from tests.helpers.transcripts import TERMINAL, CommandLine, transcript
-
-RECORDED = DATA / "recorded"
-KINDS = ["forwarding", "bulk", "echo", "requests", "relay", "program"]
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -46,6 +42,5 @@ def command_line(
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A kind of workload, with its two campaigns in the test's directory: KIND and KIND-again."""
     name: str = request.param
-    with tarfile.open(RECORDED / f"{name}.tar.xz") as recorded:
-        recorded.extractall(tmp_path)  # noqa: S202 - files of this tree
+    unpack(name, tmp_path)
     return name

@@ -8,6 +8,7 @@ from typer.main import get_command
 
 from tests.helpers.transcripts import CommandLine
 from vtax.cli import app
+from vtax.commands.schema import Described
 
 
 def commands() -> Iterator[str]:
@@ -30,6 +31,6 @@ def test_list(listed: str, command_line: CommandLine, snapshot: SnapshotAssertio
     assert command_line("list", listed) == snapshot
 
 
-@pytest.mark.parametrize("described", ["scenario", "testbed", "preset", "testbed-file"])
+@pytest.mark.parametrize("described", Described)
 def test_schema(described: str, command_line: CommandLine, snapshot: SnapshotAssertion) -> None:
     assert command_line("schema", described) == snapshot

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.helpers.json_schema import broken
 from tests.helpers.trials import times
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.stages import Found, Place, Reading, TrailReading
+from vtax.trace.document import trace_document
 from vtax.trace.screen import LineScreen, LiveScreen, print_result
 from vtax.trace.session import Drop, Result
-from vtax.trace.tables import document
 from vtax.trace.targets import Targets, targets
 from vtax.trace.vhost import VHOST, served_by_vhost
 
@@ -176,9 +178,20 @@ def test_the_tables_have_stages_drops_and_what_was_not_observed() -> None:
 
 
 def test_a_quantile_of_too_few_packets_is_not_told() -> None:
-    (way, _) = document(result(count=30))["ways"]
-    assert (way["total"]["p50_ns"], way["total"]["p90_ns"], way["total"]["max_ns"]) == (8000.0, None, 8000.0)
-    assert [stage["stage"] for stage in way["stages"]][-1] == "tx driver"
+    (path, _) = trace_document(result(count=30)).paths
+    assert (path.total.p50_ns, path.total.p90_ns, path.total.max_ns) == (8000.0, None, 8000.0)
+    assert [stage.stage for stage in path.stages][-1] == "tx driver"
+
+
+def test_the_document_has_paths_drops_and_what_was_not_observed() -> None:
+    document = trace_document(result()).as_json()
+    assert (document["sample_every"], document["followed"], document["strayed"]) == (64, 2009, 9)
+    assert document["drops"] == [
+        {"interface": "tap0", "arrived": False, "reason": "FULL_RING", "packets": 12}
+    ]
+    assert document["hook_ns"] == {"queue": 80.0}
+    assert "tap9 was gone before the end" in str(document["not_observed"])
+    assert broken(document, document_schema("trace")) == []
 
 
 def test_the_screen_is_lines_or_is_drawn_over_itself() -> None:

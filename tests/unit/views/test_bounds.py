@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.json_schema import broken
 from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import bulk_blocks
 from tests.helpers.results.forwarding import Made, blocks
 from vtax import views
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.model.bound import Bound, Limit, together
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate
@@ -28,8 +30,10 @@ from vtax.views.claims.judge import Verdict, judge
 from vtax.views.claims.readings import read_samples
 from vtax.views.claims.table import effect_number
 from vtax.views.efficiency import Efficiency
+from vtax.views.estimate_document import estimate_document
 from vtax.views.figures import draw_figures
-from vtax.views.history import history_document, read_history
+from vtax.views.history import read_history
+from vtax.views.history.document import history_document
 from vtax.views.history.table import level_table
 from vtax.views.interference_tables import interference_table
 from vtax.views.metrics import read_measured
@@ -413,9 +417,10 @@ def test_a_change_of_level_is_read_by_its_sides(
     (line,) = rows(level_table(series))
     assert text_of(line[3]).startswith(shown)
     assert "before" in text_of(line[5]) or "both at the generator's ceiling" in text_of(line[5])
-    document = json.loads(json.dumps(history_document(history), allow_nan=False))
+    document = json.loads(json.dumps(history_document(history).as_json(), allow_nan=False))
+    assert broken(document, document_schema("history")) == []
     (found,) = [one for one in document["experiments"][0]["series"] if one["metric"] == "throughput"]
-    (level,) = found["levels"]
+    (level,) = found["level_changes"]
     assert (level["change"]["bound"], level["change"]["low"]) == (bound, None)
     assert (found["points"][0]["bound"], found["points"][0]["high"]) == ("at least", None)
 
@@ -470,5 +475,6 @@ def test_a_falling_scale_turns_a_bound(bound: Bound, value: float, half: float) 
 def test_what_is_withheld_has_no_number() -> None:
     found = Estimate(0.5, 0.4, 0.6, 3, 0.0).read_as(WITHHELD)
     assert math.isnan(found.value) and not found.has_interval
-    assert found.numbers == {"value": None, "low": None, "high": None}
+    document = estimate_document(found)
+    assert (document.value, document.low, document.high, document.bound) == (None, None, None, "withheld")
     assert (found.n, found.left_out) == (3, 0.0)

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.json_schema import broken
 from tests.helpers.paths import ROOT
 from tests.helpers.results.builder import of
 from tests.helpers.results.papers import HARMED, STEADY, beside, forwarded
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.scenario import list_scenarios, load_scenario
@@ -133,12 +135,13 @@ def test_the_terminal_says_verdict_effect_and_n(result: Result, capsys: Captured
 def test_json_has_every_effect(result: Result, capsys: Captured) -> None:
     assert main(["claims", str(result.directory), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert broken(document, document_schema("claims")) == []
     (found,) = [each for each in document["claims"] if each["claim"] == "small-frames-beside-harm"]
     told: dict[str, Any] = {each["platform"]: each for each in found["platforms"]}
     assert (told["qemu-virtio"]["verdict"], told["qemu-virtio"]["emulated"]) == ("does not hold", True)
     (effect,) = told["container"]["effects"]
-    assert effect["high"] < found["below"] == 0.95
-    assert (effect["n"], effect["open"]) == (5, [])
+    assert effect["estimate"]["high"] < found["below"] == 0.95
+    assert (effect["estimate"]["n"], effect["estimate"]["bound"]) == (5, "exact")
     assert (document["verdicts"]["does not hold"], document["emulated_verdicts"]["does not hold"]) == (0, 1)
     shown = as_json(result)["claims"]
     assert [each["claim"] for each in shown] == [
@@ -169,7 +172,7 @@ def test_two_results_of_one_scenario_are_told_apart(result: Result, tmp_path: Pa
 def test_a_campaign_that_has_not_ended_is_said_to(tmp_path: Path, capsys: Captured) -> None:
     result = forwarded(tmp_path / "r", beside("idle", STEADY), beside("forward", HARMED), status="running")
     assert main(["claims", str(result.directory), "--json"]) == 0
-    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    (remark,) = json.loads(capsys.readouterr().out)["notes"]
     assert remark.startswith(f"{result.directory}: cut short, ")
 
 

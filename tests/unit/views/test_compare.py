@@ -18,10 +18,12 @@ from tests.helpers.comparisons import (
     steady,
     verdicts,
 )
+from tests.helpers.json_schema import broken
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made
 from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.views.compare import Verdict
@@ -166,6 +168,7 @@ def test_every_form_holds_every_change(
     junit = tmp_path / "junit.xml"
     assert main(["compare", *directories, "--json", "--junit", str(junit)]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert broken(document, document_schema("compare")) == []
     assert document["verdicts"]["worse"] == 2
     suite = ElementTree.parse(junit).getroot()  # noqa: S314, written here
     assert (int(suite.get("tests", 0)), int(suite.get("failures", 0))) == (len(document["changes"]), 2)
@@ -189,7 +192,7 @@ def test_names_from_a_result_are_neither_html_nor_markdown_nor_broken_xml(tmp_pa
     assert rows and all(line.replace("\\|", "").count("|") == 8 for line in rows)
     suite = ElementTree.fromstring(comparison_junit(compared))  # noqa: S314, written here
     assert suite[0].get("classname", "").startswith("platform=</script>")
-    json.dumps(comparison_document(compared), allow_nan=False)
+    json.dumps(comparison_document(compared).as_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize(

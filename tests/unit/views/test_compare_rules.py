@@ -19,9 +19,11 @@ from tests.helpers.comparisons import (
     steady,
     verdicts,
 )
+from tests.helpers.json_schema import broken
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.views.compare import Outcome, Verdict, compare, parse_rules
@@ -131,6 +133,7 @@ def test_a_ruled_cell_that_is_not_compared_is_undecided_for_a_reason(
     after = make(tmp_path / "b", [*steady("raw"), *steady("container"), *invalid("uml")])
     assert gate(before, after, "throughput<-5%", "--json") == 5
     document = json.loads(capsys.readouterr().out)
+    assert broken(document, document_schema("compare")) == []
     reasons = {found["cell"].split()[0]: found["reason"] for found in document["undecided_rules"]}
     assert reasons == {
         "platform=container": "not measured in A",

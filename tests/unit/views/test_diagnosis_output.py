@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.json_schema import broken
 from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, make_causes
 from vtax.cli import main
+from vtax.documents.schema import document_schema
 from vtax.results import Result
 from vtax.views import as_json, write_report
 
@@ -44,13 +46,15 @@ def test_the_document_of_the_command_is_that_of_show(
 ) -> None:
     assert main(["diagnose", str(result.directory), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document.pop("format_version") == 1
+    assert broken(document, document_schema("diagnose")) == []
+    assert document.pop("format_version") == 2
     assert document == json.loads(json.dumps(as_json(result)["diagnosis"]))
     hogged = document["findings"][1]
     assert (hogged["cell"], hogged["reference"]) == (HOGGED.cell, BUSY_RAW.cell)
     assert hogged["losses"][0]["quantity"] == "received_mbps"
     cause = hogged["causes"][0]
-    assert (cause["kind"], cause["account"], cause["unit"]) == ("taken", ["host", None, "foreign"], "%")
+    assert (cause["kind"], cause["unit"]) == ("taken", "%")
+    assert cause["account"] == {"domain": "host", "guest": None, "component": "foreign"}
     assert cause["more"]["n"] == 4
     assert document["compared"] == 4
 

@@ -69,7 +69,7 @@ def test_every_view_shows_echoes_and_nothing_of_frames(tmp_path: Path) -> None:
         make(tmp_path / "r", [MadeEcho(block, 90 + block) for block in range(3)], scenario=PAPER)
     )
     (cell,) = as_json(summary)["cells"]
-    assert (cell["level"], cell["metrics"]["mean_ns"]["value"]) == ({"guests": 2}, 91_000)
+    assert (cell["level"], cell["metrics"]["latency_mean_ns"]["value"]) == ({"guests": 2}, 91_000)
     assert summary.sentences[0].text.startswith(
         "passes echoes through one of 2 guests in 91.0 µs with others idle"
     )

@@ -106,7 +106,7 @@ def test_every_view_shows_responses_and_nothing_of_frames(tmp_path: Path) -> Non
     broken = [MadeResponses(block, 1, platform="lxc", verdict="invalid") for block in range(2)]
     summary = summarise(make(tmp_path / "r", [*trials, *broken], scenario=PAPER))
     first = as_json(summary)["cells"][0]
-    assert (first["level"], first["metrics"]["mean_ns"]["value"]) == ({"message_bytes": 64}, 60_000)
+    assert (first["level"], first["metrics"]["latency_mean_ns"]["value"]) == ({"message_bytes": 64}, 60_000)
     told = {sentence.platform: sentence.text for sentence in summary.sentences}
     assert told["container"].startswith("answers 64-byte requests in 80.0 µs")
     assert "20.0 µs more than raw" in told["container"]

@@ -1,83 +1,75 @@
-"""Claims as JSON values, units in the names of quantities."""
+"""Claims as the document of `vtax claims`, and as a part of that of `vtax show`."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from pydantic import JsonValue
-
-from vtax.model.estimate import Estimate
-from vtax.views.claims import Claims, Judged, Judgement, counts
+from vtax.documents import claims as documents
+from vtax.views.claims import Claims, Judged, Judgement, Verdict, counts
+from vtax.views.claims.judge import Effect
 from vtax.views.claims.table import in_words
+from vtax.views.estimate_document import estimate_document
 
-FORMAT_VERSION = 1
-
-
-def claims_document(claims: Claims) -> dict[str, JsonValue]:
-    """Everything that was judged."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "verdicts": _counts(claims, emulated=False),
-        "emulated_verdicts": _counts(claims, emulated=True),
-        "remarks": [*claims.remarks],
-        "claims": [*claim_rows(claims.judged)],
-    }
+VERDICTS: Mapping[Verdict, documents.ClaimVerdict] = {
+    Verdict.HOLDS: "holds here",
+    Verdict.FAILS: "does not hold",
+    Verdict.UNDECIDED: "undecided",
+    Verdict.UNMEASURED: "not measured",
+}
 
 
-def _counts(claims: Claims, *, emulated: bool) -> dict[str, JsonValue]:
-    return {str(verdict): count for verdict, count in counts(claims.judged, emulated=emulated).items()}
+def claims_document(claims: Claims) -> documents.Claims:
+    """Return every claim that was judged, with the number of each verdict."""
+    return documents.Claims(
+        verdicts=_counts(claims, emulated=False),
+        emulated_verdicts=_counts(claims, emulated=True),
+        notes=[*claims.remarks],
+        claims=claim_rows(claims.judged),
+    )
 
 
-def claim_rows(judged: Iterable[Judged]) -> list[dict[str, JsonValue]]:
-    """A claim each, with its platforms; of one that was not measured, `result` is null and there are none.
-
-    An estimate is {value, bound, low, high, open, n, left_out}: a ratio, or in the unit that the quantity's name ends
-    in. `low` and `high` are null where no interval could be formed, and where `open` tells that there is none on that
-    side; the value where `bound` tells that it is withheld.
-    """
+def claim_rows(judged: Iterable[Judged]) -> list[documents.Claim]:
+    """Return a row a claim and result, or one a claim that no result can decide."""
     return [_claim(each) for each in judged]
 
 
-def _claim(judged: Judged) -> dict[str, JsonValue]:
+def _counts(claims: Claims, *, emulated: bool) -> dict[documents.ClaimVerdict, int]:
+    return {VERDICTS[verdict]: count for verdict, count in counts(claims.judged, emulated=emulated).items()}
+
+
+def _claim(judged: Judged) -> documents.Claim:
     claim = judged.claim
     file = claim.file
-    return {
-        "paper": claim.paper,
-        "claim": claim.name,
-        "says": file.says,
-        "where": file.where,
-        "scenarios": [*claim.scenarios],
-        "quantity": file.test.quantity,
-        "test": in_words(file.test),
-        "above": file.test.above,
-        "below": file.test.below,
-        "result": None if judged.result is None else str(judged.result),
-        "platforms": [_judgement(each) for each in judged.judgements],
-    }
+    return documents.Claim(
+        paper=claim.paper,
+        claim=claim.name,
+        finding=file.says,
+        section=file.where,
+        scenarios=claim.scenarios,
+        quantity=file.test.quantity,
+        test=in_words(file.test),
+        above=file.test.above,
+        below=file.test.below,
+        result=None if judged.result is None else str(judged.result),
+        platforms=[_on_platform(each) for each in judged.judgements],
+    )
 
 
-def _judgement(judgement: Judgement) -> dict[str, JsonValue]:
+def _on_platform(judgement: Judgement) -> documents.ClaimOnPlatform:
     decisive = judgement.decisive
-    return {
-        "platform": judgement.platform,
-        "emulated": judgement.emulated,
-        "verdict": str(judgement.verdict),
-        "decisive": None if decisive is None else decisive.where,
-        "missing": list(judgement.missing),
-        "effects": [
-            {"where": effect.where, "verdict": str(effect.verdict), **_estimate(effect.estimate)}
-            for effect in judgement.effects
-        ],
-    }
+    return documents.ClaimOnPlatform(
+        platform=judgement.platform,
+        emulated=judgement.emulated,
+        verdict=VERDICTS[judgement.verdict],
+        decisive=None if decisive is None else decisive.where,
+        missing=[*judgement.missing],
+        effects=[_effect(effect) for effect in judgement.effects],
+    )
 
 
-def _estimate(found: Estimate) -> dict[str, JsonValue]:
-    sides = {"low": found.low, "high": found.high}
-    return {
-        **found.numbers,
-        "bound": str(found.bound),
-        "open": [name for name, bound in sides.items() if bound is not None and math.isinf(bound)],
-        "n": found.n,
-        "left_out": found.left_out,
-    }
+def _effect(effect: Effect) -> documents.ClaimEffect:
+    return documents.ClaimEffect(
+        at=effect.where,
+        verdict=VERDICTS[effect.verdict],
+        estimate=estimate_document(effect.estimate),
+    )

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from vtax.documents.export import ExportHead
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.results.files import create_empty_directory
 from vtax.spreadsheets import FORMULA, QUOTE, harmless
 
-FORMAT_VERSION = 1
 ROWS_AT_ONCE = 10_000
 
 
@@ -40,9 +40,9 @@ def write_csv_files(result: Result, directory: Path) -> list[Path]:
 
 
 def tables_document(result: Result) -> Iterator[str]:
-    """One JSON document in ASCII, in pieces: `campaign`, what is `damaged`, and the rows of each of the `tables`."""
-    head = {"format_version": FORMAT_VERSION, "campaign": result.campaign, "damaged": result.damaged}
-    yield _json(head)[:-1] + ', "tables": {'
+    """Yield the document of `vtax.documents.export` in ASCII, in pieces, since it may not fit into memory."""
+    head = ExportHead(campaign=result.campaign, damaged=result.damaged)
+    yield _json(head.as_json())[:-1] + ', "tables": {'
     for position, (name, rows) in enumerate(result.tables.items()):
         yield (", " if position else "") + _json(name) + ": ["
         yield from _rows(rows)
@@ -53,9 +53,18 @@ def tables_document(result: Result) -> Iterator[str]:
 def _rows(rows: pa.Table) -> Iterator[str]:
     first = True
     for batch in rows.to_batches(max_chunksize=ROWS_AT_ONCE):
-        for row in batch.to_pylist():
+        for row in _of_numbers(batch).to_pylist():
             yield ("\n" if first else ",\n") + _json(row)
             first = False
+
+
+def _of_numbers(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows with null for NaN and infinities, which JSON does not have."""
+    columns = [
+        pc.if_else(pc.is_finite(column), column, None) if pa.types.is_floating(column.type) else column
+        for column in rows.columns
+    ]
+    return pa.record_batch(columns, schema=rows.schema)
 
 
 def _json(value: object) -> str:

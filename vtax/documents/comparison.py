@@ -1,0 +1,113 @@
+"""The document of `vtax compare`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vtax.documents.base import ComparedEstimate, Count, Document, Part, Share
+
+ChangeVerdict = Literal["worse", "better", "not enough data", "same"]
+RuleVerdict = Literal["broken", "undecided", "passed"]
+Side = Literal["A", "B"]
+Tolerance = Annotated[float, Field(ge=0, lt=1)]
+
+
+class ConditionDifference(Part):
+    """A fact in which the campaigns differ, and which `--allow` let differ."""
+
+    condition: str
+    """Name of the condition, as `--allow` takes it."""
+    fact: str
+    """Name of the fact."""
+    before: str
+    """The fact in A."""
+    after: str
+    """The fact in B."""
+
+
+class CellChange(Part):
+    """The change of a metric in a cell."""
+
+    cell: str
+    """The cell: every factor and its level."""
+    uut_context: str
+    """Whose CPU context forwarded: `own` (the UUT's), `sender`, or `unknown`."""
+    metric: str
+    """Name of the metric, as `--fail-on` takes it."""
+    quantity: str
+    """The quantity of `before` and `after`, whose unit ends its name."""
+    in_points: bool
+    """True where `change` is a difference of two ratios, and no relative change."""
+    before: ComparedEstimate | None
+    """Mean of A, in the quantity's unit; null where A has no value."""
+    after: ComparedEstimate | None
+    """Mean of B, in the quantity's unit; null where B has no value."""
+    change: ComparedEstimate | None
+    """From A to B: 0.1 is 10% more, or 10 percentage points with `in_points`; null where it is withheld."""
+    p_value: Share | None
+    """Of the hypothesis that the change is within the tolerance; null where it cannot be tested."""
+    verdict: ChangeVerdict
+    """The verdict on the change."""
+    note: str
+    """Reason why there is not enough data, or the marks of the trials; empty where there is nothing to add."""
+
+
+class RuleOnCell(Part):
+    """A rule of `--fail-on` in a cell."""
+
+    rule: str
+    """The rule as it was given."""
+    cell: str
+    """The cell: every factor and its level."""
+    uut_context: str
+    """Whose CPU context forwarded: `own` (the UUT's), `sender`, or `unknown`."""
+    metric: str
+    """Name of the metric."""
+
+
+class UndecidedRule(RuleOnCell):
+    """A rule that the trials of a cell cannot decide."""
+
+    reason: str
+    """Reason why it is undecided."""
+    smallest_change: float | None
+    """The least change that would break the rule with the probability `power`; null where none would."""
+    power: Share
+    """Probability of finding `smallest_change`."""
+
+
+class Comparison(Document):
+    """Changes from one campaign to another (docs/compare.md)."""
+
+    format_version: Literal[2] = 2
+    """Version of the document's form."""
+    a: str
+    """Directory of A, the reference."""
+    b: str
+    """Directory of B, which is compared with it."""
+    within: Tolerance
+    """Tolerance: relative changes within it count as none."""
+    verdicts: dict[ChangeVerdict, Count]
+    """Changes by verdict."""
+    differences: list[ConditionDifference]
+    """Facts in which the campaigns differ, and which `--allow` let differ."""
+    notes: list[str]
+    """Differences in programs and platforms, a sentence each."""
+    damaged: list[str]
+    """Parts of the results that could not be read, a sentence each."""
+    only_in_a: list[str]
+    """Cells without a usable trial in B."""
+    only_in_b: list[str]
+    """Cells without a usable trial in A."""
+    changes: list[CellChange]
+    """Every metric of every cell that both campaigns measured."""
+    without_usable_trials: list[Side]
+    """Campaigns without a single usable trial."""
+    rules: dict[RuleVerdict, Count]
+    """Cells by the verdict of a rule, over all rules."""
+    broken_rules: list[RuleOnCell]
+    """Rules that a cell breaks."""
+    undecided_rules: list[UndecidedRule]
+    """Rules that the trials of a cell cannot decide."""
