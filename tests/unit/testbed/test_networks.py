@@ -3,42 +3,49 @@
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from itertools import product
-from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.helpers import laid_networks
 from tests.helpers.noted_machines import CPUS, NotedMachines
-from vtax.agent_api import GuestConfigureParams
 from vtax.scenario.frames import FrameSpec
-from vtax.testbed.dedicated import DedicatedTestbed
-from vtax.testbed.neighbours import FAR_AGENT, Needs, OnGuestsLink, OwnLinks
-from vtax.testbed.pair import BURST_FRAMES, PairTestbed
-from vtax.testbed.ring import RingTestbed
+from vtax.testbed.dedicated import dedicated
+from vtax.testbed.neighbours import own_links
+from vtax.testbed.network import FarEnd, FlowEnd, Network
+from vtax.testbed.pair import BURST_FRAMES, pair
+from vtax.testbed.ring import ring
 from vtax.testbed.settings import LocalSettings
-from vtax.testbed.shared import SharedTestbed
+from vtax.testbed.shared import shared
+from vtax.testbed.testbed import Testbed
 
 SETTINGS = LocalSettings(1000.0, True, 1500, CPUS, cap_mbps=100.0)
-NETWORKS: dict[str, Callable[[str, NotedMachines], Any]] = {
-    "dedicated": lambda port, machines: DedicatedTestbed(SETTINGS, 2, machines),
-    "shared-routers": lambda port, machines: SharedTestbed(SETTINGS, 2, machines, forwards=True),
-    "shared-end-hosts": lambda port, machines: SharedTestbed(SETTINGS, 2, machines, forwards=False),
-    "guest-to-peer": lambda port, machines: PairTestbed(SETTINGS, "guest-to-peer", machines),
-    "inter-host": lambda port, machines: PairTestbed(SETTINGS, "inter-host", machines, BURST_FRAMES, 1),
-    "intra-host": lambda port, machines: PairTestbed(SETTINGS, "intra-host", machines, BURST_FRAMES, 1),
-    "ring": lambda port, machines: RingTestbed(SETTINGS, 1 if port == "wire" else 3, machines),
+NETWORKS: dict[str, Callable[[str], Network]] = {
+    "dedicated": lambda port: dedicated(SETTINGS, port, 2, NotedMachines(2).roles),
+    "shared-routers": lambda port: shared(SETTINGS, port, 2, forwards=True),
+    "shared-end-hosts": lambda port: shared(SETTINGS, port, 2, forwards=False),
+    "guest-to-peer": lambda port: pair(SETTINGS, port, "guest-to-peer"),
+    "inter-host": lambda port: pair(SETTINGS, port, "inter-host", BURST_FRAMES, 1),
+    "intra-host": lambda port: pair(SETTINGS, port, "intra-host", BURST_FRAMES, 1),
+    "ring": lambda port: ring(SETTINGS, port, 1 if port == "wire" else 3),
 }
-OWN_LINKS = {"forwarding-neighbours": False, "talking-neighbours": True}
+OWN_LINKS = {
+    "forwarding-neighbours": lambda port: own_links(SETTINGS, port, 1),
+    "talking-neighbours": lambda port: own_links(SETTINGS, port, 1, talks=True),
+}
 PORTS = ["wire", "bridge", "routed", "ovs"]
 CASES = [case for case in product(NETWORKS, PORTS) if case != ("intra-host", "wire")]
 """The bare host has no two guests."""
 
 
-def laid(port: str, machines: NotedMachines, testbeds: list[Any]) -> str:
+def laid(network: Network, beside: Network | None = None) -> str:
     """Build a network, and neighbours in it, and take both down."""
+    machines = NotedMachines(2)
+    testbeds = [Testbed(network, machines)]
+    if beside is not None:
+        testbeds.append(Testbed(beside, machines, around=testbeds[0]))
     for testbed in testbeds:
-        testbed.build(port)
+        testbed.build()
     acts = deepcopy(machines.acts)
     machines.acts.clear()
     for testbed in testbeds:
@@ -54,7 +61,7 @@ def laid(port: str, machines: NotedMachines, testbeds: list[Any]) -> str:
     )
 
 
-def guests(testbed: Any) -> Iterator[str]:
+def guests(testbed: Testbed) -> Iterator[str]:
     for guest in testbed.guests:
         nics = guest.nics, guest.interfaces
         yield from laid_networks.guest(
@@ -62,66 +69,76 @@ def guests(testbed: Any) -> Iterator[str]:
         )
 
 
-def ends(testbed: Any) -> Iterator[str]:
-    match testbed:
-        case SharedTestbed():
-            for guest, stream in zip(testbed.guests, testbed.streams, strict=True):
-                number = stream.stream
-                peer = _end(f"peer{number} at source/src{number}", testbed.peer_configuration(stream))
-                server = guest.name
-                if testbed.forwards:
-                    server = _end(f"server{number} at sink/snk{number}", testbed.server_configuration(stream))
-                yield f"{peer} -> {server}"
-        case PairTestbed():
-            guest, *second = testbed.guests
-            peer = (
-                second[0].name
-                if second
-                else _end("peer0 at source/src0", testbed.peer_configuration(testbed.streams[0]))
-            )
-            yield f"{peer} -> {guest.name}"
-        case RingTestbed():
-            names = [guest.name for guest in testbed.guests]
-            yield from (
-                f"{name} -> {other}" for name, other in zip(names, [*names[1:], names[0]], strict=True)
-            )
-        case OwnLinks() | OnGuestsLink():
-            for number, (stream, guest) in enumerate(zip(testbed.streams, testbed.guests, strict=True)):
-                name = f"{FAR_AGENT} {number} at {testbed.far.name}/{testbed.far_interface(stream)}"
-                yield f"{_end(name, testbed.far_configuration(stream))} -> {guest.name}"
+def ends(testbed: Testbed) -> Iterator[str]:
+    for peer, other in testbed.network.ends:
+        yield f"{_end(peer)} -> {_end(other)}"
 
 
-def streams(testbed: Any) -> Iterator[str]:
-    match testbed:
-        case OwnLinks():
-            yield from laid_networks.streams(
-                [links.at_source(FrameSpec(64)) for links in testbed.links],
-                [links.at_sink for links in testbed.links],
-            )
-        case DedicatedTestbed() | SharedTestbed(forwards=True):
-            sources = testbed.source_streams(len(testbed.streams), FrameSpec(64))
-            yield from laid_networks.streams(sources, testbed.sink_streams())
+def streams(testbed: Testbed) -> Iterator[str]:
+    count = len(testbed.network.streams)
+    return laid_networks.streams(testbed.source_streams(count, FrameSpec(64)), testbed.sink_streams())
 
 
-def _end(name: str, configuration: GuestConfigureParams) -> str:
-    (nic,) = configuration.nics
-    routes = ", routes" if configuration.forward else ""
-    return f"{name} ({laid_networks.nic(nic)}{routes})"
+def _end(end: FlowEnd) -> str:
+    if isinstance(end, str):
+        return end
+    (nic,) = end.configuration.nics
+    routes = ", routes" if end.configuration.forward else ""
+    return f"{end.name} at {end.host}/{end.interface} ({laid_networks.nic(nic)}{routes})"
 
 
 @pytest.mark.parametrize(("name", "port"), CASES)
 def test_a_network_is_laid_as_it_always_was(name: str, port: str, snapshot: SnapshotAssertion) -> None:
-    machines = NotedMachines(2)
-    network = NETWORKS[name](port, machines)
-    beside = isinstance(network, PairTestbed) and network.beside
-    testbeds = [network, *([OnGuestsLink(network, Needs())] if beside else [])]
-    assert laid(port, machines, testbeds) == snapshot
+    network = NETWORKS[name](port)
+    assert laid(network, network.beside) == snapshot
 
 
 @pytest.mark.parametrize("port", PORTS)
 @pytest.mark.parametrize("name", OWN_LINKS)
 def test_neighbours_have_links_of_their_own(name: str, port: str, snapshot: SnapshotAssertion) -> None:
-    machines = NotedMachines(2)
-    around = DedicatedTestbed(SETTINGS, 1, machines)
-    beside = OwnLinks(SETTINGS, 1, around.uut, machines, Needs(), talks=OWN_LINKS[name])
-    assert laid(port, machines, [around, beside]) == snapshot
+    around = dedicated(SETTINGS, port, 1, NotedMachines().roles)
+    assert laid(around, OWN_LINKS[name](port)) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("network", "host", "interfaces"),
+    [
+        (dedicated(SETTINGS, "wire", 2, NotedMachines(2).roles), "uut", ["in0", "in1"]),
+        (shared(SETTINGS, "wire", 2, forwards=True), "switch", ["to-src0", "to-src1"]),
+    ],
+    ids=["dedicated", "shared"],
+)
+def test_frames_enter_where_the_links_of_their_sources_end(
+    network: Network, host: str, interfaces: list[str]
+) -> None:
+    entries = Testbed(network, NotedMachines(2)).entries
+    assert [(entry.host, entry.interface) for entry in entries] == [(host, name) for name in interfaces]
+
+
+def test_of_bare_peers_the_first_watches_once_it_runs() -> None:
+    machines = NotedMachines()
+    testbed = Testbed(shared(SETTINGS, "bridge", 2, forwards=False), machines)
+    testbed.build()
+    assert not any(method == "watcher" for method, _ in machines.acts)
+    for peer, _ in testbed.network.ends:
+        assert isinstance(peer, FarEnd)
+        testbed.start_agent(peer)
+    assert testbed.watcher == (testbed.source, "peer0")
+    assert [params for method, params in machines.acts if method == "watcher"] == [
+        {"of": "uut", "host": "source", "agent": "peer0"}
+    ]
+
+
+def test_a_host_that_fails_keeps_no_other_from_being_taken_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = NotedMachines()
+    testbed = Testbed(NETWORKS["shared-routers"]("bridge"), machines)
+    testbed.build()
+
+    def fail() -> None:
+        raise OSError("device is busy")
+
+    monkeypatch.setattr(testbed.host("switch"), "close", fail)
+    machines.acts.clear()
+    with pytest.raises(OSError, match="device is busy"):
+        testbed.close()
+    assert laid_networks.taken_down(machines.acts) == "uut, source, sink"
