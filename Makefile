@@ -1,6 +1,6 @@
 # make check: linters, types and the fast tests, without root; what has not changed since it passed is not checked again.
 # make t K=NAME: the Python tests that match NAME, of any kind; those marked `system` need root and the agent.
-# make snapshots: accepts what the commands print now as what they are to print; read the diff before it is committed.
+# make snapshots: accepts what the commands print and testbeds lay now as what they are to; read the diff before it is committed.
 # make generate: the contract of the agent that make build has built, and what is made of it: vtax/agent_api.py, docs/agent-api.md.
 # make demo: a campaign on this machine and its report. make test: every test. Both install what is missing.
 # make test-platforms: frames through a guest of each platform, or why there is none here.
@@ -52,7 +52,7 @@ t: $(VENV)/dev
 		find tests -path '*$(K)*' -name 'test_*.py')
 
 snapshots: $(VENV)/dev
-	$(BIN)/python -m pytest -q tests/unit/snapshots --snapshot-update
+	$(BIN)/python -m pytest -q tests/unit/snapshots tests/unit/testbed/test_networks.py --snapshot-update
 
 # A test compares each with what it is made of, so that a change of one side alone fails make check.
 generate: $(VENV)/dev agent

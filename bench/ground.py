@@ -14,11 +14,12 @@ from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
-from vtax.testbed.dedicated import DedicatedTestbed
+from vtax.testbed.dedicated import dedicated
 from vtax.testbed.host import Host
 from vtax.testbed.link import LinkEnd, complete_frames, make_link
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.settings import LocalSettings
+from vtax.testbed.testbed import Testbed
 
 STREAM = StreamAddresses(0)
 MTU = 1500
@@ -120,15 +121,14 @@ def router_ground(
     record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, link_mbps: float | None = None
 ) -> Iterator[Ground]:
     """Two links with a router between them, the kernel's own, which runs in a context of its own."""
-    testbed = DedicatedTestbed(
-        LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), 1, OneMachine(record)
-    )
+    settings, machines = LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), OneMachine(record)
+    testbed = Testbed(dedicated(settings, "wire", 1, machines.roles), machines)
     ground = Ground(
-        *(testbed.sources[0], testbed.sinks[0], "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
+        *(testbed.source, testbed.host("sink"), "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
         *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory, testbed.uut),
     )
     try:
-        testbed.build("wire")
+        testbed.build()
         testbed.uut.start_agent("router", "host")
         testbed.uut.api("router").guest_configure(testbed.guests[0].configuration([]), timeout_s=30.0)
         _give_addresses(ground)

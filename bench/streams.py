@@ -6,8 +6,8 @@ from pathlib import Path
 from bench.figure import Figure, Section, sample_text
 from validation.agreement import process
 from validation.agreement.process import ToolFailed, started
-from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.bulk.trial import measure
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.kind import settings_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
@@ -16,7 +16,8 @@ from vtax.statistics import paired_ratio
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
-from vtax.testbed.shared import SharedTestbed
+from vtax.testbed.shared import shared
+from vtax.testbed.testbed import Testbed
 
 ROUNDS = 6
 SECONDS = 2
@@ -65,8 +66,8 @@ def _rounds(
     fixes.append(f"workload.warmup_s={WARMUP_S}")
     (cell,) = load_scenario("anhalt2009/sending").override(["raw"], fixes, 1, SECONDS).cells()
     preset = presets()[cell.platform]
-    testbed = SharedTestbed(settings_of(cell, cpu_layout()), 1, OneMachine(record), forwards=False)
-    path = BulkPath(preset, preset.resolve({}), testbed, [], 0)
+    network = shared(settings_of(cell, cpu_layout()), preset.platform().port, 1, forwards=False)
+    path = EndsPath(preset, preset.resolve({}), Testbed(network, OneMachine(record)), [], 0)
     ours: dict[int, float] = {}
     theirs: dict[int, float] = {}
     try:
@@ -82,7 +83,7 @@ def _rounds(
     return ours, theirs
 
 
-def _vtax(path: BulkPath, cell: Cell, trial: int) -> float:
+def _vtax(path: EndsPath, cell: Cell, trial: int) -> float:
     measured = measure(path, cell, trial, path.guest_states(), emulated=False)
     if measured.failure is not None:
         raise ToolFailed(f"vtax: {measured.failure}")
@@ -90,7 +91,7 @@ def _vtax(path: BulkPath, cell: Cell, trial: int) -> float:
     return flows.came.flows[0].goodput_mbps
 
 
-def _iperf3(path: BulkPath, record: OwnershipRecord, directory: Path) -> float:
+def _iperf3(path: EndsPath, record: OwnershipRecord, directory: Path) -> float:
     ((guest, peer),) = path.ends
     log, port = directory / "iperf3.log", str(IPERF3_PORT)
     server = ["iperf3", "-s", "-1", "--forceflush", "-B", peer.address, "-p", port]

@@ -7,14 +7,13 @@ from itertools import product
 
 from validation.agreement.trials import NoTrial, Trials, cell
 from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.forwarding.path import ForwardingPath
+from vtax.campaign.forwarding.path import ForwardingPath, forwarding_testbed
 from vtax.campaign.kind import settings_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
-from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import OneMachine
 
 REPEATS = 5
@@ -67,7 +66,9 @@ def _behind(
     config = preset.resolve({"egress_qdisc": qdisc})
     emulated = preset.platform().prepare(config).emulated
     asked = cell(platform, load.frame_bytes, load.fps, load.duration_s)
-    path = ForwardingPath(preset, config, local_testbed(settings_of(asked, cpus), 1, OneMachine(record)))
+    settings = settings_of(asked, cpus)
+    port_kind = settings.port_kind(preset.platform().port)
+    path = ForwardingPath(preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record)))
     try:
         path.open()
         path.testbed.uut.api(GUEST).residence_open()

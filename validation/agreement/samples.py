@@ -11,11 +11,11 @@ from validation.agreement.plant import Planted, planted
 from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.trials import Trials, cell
 from vtax.campaign.forwarding.path import ForwardingPath as TestPath
+from vtax.campaign.forwarding.path import forwarding_testbed
 from vtax.campaign.kind import settings_of
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Preset
-from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import OneMachine
 
 FRAME_BYTES = 128
@@ -58,7 +58,9 @@ def on_platform(
     config = preset.resolve({})
     emulated = preset.platform().prepare(config).emulated
     asked = cell(preset.name, FRAME_BYTES, FPS, TRIAL_S)
-    path = TestPath(preset, config, local_testbed(settings_of(asked, cpus), 1, OneMachine(record)))
+    settings = settings_of(asked, cpus)
+    port_kind = settings.port_kind(preset.platform().port)
+    path = TestPath(preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record)))
     testbed, host_cpu = path.testbed, cpus["host"][0]
     departures, arrivals = directory / "departures.pcap", directory / "arrivals.pcap"
     try:
@@ -66,7 +68,7 @@ def on_platform(
         all_kinds = Planted(lost=PER_10000, twice=PER_10000, late=PER_10000)
         with (
             planted(testbed.uut.namespace, all_kinds, FRAME_BYTES, directory),
-            captured(testbed.sources[0], record, host_cpu, "src0", departures),
+            captured(testbed.source, record, host_cpu, "src0", departures),
             captured(testbed.uut, record, host_cpu, "out0", arrivals),
         ):
             number, flow = trials.whole(path, asked, emulated=emulated)

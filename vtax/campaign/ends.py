@@ -1,30 +1,24 @@
 """A path between agents at both ends of it: the guests themselves, their peers, or what is behind them."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from vtax.agent_api import AgentApi, EchoOpenParams, GoParams, GuestConfigureParams
+from vtax.agent_api import AgentApi, EchoOpenParams, GoParams
 from vtax.campaign.guest import called, ending
-from vtax.campaign.neighbours.base import Neighbours
-from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.path import Path, PathFailed
 from vtax.campaign.trails import Way, end_host_ways
-from vtax.machine.agent import AgentError, AgentGone
-from vtax.platforms import PlatformConfig, Preset
-from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.guest import PEER, SERVER, GuestSpec
+from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.host import Host
 from vtax.testbed.machines import Agent
-from vtax.testbed.pair import PairTestbed
-from vtax.testbed.shared import SharedTestbed
+from vtax.testbed.network import FlowEnd
+from vtax.testbed.testbed import Testbed
 
 READY_REPLIES = 200
 READY_PER_S = 1000
 READY_LIMIT_S = 10.0
 READY_TRIAL = 0xFFFFFFFF
 """Trial number of what shows that a path is ready; trials count from 1."""
-
-EndsTestbed = SharedTestbed | PairTestbed
 
 
 @dataclass(frozen=True)
@@ -46,31 +40,39 @@ class End:
         return self.host.api(self.agent)
 
 
-def guest_end(guest: GuestSpec, address: str, *, own_kernel: bool) -> End:
-    """An end that is a guest itself, at its first NIC. Raises PathFailed where it does not say what that is called."""
-    state, mac = guest.state(), guest.interfaces[0].mac
+def make_end(testbed: Testbed, declared: FlowEnd, *, own_kernel: bool) -> End:
+    """Return an end as a network declares it; its agent runs when this returns.
+
+    Guests have kernels of their own or their host's. Raises PathFailed as guest_end does.
+    """
+    if isinstance(declared, str):
+        return guest_end(testbed.guest(declared), own_kernel=own_kernel)
+    host = testbed.host(declared.host)
+    testbed.start_agent(declared)
+    host.api(declared.name).guest_configure(declared.configuration)
+    cpu = host.cpus["agents"][0]
+    return End(host, declared.name, declared.interface, declared.address, cpu, host.shares_clock)
+
+
+def guest_end(guest: PlacedGuest, *, own_kernel: bool) -> End:
+    """Return an end that is a guest itself, at its first NIC.
+
+    Raises PathFailed where it does not say what that is called.
+    """
+    state, nic = guest.state(), guest.interfaces[0]
     if not state.answers:
         raise PathFailed(ending(state, guest=called(guest.name)))
-    interface = next((nic.interface for nic in state.interfaces if nic.mac == mac), None)
+    interface = next((each.interface for each in state.interfaces if each.mac == nic.mac), None)
     if interface is None:
-        raise PathFailed(f"{called(guest.name)} has no NIC {mac}")
+        raise PathFailed(f"{called(guest.name)} has no NIC {nic.mac}")
     return End(
         guest.host,
         guest.name,
         interface,
-        address,
+        nic.address.partition("/")[0],
         0 if own_kernel else guest.host.cpus["guests"][0],
         guest.host.shares_clock and not own_kernel,
     )
-
-
-def far_end(
-    host: Host, agent: str, configuration: GuestConfigureParams, interface: str, address: str, cpu: int
-) -> End:
-    """An end with an agent of its own, on a host that has the agents' CPUs."""
-    host.start_agent(agent, "agents")
-    host.api(agent).guest_configure(configuration)
-    return End(host, agent, interface, address, cpu, host.shares_clock)
 
 
 def await_echoes(peer: End, other: End, last_words: Callable[[], str]) -> None:
@@ -101,63 +103,26 @@ def await_echoes(peer: End, other: End, last_words: Callable[[], str]) -> None:
 
 
 class EndsPath(Path):
-    """A path with a pair of ends for each guest: its peer, and the other end of what the peer is asked for."""
+    """A path between the ends that its network declares: peers, and whom each of them has to reach."""
 
-    testbed: EndsTestbed
+    ends: list[tuple[End, End]]
+    """Peer and other end, by the guest's number; others once it is opened again."""
 
-    def __init__(
-        self,
-        preset: Preset,
-        config: PlatformConfig,
-        testbed: EndsTestbed,
-        protocols: Sequence[str],
-        samples_hz: int,
-        neighbours: Neighbours | None = None,
-    ) -> None:
-        super().__init__(preset, config, testbed, protocols, samples_hz, neighbours)
-        self.ends: list[tuple[End, End]] = []
-        """Peer and other end, by the guest's number."""
+    def make_ready(self) -> None:
+        """Wait until peers reach the other ends."""
+        self.ends = [(self.make_end(peer), self.make_end(other)) for peer, other in self.testbed.network.ends]
+        self.cpu_meter.open(*self.watcher)
+        for peer, other in self.ends:
+            await_echoes(peer, other, self.last_words)
 
-    def open(self) -> PathFacts:
-        """Build everything and wait until peers reach the other ends; raises PathFailed, PlatformUnusable, OSError."""
-        self.build()
-        begun = self.testbed.uut.counters([])["at_s"]
-        try:
-            hello_s = self.start_guests()
-            self.ends = [(self.peer(stream), self.other_end(stream)) for stream in self.testbed.streams]
-            self.choose_watcher()
-            self.cpu_meter.open(*self.watcher)
-            for peer, other in self.ends:
-                await_echoes(peer, other, self.last_words)
-            self.neighbours.ready()
-            self.set_egress()
-        except (AgentGone, AgentError) as error:
-            raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
-        ready_s = self.testbed.uut.counters([])["at_s"] - begun
-        refused = self.cpu_meter.refused
-        notes = () if refused is None else (f"CPU time is counted, not sampled: {refused}",)
-        self.facts = PathFacts(hello_s, ready_s, (*self.scheduling_notes, *notes))
-        return self.facts
-
-    def other_end(self, stream: StreamAddresses) -> End:
-        """The end that a stream's peer is to reach; its agent runs when this returns."""
-        raise NotImplementedError
-
-    def peer(self, stream: StreamAddresses) -> End:
-        """A stream's peer: outside the guests' host, with an agent of its own."""
-        testbed, number = self.testbed, stream.stream
-        configuration = testbed.peer_configuration(stream)
-        return self.make_far_end(
-            testbed.source, f"{PEER}{number}", configuration, f"src{number}", stream.source_ip
-        )
+    def make_end(self, declared: FlowEnd) -> End:
+        """Return an end as the network declares it."""
+        return make_end(self.testbed, declared, own_kernel=self.preset.platform().own_kernel)
 
     @property
     def watcher(self) -> Agent:
         """Who watches the kernel of the UUT's machine."""
         return self.testbed.watcher
-
-    def choose_watcher(self) -> None:
-        """No end is told to: either may have another kernel."""
 
     @property
     def far_cpus(self) -> set[int]:
@@ -172,50 +137,3 @@ class EndsPath(Path):
     def ways(self) -> list[Way]:
         """The ways that a traced trial follows packets along."""
         return end_host_ways(self.testbed, self.nic)
-
-    def guest_end(self, guest: GuestSpec, address: str) -> End:
-        """An end that is a guest itself, at its first NIC."""
-        return guest_end(guest, address, own_kernel=self.preset.platform().own_kernel)
-
-    def make_far_end(
-        self, host: Host, agent: str, configuration: GuestConfigureParams, interface: str, address: str
-    ) -> End:
-        """An end with an agent of its own, on a host that has the agents' CPUs."""
-        return far_end(host, agent, configuration, interface, address, host.cpus["agents"][0])
-
-
-class SharedEndsPath(EndsPath):
-    """A path behind one link that all guests share; a server is behind each guest that is a router."""
-
-    testbed: SharedTestbed
-
-    def choose_watcher(self) -> None:
-        """The first peer, where that has the kernel."""
-        self.testbed.watch((self.testbed.source, self.ends[0][0].agent))
-
-    def other_end(self, stream: StreamAddresses) -> End:
-        """The stream's guest itself."""
-        return self.guest_end(self.testbed.guests[stream.stream], stream.uut_in_ip)
-
-    def make_server(self, stream: StreamAddresses) -> End:
-        """The end behind a guest that is a router, with an agent of its own."""
-        testbed, number = self.testbed, stream.stream
-        configuration = testbed.server_configuration(stream)
-        return self.make_far_end(
-            testbed.sink, f"{SERVER}{number}", configuration, f"snk{number}", stream.sink_ip
-        )
-
-
-class PairEndsPath(EndsPath):
-    """A path of one pair of ends: a bare peer or a second guest, and the guest that is asked, or sends and receives."""
-
-    testbed: PairTestbed
-
-    def peer(self, stream: StreamAddresses) -> End:
-        """The second guest where there is one."""
-        _, *second = self.testbed.guests
-        return self.guest_end(second[0], stream.source_ip) if second else super().peer(stream)
-
-    def other_end(self, stream: StreamAddresses) -> End:
-        """The guest."""
-        return self.guest_end(self.testbed.guests[0], stream.uut_in_ip)

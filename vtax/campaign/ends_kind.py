@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from vtax.campaign.ends import EndsPath, EndsTestbed, PairEndsPath, SharedEndsPath
+from vtax.campaign.ends import EndsPath
 from vtax.campaign.kind import settings_of
 from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import Plot
@@ -13,15 +13,15 @@ from vtax.campaign.progress import Progress
 from vtax.platforms import PlatformConfig, Preset, presets
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.machines import Machines
-from vtax.testbed.pair import PairTestbed, Placement
-from vtax.testbed.shared import SharedTestbed
+from vtax.testbed.network import Network
+from vtax.testbed.pair import Placement, pair
+from vtax.testbed.shared import shared
+from vtax.testbed.testbed import Testbed
 
 
 class EndsKind:
     """A kind that knows nothing beforehand: ends find their own rates. Guests share a link, or two ends are placed."""
 
-    shared_path: ClassVar[type[SharedEndsPath]] = SharedEndsPath
-    """Of guests behind one link."""
     burst_frames: ClassVar[int | None] = None
     """What the link of two placed ends lets pass at once; None: as much as any host's."""
 
@@ -49,20 +49,20 @@ class EndsKind:
     def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> EndsPath:
         """As the cells of the plot have it."""
         first = plot.cells[0]
-        testbed = self.testbed(first, machines)
+        testbed = Testbed(self.network(first, preset), machines)
         neighbours = neighbours_of(first, testbed, preset, machines)
-        path_class = PairEndsPath if isinstance(testbed, PairTestbed) else self.shared_path
         protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
         samples_hz = max(cell.timed.cpu_samples_hz for cell in plot.cells)
-        return path_class(preset, config, testbed, protocols, samples_hz, neighbours)
+        return EndsPath(preset, config, testbed, protocols, samples_hz, neighbours)
 
-    def testbed(self, cell: Cell, machines: Machines) -> EndsTestbed:
-        """Of two ends, placed as the cell says, or of as many guests as it has, all behind one link."""
+    def network(self, cell: Cell, preset: Preset) -> Network:
+        """Declare two ends, placed as the cell says, or as many guests as it has, all behind one link."""
         settings = settings_of(cell, self.cpus)
+        port_kind = settings.port_kind(preset.platform().port)
         if placement := self.placement(cell):
             beside = cell.testbed.neighbour_guests if cell.testbed.neighbours_share_link else 0
-            return PairTestbed(settings, placement, machines, self.burst_frames, beside)
-        return SharedTestbed(settings, cell.testbed.guests, machines, forwards=cell.workload.guests_forward)
+            return pair(settings, port_kind, placement, self.burst_frames, beside)
+        return shared(settings, port_kind, cell.testbed.guests, forwards=cell.workload.guests_forward)
 
     def placement(self, cell: Cell) -> Placement | None:
         """How two ends are placed that have a link of their own; None where guests share one."""

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from vtax.agent_api import GuestSetEgressQdiscParams
 from vtax.campaign.neighbours.base import Neighbours
@@ -14,10 +13,10 @@ from vtax.platforms import PlatformConfig, Preset, keys_of
 from vtax.stages.hooks import NicKind
 from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.cpu_time import Activity, Owners
-from vtax.testbed.guest import GuestSpec
+from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
-from vtax.testbed.settings import LocalSettings
+from vtax.testbed.testbed import Testbed
 
 
 class PathFailed(Exception):  # noqa: N818 - it states what the path did
@@ -33,27 +32,6 @@ class PathFacts:
     ready_s: float
     notes: tuple[str, ...]
     """What is not as one might expect, a sentence each."""
-
-
-class Testbed(Protocol):
-    """What every path wants of its testbed."""
-
-    settings: LocalSettings
-    uut: Host
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """All hosts."""
-
-    @property
-    def guests(self) -> list[GuestSpec]:
-        """The guests, on whichever host."""
-
-    def build(self, port_kind: str) -> None:
-        """Make hosts, links and ports."""
-
-    def close(self) -> None:
-        """Take everything down."""
 
 
 class Path:
@@ -82,7 +60,31 @@ class Path:
 
     def open(self) -> PathFacts:
         """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
+        self.testbed.build()
+        self.neighbours.build()
+        begun = self.testbed.uut.counters([])["at_s"]
+        try:
+            hello_s = self.start_guests()
+            self.make_ready()
+            self.neighbours.ready()
+            self.set_egress()
+        except (AgentGone, AgentError) as error:
+            raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
+        ready_s = self.testbed.uut.counters([])["at_s"] - begun
+        self.facts = PathFacts(hello_s, ready_s, (*self.scheduling_notes, *self.notes()))
+        return self.facts
+
+    def make_ready(self) -> None:
+        """Start what else is measured with, and wait until the guests are reached; raises PathFailed.
+
+        Also AgentGone, AgentError.
+        """
         raise NotImplementedError
+
+    def notes(self) -> Sequence[str]:
+        """Return what is not as one might expect of what it is measured with, a sentence each."""
+        refused = self.cpu_meter.refused
+        return () if refused is None else (f"CPU time is counted, not sampled: {refused}",)
 
     def close(self) -> None:
         """Take everything down."""
@@ -92,19 +94,13 @@ class Path:
         finally:
             self.neighbours.take_down()
 
-    def build(self) -> None:
-        """Make the testbed, and the neighbours' part of it."""
-        port_kind = self.testbed.settings.port_kind(self.preset.platform().port)
-        self.testbed.build(port_kind)
-        self.neighbours.build(port_kind)
-
     @property
     def nic(self) -> NicKind:
         """What a guest's NIC is on the host."""
         return self._config.nic or self.preset.platform().nic
 
     @property
-    def guests(self) -> list[GuestSpec]:
+    def guests(self) -> list[PlacedGuest]:
         """The guests that are measured, and their neighbours."""
         return [*self.testbed.guests, *self.neighbours.guests]
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from vtax.stages import Arrives, Gap, Joint, Leaves, NicKind, Part, Trail, trail
 from vtax.stages.hooks import GUEST, STACK, SWITCH
-from vtax.testbed.guest import GuestSpec
-from vtax.testbed.local import LocalTestbed
-from vtax.testbed.pair import PairTestbed
-from vtax.testbed.shared import SharedTestbed
+from vtax.testbed.guest import PlacedGuest
+from vtax.testbed.host import Host, PortNic
+from vtax.testbed.testbed import Testbed
 
 
 @dataclass(frozen=True)
@@ -20,35 +19,47 @@ class Way:
     trail: Trail
 
 
-def joint_of(guest: GuestSpec, number: int, kind: NicKind) -> Joint:
+def joint_of(guest: PlacedGuest, number: int, kind: NicKind) -> Joint:
     """Where frames of a guest's NIC pass its host, which stands."""
     nic = guest.nics[number]
     return guest.host.joint(nic.port, nic.mac, kind)
 
 
-def end_host_ways(testbed: SharedTestbed | PairTestbed, kind: NicKind) -> list[Way]:
+def end_host_ways(testbed: Testbed, kind: NicKind) -> list[Way]:
     """To guests and from them, on each guest's host; from each to the other where two have no link between them.
 
     `kind` is what the platform's NICs are. Guests of a platform that has none are their host.
     """
-    if isinstance(testbed, PairTestbed) and testbed.placement == "intra-host":
-        return list(_inside(testbed, kind))
-    guests = testbed.guests[:1] if kind == "wire" and isinstance(testbed, SharedTestbed) else testbed.guests
+    for peer, other in testbed.network.ends:
+        if isinstance(peer, str) and isinstance(other, str):
+            pair = testbed.guest(other), testbed.guest(peer)
+            if pair[0].host is pair[1].host:
+                return list(_inside(pair, kind))
+    guests = _with_nics_of_their_own(testbed.guests)
     return [way for number, guest in enumerate(guests) for way in _ends(guest, number, kind)]
 
 
-def router_ways(testbed: LocalTestbed, kind: NicKind) -> list[Way]:
+def router_ways(testbed: Testbed, kind: NicKind) -> list[Way]:
     """From each stream's source into a host, through a guest and out to the sink; a guest's NICs are in pairs."""
-    shared = isinstance(testbed, SharedTestbed)
-    guests = testbed.guests[:1] if kind == "wire" and shared else testbed.guests
+    network, guests = testbed.network, _with_nics_of_their_own(testbed.guests)
+    last = {network.beyond(stream.sink, stream.sink_interface).host for stream in network.streams}
+    into_sink = last == {testbed.uut.name}
     return [
         way
         for number, guest in enumerate(guests)
-        for way in _through(guest, number, kind, into_sink=not shared)
+        for way in _through(guest, number, kind, into_sink=into_sink)
     ]
 
 
-def _ends(guest: GuestSpec, number: int, kind: NicKind) -> Iterator[Way]:
+def _with_nics_of_their_own(guests: Sequence[PlacedGuest]) -> list[PlacedGuest]:
+    """Return the first guest of each NIC: those of the bare host behind one link have one for all."""
+    first: dict[tuple[Host, PortNic], PlacedGuest] = {}
+    for guest in guests:
+        first.setdefault((guest.host, guest.nics[0]), guest)
+    return list(first.values())
+
+
+def _ends(guest: PlacedGuest, number: int, kind: NicKind) -> Iterator[Way]:
     joint, host = joint_of(guest, 0, kind), guest.host.name
     whose = f"{host} {guest.name}"
     link, nic = joint.link, joint.nic
@@ -62,17 +73,17 @@ def _ends(guest: GuestSpec, number: int, kind: NicKind) -> Iterator[Way]:
     yield Way(host, number, trail(f"{whose} tx", "tx", out))
 
 
-def _inside(testbed: PairTestbed, kind: NicKind) -> Iterator[Way]:
-    nics = [joint_of(guest, 0, kind).nic for guest in testbed.guests]
+def _inside(guests: Sequence[PlacedGuest], kind: NicKind) -> Iterator[Way]:
+    nics = [joint_of(guest, 0, kind).nic for guest in guests]
     for number, other in ((0, 1), (1, 0)):
         own, far = nics[number], nics[other]
         assert own is not None and far is not None  # noqa: S101 - a bare host has no two guests
         parts: list[Part] = [Arrives(own, "tx"), Gap(SWITCH, "tx"), Leaves(far, "rx")]
-        names = [testbed.guests[each].name for each in (number, other)]
-        yield Way(testbed.uut.name, number, trail(" to ".join(names), "through", parts))
+        names = [guests[each].name for each in (number, other)]
+        yield Way(guests[number].host.name, number, trail(" to ".join(names), "through", parts))
 
 
-def _through(guest: GuestSpec, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[Way]:
+def _through(guest: PlacedGuest, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[Way]:
     for stream in range(len(guest.nics) // 2):
         to, out = (joint_of(guest, 2 * stream + side, kind) for side in (0, 1))
         parts = [

@@ -108,21 +108,21 @@ class StreamAddresses:
         """The network of UUT and sink."""
         return self._network(self.sink_ip)
 
-    @property
-    def prefix_bits(self) -> int:
-        """The length of a network's prefix."""
-        return 24 if self.ip_version == 4 else 64
-
     def _ip(self, side: int, host: int) -> str:
         if self.ip_version == 4:
             return f"198.{side}.{self.stream}.{host}"
         return f"2001:2:0:{side}{self.stream:02x}::{host}"
 
     def _network(self, address: str) -> str:
-        return str(ip_interface(f"{address}/{self.prefix_bits}").network)
+        return str(ip_interface(f"{address}/{prefix_bits(address)}").network)
 
     def _mac(self, role: int) -> str:
         return f"02:76:74:61:{self.stream:02x}:{role:02x}"
+
+
+def prefix_bits(address: str) -> int:
+    """Return the length of the prefix of an address's network."""
+    return 64 if ":" in address else 24
 
 
 FIRST_NEIGHBOUR = 64

@@ -1,93 +1,102 @@
-"""The testbed of one guest: each stream has its own links, from a source through the UUT to a sink."""
+"""Declare the network of one guest: each stream has its own links, from a source through the UUT to a sink.
 
-import contextlib
+    source  src0 == in0  port-in0 -- guest -- port-out0  out0 == snk0  sink
+            src1 == in1  port-in1 --/     \\-- port-out1  out1 == snk1
 
-from vtax.agent_api import SourceStream, StreamInterface
-from vtax.scenario.frames import FrameSpec
+No interface is shared. Streams take turns at sources and sinks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vtax.agent_api import GuestNic
 from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.clocks import ClockAhead
-from vtax.testbed.guest import GUEST, GuestSpec
-from vtax.testbed.host import Host
-from vtax.testbed.machines import Agent, Machines, turn_of
+from vtax.testbed.end_acts import CompleteFrames, Shape, ShapeHost, TagInside
+from vtax.testbed.guest import GUEST, GuestSpec, interface
+from vtax.testbed.machines import turn_of
+from vtax.testbed.network import FrameStream, Link, Network, Node, NodeAgent, Part, Plug, Port
+from vtax.testbed.ports import PORTS
 from vtax.testbed.settings import LocalSettings
-from vtax.testbed.stream_links import StreamLinks
 
 
-class DedicatedTestbed:
-    """A pair of links a stream: source -> UUT -> sink, no interface shared. Streams take turns at sources and sinks.
+def dedicated(
+    settings: LocalSettings, port_kind: str, streams: int, roles: Mapping[str, Sequence[str]]
+) -> Network:
+    """Declare so many streams through a guest. Of hosts of a role (Machines.roles) it has no more than streams."""
+    sources, sinks = roles["source"][:streams], roles["sink"][:streams]
+    laid = [
+        stream_links(
+            settings,
+            port_kind,
+            StreamAddresses(number, settings.encapsulation.ip_version),
+            (turn_of(number, sources), "uut", turn_of(number, sinks)),
+        )
+        for number in range(streams)
+    ]
+    guest = GuestSpec(
+        GUEST,
+        "uut",
+        {port: nic for links in laid for port, nic in links.at_ports.items()},
+        forwards=True,
+    )
+    return Network(
+        settings,
+        parts=(
+            *(Node(host) for host in (*sources, "uut", *sinks)),
+            *(NodeAgent(host, "source") for host in sources),
+            *(NodeAgent(host, "sink", watches=host == sinks[0]) for host in sinks),
+            *(part for links in laid for part in links.parts),
+        ),
+        guests=(guest,),
+        streams=tuple(links.stream for links in laid),
+    )
 
-    Of these it has no more than streams.
+
+@dataclass(frozen=True)
+class StreamLinks:
+    """A stream's own pair of links."""
+
+    stream: FrameStream
+    parts: tuple[Part, ...]
+    at_ports: dict[str, GuestNic]
+    """The NICs of the guest, one in and one out; see GuestSpec."""
+
+
+def stream_links(
+    settings: LocalSettings,
+    port_kind: str,
+    stream: StreamAddresses,
+    hosts: tuple[str, str, str],
+    *,
+    talks: bool = False,
+) -> StreamLinks:
+    """Declare a stream's own links from the first of the hosts through a guest of the second to the third.
+
+    Interfaces and ports have the stream's number in their names. Where it `talks`, source and guest talk to each other,
+    as hosts do, instead of frames passing through.
     """
-
-    def __init__(self, settings: LocalSettings, streams: int, machines: Machines) -> None:
-        self.settings = settings
-        version = settings.encapsulation.ip_version
-        self.streams = [StreamAddresses(stream, version) for stream in range(streams)]
-        self.uut = machines.host("uut")
-        self.sources, self.sinks = (
-            [machines.host(name) for name in machines.roles[role][:streams]] for role in ("source", "sink")
-        )
-        self._machines = machines
-        self._links = [
-            StreamLinks(machines, settings, stream, *self._ends(stream)) for stream in self.streams
-        ]
-        self.watcher: Agent
-        """Who watches the kernel of the UUT's machine."""
-
-    def _ends(self, stream: StreamAddresses) -> tuple[Host, Host, Host]:
-        """The hosts that a stream passes."""
-        return turn_of(stream.stream, self.sources), self.uut, turn_of(stream.stream, self.sinks)
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """All hosts."""
-        return (*self.sources, self.uut, *self.sinks)
-
-    @property
-    def entry(self) -> Host:
-        """The host that the source's links lead into."""
-        return self.uut
-
-    @property
-    def guests(self) -> list[GuestSpec]:
-        """The UUT's guest, with a NIC in and one out for each stream."""
-        nics = [nic for links in self._links for nic in links.nics]
-        interfaces = [interface for links in self._links for interface in links.interfaces]
-        leaves_by = [stream.uut_out_mac for stream in self.streams]
-        return [GuestSpec(GUEST, self.uut, nics, interfaces, True, leaves_by)]
-
-    def build(self, port_kind: str) -> None:
-        """Make hosts, agents, links and ports; the UUT's ingress gets a context of its own."""
-        for host in self.hosts:
-            host.create(self.settings.bridge_netfilter)
-        for role, hosts in (("source", self.sources), ("sink", self.sinks)):
-            for host in hosts:
-                host.start_agent(role, "agents")
-        self.watcher = self._machines.watcher(self.uut, (self.sinks[0], "sink"))
-        for links in self._links:
-            links.lay(port_kind)
-
-    def compare_clocks(self) -> dict[int, ClockAhead]:
-        """How far the clock of a stream's sink is ahead of its source's by now, by stream."""
-        compared = self._machines.compare_clocks(
-            [(source, sink) for source, _, sink in map(self._ends, self.streams)]
-        )
-        return {stream.stream: ahead for stream, ahead in zip(self.streams, compared, strict=True)}
-
-    def source_streams(self, count: int, frames: FrameSpec) -> list[SourceStream]:
-        """The first `count` streams, of such frames, as `source.open` takes them."""
-        return [links.at_source(frames) for links in self._links[:count]]
-
-    def sink_streams(self) -> list[StreamInterface]:
-        """All streams, as `sink.open` takes them."""
-        return [links.at_sink for links in self._links]
-
-    def ingress_interfaces(self) -> list[str]:
-        """The UUT's ends of the links from the source."""
-        return [links.entry for links in self._links]
-
-    def close(self) -> None:
-        """Take everything down, UUT first, so that no frame meets half a path; a host that fails stops no other."""
-        with contextlib.ExitStack() as closing:
-            for host in (*self.sinks, *self.sources, self.uut):
-                closing.callback(host.close)
+    number, kind = stream.stream, PORTS[port_kind]
+    source, through, sink = hosts
+    rate = settings.link_mbps, settings.flow_control
+    as_host = ShapeHost(*rate, settings.mtu)
+    whole = () if kind.offloads else (CompleteFrames(),)
+    from_source = (as_host, *whole) if talks else (CompleteFrames(), Shape(*rate))
+    if kind.answers_for_guests:
+        in_mac, out_mac = stream.uut_in_mac, stream.uut_out_mac
+    else:
+        in_mac, out_mac = stream.end_mac(0), stream.end_mac(1)
+    src = Plug(source, f"src{number}", stream.source_mac, from_source)
+    into = Plug(through, f"in{number}", in_mac, (as_host,) if talks else (), ingress="host")
+    out = Plug(through, f"out{number}", out_mac, (TagInside(),))
+    snk = Plug(sink, f"snk{number}", stream.sink_mac)
+    cap_in, cap_out = (settings.cap([f"ether dst {mac}"]) for mac in (stream.source_mac, stream.sink_mac))
+    port_in = Port(f"port-in{number}", port_kind, into, [stream.at_source], [stream.uut_in], cap_in)
+    port_out = Port(f"port-out{number}", port_kind, out, [stream.at_sink], [stream.uut_out], cap_out)
+    return StreamLinks(
+        FrameStream(stream, source, sink, destination_mac=stream.uut_in_mac),
+        (Link(src, into), Link(out, snk), port_in, port_out),
+        {
+            port_in.name: interface(settings, stream.uut_in, [stream.at_source]),
+            port_out.name: interface(settings, stream.uut_out, [stream.at_sink]),
+        },
+    )

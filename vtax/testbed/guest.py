@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vtax.agent_api import AgentApi, GuestConfigureParams, GuestNic, Neighbour
+from vtax.agent_api import AgentApi, GuestConfigureParams, GuestNic, Neighbour, Route
 from vtax.platforms import PlatformConfig
-from vtax.testbed.addressing import StreamAddresses
+from vtax.testbed.addressing import Station, prefix_bits
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host, PortNic
 from vtax.testbed.settings import LocalSettings
@@ -39,26 +39,33 @@ class GuestSpec:
     """A guest before it is started."""
 
     name: str
-    host: Host
-    nics: list[PortNic]
-    interfaces: list[GuestNic]
-    """The same as its agent sets them up: addresses, static neighbours."""
-    forwards: bool
-    egress_macs: list[str]
-    """The NICs that what is measured leaves the guest by."""
+    host_name: str
+    at_ports: dict[str, GuestNic]
+    """Its NICs as its agent sets them up, by the port that each is at; a router's are in pairs, one in and one out."""
+    forwards: bool = False
     least_memory_bytes: int = 0
     """What it needs, where its platform's guests have memory of their own."""
     cpus: list[int] | None = None
     """Where it runs; None for the guests' CPUs."""
 
     @property
-    def api(self) -> AgentApi:
-        """The methods of its agent."""
-        return self.host.api(self.name)
+    def nics(self) -> list[PortNic]:
+        """Return its NICs as Host.start_guest takes them."""
+        return [PortNic(nic.mac, port, nic.mtu) for port, nic in self.at_ports.items()]
 
-    def state(self) -> GuestState:
-        """How it stands."""
-        return self.host.guest_state(self.name)
+    @property
+    def interfaces(self) -> list[GuestNic]:
+        """Return the same as its agent sets them up."""
+        return list(self.at_ports.values())
+
+    @property
+    def egress_macs(self) -> list[str]:
+        """Return the NICs that what is measured leaves it by."""
+        return [nic.mac for nic in (self.interfaces[1::2] if self.forwards else self.interfaces)]
+
+    def placed(self, host: Host) -> "PlacedGuest":
+        """Return the guest on its host."""
+        return PlacedGuest(**vars(self), host=host)
 
     def config(self, platform: PlatformConfig) -> PlatformConfig:
         """The platform's keys for this guest."""
@@ -69,6 +76,22 @@ class GuestSpec:
         return configuration(self.interfaces, forward=self.forwards, modules=modules)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlacedGuest(GuestSpec):
+    """A guest on its host."""
+
+    host: Host
+
+    @property
+    def api(self) -> AgentApi:
+        """Return the methods of its agent."""
+        return self.host.api(self.name)
+
+    def state(self) -> GuestState:
+        """Return how it stands."""
+        return self.host.guest_state(self.name)
+
+
 def configuration(
     interfaces: Sequence[GuestNic], *, forward: bool, modules: Sequence[str] = ()
 ) -> GuestConfigureParams:
@@ -76,29 +99,15 @@ def configuration(
     return GuestConfigureParams(modules=list(modules), nics=list(interfaces), forward=forward)
 
 
-def nic(settings: LocalSettings, mac: str, port: str) -> PortNic:
-    """A NIC as Host.start_guest takes it."""
-    return PortNic(mac, port, settings.mtu)
-
-
-def interface_towards_source(settings: LocalSettings, stream: StreamAddresses, mac: str) -> GuestNic:
-    """The NIC that a stream's far end is behind, as `guest.configure` takes it."""
-    return interface(settings, stream, mac, stream.uut_in_ip, stream.source_ip, stream.source_mac)
-
-
-def interface_towards_sink(settings: LocalSettings, stream: StreamAddresses, mac: str) -> GuestNic:
-    """The NIC that a stream's sink is behind."""
-    return interface(settings, stream, mac, stream.uut_out_ip, stream.sink_ip, stream.sink_mac)
-
-
 def interface(
-    settings: LocalSettings, stream: StreamAddresses, mac: str, address: str, far_address: str, far_mac: str
+    settings: LocalSettings, own: Station, others: Sequence[Station], routes: Sequence[Route] = ()
 ) -> GuestNic:
-    """An end of a stream's links, as `guest.configure` takes it."""
+    """Return a station's interface as `guest.configure` takes it; it knows the others, which are on its network."""
     return GuestNic(
-        mac=mac,
-        address=f"{address}/{stream.prefix_bits}",
+        mac=own.mac,
+        address=f"{own.address}/{prefix_bits(own.address)}",
         mtu=settings.mtu,
         vlan=settings.encapsulation.vlan,
-        neighbours=[Neighbour(address=far_address, mac=far_mac)],
+        neighbours=[Neighbour(address=other.address, mac=other.mac) for other in others],
+        routes=list(routes) or None,
     )

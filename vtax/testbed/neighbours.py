@@ -1,179 +1,64 @@
-"""Where neighbours are: guests beside those that are measured, on the same host, each with a far end of its own.
+"""Declare neighbours: guests beside those that are measured, on the same host, each with a far end of its own.
 
     own links        far end == port -- neighbour -- port == far end
     the guest's link    guest -- port == link == port -- the guest's far end
                     neighbour --/                 \\-- far ends
 
-The far ends are bare, and have the agents' CPUs.
+The far ends are bare, and have the agents' CPUs. The guest's link is that of vtax.testbed.pair.
 """
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
 
-from vtax.agent_api import GuestConfigureParams, GuestNic
+from vtax.agent_api import GuestNic
 from vtax.scenario.encapsulation import Encapsulation
 from vtax.scenario.links import MOST_GUESTS
-from vtax.testbed.addressing import StreamAddresses, neighbour_streams
-from vtax.testbed.guest import NEIGHBOUR, GuestSpec, configuration, interface, nic
-from vtax.testbed.host import Host, PortNic
-from vtax.testbed.machines import Machines
-from vtax.testbed.pair import NEAR_PORT, PairTestbed
+from vtax.testbed.addressing import neighbour_streams
+from vtax.testbed.dedicated import stream_links
+from vtax.testbed.guest import NEIGHBOUR, GuestSpec, interface
+from vtax.testbed.network import FarEnd, Network, Node
 from vtax.testbed.settings import LocalSettings
-from vtax.testbed.stream_links import StreamLinks
 
 NEIGHBOURS_INGRESS = {f"ingress in{stream.stream}" for stream in neighbour_streams(MOST_GUESTS)}
 """The threads of the ingress of links of their own."""
 FAR_AGENT = "instrument far"
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What neighbours need of their host: memory of each, where guests have their own, and CPUs (None: the guests')."""
+def needing(network: Network, least_memory_bytes: int, cpus: list[int] | None) -> Network:
+    """Return the same neighbours, who need so much memory each, where guests have their own, and run on these CPUs."""
+    guests = (replace(guest, least_memory_bytes=least_memory_bytes, cpus=cpus) for guest in network.guests)
+    return replace(network, guests=tuple(guests))
 
-    least_memory_bytes: int = 0
-    cpus: list[int] | None = None
 
-    def guest(
-        self,
-        number: int,
-        host: Host,
-        nics: list[PortNic],
-        interfaces: list[GuestNic],
-        forwards: bool,
-    ) -> GuestSpec:
-        """The neighbour of a number."""
-        macs = [nic.mac for nic in nics]
-        name = f"{NEIGHBOUR}{number}"
-        return GuestSpec(
-            name, host, nics, interfaces, forwards, macs[-1:], self.least_memory_bytes, self.cpus
+def own_links(settings: LocalSettings, port_kind: str, count: int, *, talks: bool = False) -> Network:
+    """Declare neighbours with a pair of links of their own each (schlosser2011, section 3.4); they speak IPv4.
+
+    Their network lies in that of those who are measured. Whether they talk: see stream_links.
+    """
+    settings = replace(settings, encapsulation=Encapsulation())
+    laid = [
+        stream_links(settings, port_kind, stream, ("far", "uut", "far"), talks=talks)
+        for stream in neighbour_streams(count)
+    ]
+    guests = tuple(neighbour(number, links.at_ports) for number, links in enumerate(laid))
+    streams = tuple(links.stream for links in laid)
+    ends = [
+        FarEnd(
+            "far",
+            f"{FAR_AGENT} {number}",
+            stream.source_interface,
+            interface(settings, stream.addresses.at_source, [stream.addresses.uut_in]),
         )
+        for number, stream in enumerate(streams)
+    ]
+    return Network(
+        settings,
+        parts=(Node("far", far=True), *(part for links in laid for part in links.parts)),
+        guests=guests,
+        ends=tuple((end, guest.name) for end, guest in zip(ends, guests, strict=True)),
+        streams=streams,
+    )
 
 
-class NeighbourSite(Protocol):
-    """A place for neighbours."""
-
-    far: Host
-    """Where their far ends are."""
-    streams: list[StreamAddresses]
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """Hosts that are there for the neighbours alone."""
-
-    @property
-    def guests(self) -> list[GuestSpec]:
-        """The neighbours."""
-
-    def build(self, port_kind: str) -> None:
-        """Make what the testbed has not made already, once that is built."""
-
-    def far_interface(self, stream: StreamAddresses) -> str:
-        """The interface of a neighbour's far end."""
-
-    def far_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
-        """Parameters of `guest.configure` of the agent that answers for it."""
-
-    def close(self) -> None:
-        """Take down the hosts that are there for the neighbours alone."""
-
-
-class OwnLinks:
-    """Neighbours with a pair of links of their own each (schlosser2011, section 3.4)."""
-
-    def __init__(
-        self,
-        settings: LocalSettings,
-        count: int,
-        host: Host,
-        machines: Machines,
-        needs: Needs,
-        *,
-        talks: bool = False,
-    ) -> None:
-        settings = replace(settings, encapsulation=Encapsulation())
-        self.far = machines.host("far", far=True)
-        self.streams = neighbour_streams(count)
-        self._needs, self._host, self._settings = needs, host, settings
-        self.links = [
-            StreamLinks(machines, settings, stream, self.far, host, self.far, talks)
-            for stream in self.streams
-        ]
-
-    @property
-    def hosts(self) -> tuple[Host, ...]:
-        """That of the far ends."""
-        return (self.far,)
-
-    @property
-    def guests(self) -> list[GuestSpec]:
-        """Each with a NIC in and one out."""
-        return [
-            self._needs.guest(number, self._host, links.nics, links.interfaces, True)
-            for number, links in enumerate(self.links)
-        ]
-
-    def build(self, port_kind: str) -> None:
-        """Make the far ends' host and all links."""
-        self.far.create(self._settings.bridge_netfilter)
-        for links in self.links:
-            links.lay(port_kind)
-
-    def far_interface(self, stream: StreamAddresses) -> str:
-        """Where its source is."""
-        return f"src{stream.stream}"
-
-    def far_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
-        """It knows the neighbour's NIC."""
-        near = (
-            self._settings,
-            stream,
-            stream.source_mac,
-            stream.source_ip,
-            stream.uut_in_ip,
-            stream.uut_in_mac,
-        )
-        return configuration([interface(*near)], forward=False)
-
-    def close(self) -> None:
-        """Take the far ends' host down."""
-        self.far.close()
-
-
-class OnGuestsLink:
-    """Neighbours behind the guest's own port and link (oljira2016, III.D); the testbed lays the way."""
-
-    hosts: tuple[Host, ...] = ()
-
-    def __init__(self, pair: PairTestbed, needs: Needs) -> None:
-        self.far, self.streams = pair.source, pair.beside
-        self._pair, self._needs = pair, needs
-
-    @property
-    def guests(self) -> list[GuestSpec]:
-        """Each with one NIC. On raw, which has no port, with an address of the host's."""
-        pair = self._pair
-        return [
-            self._needs.guest(
-                number,
-                pair.uut,
-                [nic(pair.settings, pair.beside_mac(stream), NEAR_PORT)],
-                [pair.beside_interface(stream)],
-                False,
-            )
-            for number, stream in enumerate(self.streams)
-        ]
-
-    def build(self, port_kind: str) -> None:
-        """All is made."""
-
-    def far_interface(self, stream: StreamAddresses) -> str:
-        """One for all far ends."""
-        return self._pair.beside_end.interface
-
-    def far_configuration(self, stream: StreamAddresses) -> GuestConfigureParams:
-        """It knows the neighbour's NIC."""
-        far = self._pair.beside_far_interface(stream)
-        return configuration([far], forward=self._pair.far_routes)
-
-    def close(self) -> None:
-        """The testbed takes its hosts down."""
+def neighbour(number: int, at_ports: dict[str, GuestNic]) -> GuestSpec:
+    """Declare the neighbour of a number; it forwards where it has several NICs."""
+    return GuestSpec(f"{NEIGHBOUR}{number}", "uut", at_ports, forwards=len(at_ports) > 1)

@@ -24,11 +24,12 @@ from vtax.agent_api import (
 )
 from vtax.machine.ownership import OwnershipRecord
 from vtax.scenario.frames import FrameSpec
-from vtax.testbed.dedicated import DedicatedTestbed
+from vtax.testbed.dedicated import dedicated
 from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.settings import LocalSettings
+from vtax.testbed.testbed import Testbed
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -41,18 +42,19 @@ UNLIMITED = LocalSettings(None, False, 1500, cpu_layout())
 
 
 @pytest.fixture
-def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
+def testbed(tmp_path: Path) -> Iterator[Testbed]:
     """A testbed whose guest has loaded pktgen, with a sink that keeps the first frames."""
     record = OwnershipRecord(f"vtax-test-{uuid.uuid4().hex[:6]}", tmp_path / "state")
     record.open()
-    testbed = DedicatedTestbed(UNLIMITED, 1, OneMachine(record))
+    machines = OneMachine(record)
+    testbed = Testbed(dedicated(UNLIMITED, "bridge", 1, machines.roles), machines)
     try:
-        testbed.build("bridge")
+        testbed.build()
         guest = testbed.uut.start_guest(GUEST, "qemu", Raw(b"{}"), testbed.guests[0].nics, ["pktgen"])
         configuration = testbed.guests[0].configuration(guest.modules)
         testbed.uut.api(GUEST).guest_configure(configuration, timeout_s=30.0)
         sink = SinkOpenParams(streams=testbed.sink_streams(), attach="auto", capture_frames=64)
-        testbed.sinks[0].api("sink").sink_open(sink)
+        testbed.host("sink").api("sink").sink_open(sink)
         yield testbed
     finally:
         testbed.close()
@@ -60,9 +62,9 @@ def testbed(tmp_path: Path) -> Iterator[DedicatedTestbed]:
         assert not record.failed
 
 
-def open_source(testbed: DedicatedTestbed, vlan: int | None = None) -> SourceOpenAnswer:
+def open_source(testbed: Testbed, vlan: int | None = None) -> SourceOpenAnswer:
     """Make the guest the source of what leaves by its second NIC."""
-    (ends,) = testbed.streams
+    ends = testbed.network.streams[0].addresses
     stream = SourceStream(
         stream=0,
         interface="eth1",
@@ -78,8 +80,8 @@ def open_source(testbed: DedicatedTestbed, vlan: int | None = None) -> SourceOpe
     return testbed.uut.api(GUEST).source_open(params)
 
 
-def arm(testbed: DedicatedTestbed) -> None:
-    testbed.sinks[0].api("sink").sink_arm(FRAMES.arm(TRIAL, "measure"))
+def arm(testbed: Testbed) -> None:
+    testbed.host("sink").api("sink").sink_arm(FRAMES.arm(TRIAL, "measure"))
 
 
 def flood(phases_s: dict[Phase, float]) -> SourceRunParams:
@@ -87,24 +89,24 @@ def flood(phases_s: dict[Phase, float]) -> SourceRunParams:
     return FRAMES.run(TRIAL, "pktgen", phases_s, intended_fps=None, probe_fps=PROBE_FPS)
 
 
-def collect(testbed: DedicatedTestbed, frames: int) -> CollectedStream:
+def collect(testbed: Testbed, frames: int) -> CollectedStream:
     """What the sink counted of the measured phase, in which so many were sent."""
     expected = [ExpectedStream(stream=0, frames=frames)]
     awaited = SinkCollectParams(expected=expected, quiet_ms=500, limit_ms=2000)
-    (stream,) = testbed.sinks[0].api("sink").sink_collect(awaited).streams
+    (stream,) = testbed.host("sink").api("sink").sink_collect(awaited).streams
     return stream
 
 
-def captured(testbed: DedicatedTestbed) -> list[bytes]:
+def captured(testbed: Testbed) -> list[bytes]:
     """The first frames, those of the probe lane left out."""
-    kept = testbed.sinks[0].api("sink").sink_capture(SinkCaptureParams(stream=0, first=0)).frames
+    kept = testbed.host("sink").api("sink").sink_capture(SinkCaptureParams(stream=0, first=0)).frames
     frames = [base64.b64decode(frame.bytes) for frame in kept]
     return [frame for frame in frames if b"vtax" not in frame]
 
 
-def built(testbed: DedicatedTestbed, sequence: int, identification: int, vlan: int | None = None) -> bytes:
+def built(testbed: Testbed, sequence: int, identification: int, vlan: int | None = None) -> bytes:
     """The frame as pktgen is to make it; it numbers the frames of a phase from 1."""
-    (ends,) = testbed.streams
+    ends = testbed.network.streams[0].addresses
     macs = bytes.fromhex((ends.sink_mac + ends.uut_out_mac).replace(":", ""))
     tag = b"" if vlan is None else struct.pack("!HH", 0x8100, vlan)
     addresses = bytes(int(part) for ip in (ends.uut_out_ip, ends.sink_ip) for part in ip.split("."))
@@ -123,7 +125,7 @@ def identification_of(frame: bytes) -> int:
 
 
 @pytest.mark.measures
-def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed: DedicatedTestbed) -> None:
+def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed: Testbed) -> None:
     assert open_source(testbed) == SourceOpenAnswer(mechanisms=["raw", "pktgen"], refused=[])
     arm(testbed)
     guest = testbed.uut.api(GUEST)
@@ -160,7 +162,7 @@ def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed
         guest.source_close()
 
 
-def test_an_abort_ends_it_and_nothing_stays_configured(testbed: DedicatedTestbed) -> None:
+def test_an_abort_ends_it_and_nothing_stays_configured(testbed: Testbed) -> None:
     open_source(testbed)
     arm(testbed)
     guest = testbed.uut.api(GUEST)

@@ -23,7 +23,7 @@ from vtax.campaign.path import PathFailed
 from vtax.campaign.verdict import Verdict
 from vtax.machine.agent import Agent
 from vtax.machine.ownership import OwnershipRecord
-from vtax.testbed.guest import GUEST, GuestSpec
+from vtax.testbed.guest import GUEST, GuestSpec, PlacedGuest
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 
@@ -64,9 +64,13 @@ def answering(tmp_path: Path, host: Host) -> Iterator[Callable[[dict[str, Any]],
         close(agent)
 
 
+def placed(host: Host) -> PlacedGuest:
+    """A guest with one NIC on this host."""
+    return GuestSpec(GUEST, "uut", {"port-in": NIC}).placed(host)
+
+
 def state_of(host: Host) -> GuestState:
-    spec = GuestSpec(GUEST, host, [], [NIC], False, [])
-    return spec.state()
+    return placed(host).state()
 
 
 def test_what_an_agent_answers_is_believed_as_far_as_it_goes(
@@ -147,6 +151,6 @@ def test_its_trial_is_invalid_by_name_and_its_path_is_built_anew(
 def test_an_end_that_is_such_a_guest_does_not_become_ready(
     answer: Any, answering: Callable[[dict[str, Any]], Host]
 ) -> None:
-    spec = GuestSpec(GUEST, answering({"result": answer}), [], [NIC], False, [])
+    guest = placed(answering({"result": answer}))
     with pytest.raises(PathFailed, match=r"answered guest.state with|the guest has no NIC"):
-        guest_end(spec, "198.18.0.1", own_kernel=True)
+        guest_end(guest, own_kernel=True)

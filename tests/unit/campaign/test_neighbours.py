@@ -20,7 +20,6 @@ from vtax.scenario import TestbedSettings, load_scenario
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.guest_state import GuestState
-from vtax.testbed.host import Host
 
 SCENARIO = """
 name: own/neighbours
@@ -73,8 +72,7 @@ def test_neighbours_have_addresses_of_no_guest() -> None:
 def test_a_heavy_neighbour_has_the_memory_it_fills() -> None:
     heavy = LOADS["heavy"]
     assert heavy.memory_workers * MEMORY_BYTES < heavy.guest_bytes
-    host = Host.__new__(Host)
-    guest = GuestSpec("neighbour0", host, [], [], True, [], heavy.guest_bytes)
+    guest = GuestSpec("neighbour0", "uut", {}, least_memory_bytes=heavy.guest_bytes)
     few, many = container.Config(memory_bytes=1 << 28), container.Config(memory_bytes=1 << 34)
     assert guest.config(few) == container.Config(memory_bytes=heavy.guest_bytes)
     assert guest.config(many) == many

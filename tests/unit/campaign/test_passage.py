@@ -1,7 +1,6 @@
 """How sources and sinks are asked: each for its own streams, all at once, and told together."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,15 +21,15 @@ from vtax.campaign.forwarding.answers import Sent
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.machine.agent import AgentGone
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import load_kind, presets
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
-from vtax.testbed.dedicated import DedicatedTestbed
+from vtax.testbed.dedicated import dedicated
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import Agent, OneMachine
 from vtax.testbed.settings import LocalSettings
+from vtax.testbed.testbed import Testbed
 
 
 class Recorded(Host):
@@ -171,12 +170,14 @@ class Apart(Recorded):
         return {self.name: 4026532000}
 
 
-def test_drops_are_asked_of_the_machine_that_is_watched_alone() -> None:
+def test_drops_are_asked_of_the_machine_that_is_watched_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Namespaces of other machines may have the same numbers."""
-    source, uut, sink = (Apart(name, []) for name in ("source", "uut", "sink"))
+    hosts = {name: Apart(name, []) for name in ("source", "uut", "sink")}
+    machines = OneMachine()
+    monkeypatch.setattr(machines, "host", lambda name, far: hosts[name])
     settings = LocalSettings(None, False, 1500, cpu_layout())
-    testbed = DedicatedTestbed(settings, 1, OneMachine(OwnershipRecord("none", Path("none"))))
-    testbed.sources, testbed.uut, testbed.sinks = [source], uut, [sink]
+    testbed = Testbed(dedicated(settings, "wire", 1, machines.roles), machines)
+    uut = hosts["uut"]
     testbed.watcher = (uut, "watch")
     place = DropPlace(netns=4026532000, interface="in0", arrived=True, reason="NO_SOCKET", frames=1)
     uut.answers["drops.read"] = DropsReadAnswer(places=[place], lost_events=0)

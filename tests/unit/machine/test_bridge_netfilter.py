@@ -2,17 +2,15 @@
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
 from tests.helpers.bridge_netfilter import OFF, ON, SCENARIO
+from tests.helpers.noted_machines import NotedMachines
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_cell, make_measured
 from vtax.campaign.environment import environment_rows
@@ -28,13 +26,11 @@ from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.environment import host_environment
 from vtax.platforms import Probe
 from vtax.scenario import Cell, load_scenario
-from vtax.testbed.dedicated import DedicatedTestbed
+from vtax.testbed.dedicated import dedicated
 from vtax.testbed.machines import OneMachine
-from vtax.testbed.neighbours import Needs, OwnLinks
-from vtax.testbed.pair import PairTestbed
-from vtax.testbed.ring import RingTestbed
+from vtax.testbed.neighbours import own_links
 from vtax.testbed.settings import LocalSettings
-from vtax.testbed.shared import SharedTestbed
+from vtax.testbed.testbed import Testbed
 
 
 @pytest.fixture
@@ -98,27 +94,17 @@ class TestKey:
         assert '"iptables" is neither true nor false' in refusal_of(path)
 
 
-@pytest.mark.parametrize(
-    "testbed",
-    [
-        lambda settings, machines: DedicatedTestbed(settings, 2, machines),
-        lambda settings, machines: SharedTestbed(settings, 2, machines, forwards=True),
-        lambda settings, machines: PairTestbed(settings, "inter-host", machines),
-        lambda settings, machines: RingTestbed(settings, 3, machines),
-        lambda settings, machines: OwnLinks(settings, 1, machines.host("uut"), machines, Needs()),
-    ],
-)
 @pytest.mark.parametrize("enabled", [False, True])
-def test_every_host_of_a_testbed_is_made_with_it(testbed: Callable[..., Any], enabled: bool) -> None:
-    settings = LocalSettings(None, False, 1500, CPUS, bridge_netfilter=enabled)
-    hosts: dict[str, MagicMock] = defaultdict(MagicMock)
-    machines = MagicMock(roles={role: [role] for role in ("source", "uut", "sink")})
-    machines.host.side_effect = lambda name, far=False: hosts[name]
-    made: Any = testbed(settings, machines)
-    made.build("bridge")
-    assert made.hosts
-    for host in made.hosts:
-        host.create.assert_called_once_with(enabled)
+def test_every_host_of_a_testbed_is_made_with_it(enabled: bool) -> None:
+    settings, machines = LocalSettings(None, False, 1500, CPUS, bridge_netfilter=enabled), NotedMachines()
+    testbed = Testbed(dedicated(settings, "bridge", 1, machines.roles), machines)
+    testbed.build()
+    Testbed(own_links(settings, "bridge", 1), machines, around=testbed).build()
+    created = [params for method, params in machines.acts if method == "host.create"]
+    assert created == [
+        {"host": host, "arguments": {"bridge_netfilter": enabled}}
+        for host in ("source", "uut", "sink", "far")
+    ]
 
 
 def probed(found: BridgeNetfilter | None, tmp_path: Path, values: str) -> tuple[list[Cell], PlatformSet]:

@@ -3,7 +3,6 @@
 from functools import partial
 
 from vtax.campaign.bulk.judge import judge
-from vtax.campaign.bulk.path import BulkPath
 from vtax.campaign.bulk.rows import headline, record
 from vtax.campaign.bulk.trial import measure
 from vtax.campaign.ends import EndsPath
@@ -18,8 +17,6 @@ from vtax.testbed.pair import Placement
 
 class Kind(EndsKind):
     """See vtax.campaign.kind.Kind."""
-
-    shared_path = BulkPath
 
     def placement(self, cell: Cell) -> Placement | None:
         """None where far ends are bare."""

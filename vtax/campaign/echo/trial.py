@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams
 from vtax.campaign.closing import closing
-from vtax.campaign.echo.path import EchoPath
-from vtax.campaign.ends import End
+from vtax.campaign.ends import End, EndsPath
 from vtax.campaign.observe import begin_window, observe, watch_cpus
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import HEAD_START_S, Flows, Streams, phases
@@ -48,7 +47,7 @@ class Echoed(Observed):
 
 
 def measure(
-    path: EchoPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
+    path: EndsPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
 ) -> Echoed:
     """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
     measured = Echoed(trial, cell, datetime.now(UTC))
@@ -56,7 +55,7 @@ def measure(
     return measured
 
 
-def _run(path: EchoPath, measured: Echoed, emulated: bool) -> None:
+def _run(path: EndsPath, measured: Echoed, emulated: bool) -> None:
     work = measured.work
     (asker, answerer), *others = path.ends
     streams = Streams(others if work.others == "tcp" else [], work.stress, measured.trial)

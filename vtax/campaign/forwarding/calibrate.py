@@ -21,9 +21,9 @@ from vtax.agent_api import (
     SourceCalibrateAnswer,
 )
 from vtax.campaign.forwarding.passage import Passage
+from vtax.campaign.forwarding.path import forwarding_testbed
 from vtax.scenario import Cell
 from vtax.scenario.frames import FrameSpec
-from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
@@ -136,14 +136,16 @@ def together(found: Sequence[SourceCalibrateAnswer], shares: Sequence[int]) -> S
 def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines) -> Ceilings:
     """The ceilings of every mechanism for all `cells`."""
     wanted = dict.fromkeys(Traffic.of(cell) for cell in sorted(cells, key=lambda cell: cell.streams))
-    testbed = local_testbed(settings, max(traffic.streams for traffic in wanted), machines)
+    streams = max(traffic.streams for traffic in wanted)
+    testbed = forwarding_testbed(settings, "wire", streams, machines)
     passage = Passage.of(testbed)
     ceilings = Ceilings()
     try:
-        testbed.build("wire")
-        testbed.entry.start_agent("ingress", "host")
-        ingress = testbed.entry.api("ingress")
-        ingress.ingress_drop(IngressDropParams(interfaces=testbed.ingress_interfaces()))
+        testbed.build()
+        entered = testbed.host(testbed.entries[0].host)
+        entered.start_agent("ingress", "host")
+        ingress = entered.api("ingress")
+        ingress.ingress_drop(IngressDropParams(interfaces=[entry.interface for entry in testbed.entries]))
         for traffic in wanted:
             if traffic.streams != passage.sending:
                 passage.open_sources(testbed.source_streams(traffic.streams, traffic.frames))

@@ -8,7 +8,7 @@ from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.calibrate import Ceiling, Ceilings, MechanismRefused, calibrate
 from vtax.campaign.forwarding.instrument import sink_is_lost
 from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.path import ForwardingPath
+from vtax.campaign.forwarding.path import ForwardingPath, forwarding_testbed
 from vtax.campaign.forwarding.rows import Instrument, headline, record
 from vtax.campaign.forwarding.trial import Measured, measure
 from vtax.campaign.guest import is_broken
@@ -22,7 +22,6 @@ from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.results import Row, TrialRecord
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.guest_state import GuestState
-from vtax.testbed.local import local_testbed
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
@@ -63,7 +62,9 @@ class Kind:
         """With NICs for the most streams of the plot, and a sink with room for the most captured frames."""
         first = plot.cells[0]
         settings = settings_of(first, self._cpus)
-        testbed = local_testbed(settings, max(cell.streams for cell in plot.cells), machines)
+        port_kind = settings.port_kind(preset.platform().port)
+        streams = max(cell.streams for cell in plot.cells)
+        testbed = forwarding_testbed(settings, port_kind, streams, machines)
         works = [cell.forwarding for cell in plot.cells]
         return ForwardingPath(
             preset,

@@ -32,8 +32,8 @@ from vtax.agent_message import CALL_TIMEOUT_S, Answer, Nothing, Pending
 from vtax.campaign.forwarding.answers import Received, Sent
 from vtax.campaign.path import PathFailed
 from vtax.scenario.frames import FrameSpec
-from vtax.testbed.local import LocalTestbed
 from vtax.testbed.machines import Agent, turn_of
+from vtax.testbed.testbed import Testbed
 
 READY_FRAMES = 200
 READY_FPS = 1000
@@ -73,9 +73,9 @@ class Passage:
         """How many streams each source has that has any."""
 
     @classmethod
-    def of(cls, testbed: LocalTestbed) -> Self:
+    def of(cls, testbed: Testbed) -> Self:
         """That of a testbed: its agents are called by their roles."""
-        return cls([(host, "source") for host in testbed.sources], [(host, "sink") for host in testbed.sinks])
+        return cls(testbed.agents("source"), testbed.agents("sink"))
 
     def open_sinks(
         self, streams: Sequence[StreamInterface], capture_frames: int = 0

@@ -1,18 +1,23 @@
 """A path that frames take: a built testbed with a guest in it, ready to be measured again and again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
 
-from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer
+from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer, SinkOpenAnswer
 from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.neighbours.base import Neighbours
-from vtax.campaign.path import Path, PathFacts, PathFailed
+from vtax.campaign.path import Path, PathFacts
 from vtax.campaign.trails import Way, router_ways
-from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.agent import AgentError
 from vtax.platforms import PlatformConfig, Preset
 from vtax.scenario.frames import FrameSpec
-from vtax.testbed.local import LocalTestbed
+from vtax.testbed.dedicated import dedicated
+from vtax.testbed.machines import Machines
+from vtax.testbed.settings import LocalSettings
+from vtax.testbed.shared import shared
+from vtax.testbed.testbed import Testbed
 
 DROP_PLACES = 256
 """How many interfaces and reasons the drop meter tells apart."""
@@ -32,10 +37,18 @@ class ForwardingFacts(PathFacts):
     """What counting a frame costs, by the sink's host."""
 
 
+def forwarding_testbed(settings: LocalSettings, port_kind: str, streams: int, machines: Machines) -> Testbed:
+    """Return the testbed on which frames of so many streams are forwarded."""
+    if settings.shared:
+        network = shared(settings, port_kind, streams, forwards=True, busy_source=True)
+    else:
+        network = dedicated(settings, port_kind, streams, machines.roles)
+    return Testbed(network, machines)
+
+
 class ForwardingPath(Path):
     """A path that frames take from sources through the guests to sinks."""
 
-    testbed: LocalTestbed
     facts: ForwardingFacts | None
     passage: Passage
     """Its agents; others once it is opened again."""
@@ -44,7 +57,7 @@ class ForwardingPath(Path):
         self,
         preset: Preset,
         config: PlatformConfig,
-        testbed: LocalTestbed,
+        testbed: Testbed,
         samples_hz: int = 0,
         capture_frames: int = 0,
         neighbours: Neighbours | None = None,
@@ -52,45 +65,47 @@ class ForwardingPath(Path):
         protocols = testbed.settings.encapsulation.protocols
         super().__init__(preset, config, testbed, protocols, samples_hz, neighbours)
         self._capture_frames = capture_frames
+        self._sinks: dict[str, SinkOpenAnswer] = {}
         self._metered: dict[int, str] = {}
         self._metering = False
+        self._no_drop_meter: str | None = None
 
     def open(self) -> ForwardingFacts:
         """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
-        self.build()
-        begun = self.testbed.uut.counters([])["at_s"]
-        try:
-            hello_s = self.start_guests()
-            self.passage = Passage.of(self.testbed)
-            sinks = self.passage.open_sinks(self.testbed.sink_streams(), self._capture_frames)
-            no_drop_reasons = self._try_drop_meter()
-            self.cpu_meter.open(*self.testbed.watcher)
-            encapsulation = self.testbed.settings.encapsulation
-            frames = FrameSpec(encapsulation.least_frame_bytes, encapsulation)
-            self.use_streams(len(self.testbed.streams), frames)
-            self.passage.await_ready(frames, self.last_words)
-            self.neighbours.ready()
-            self.set_egress()
-        except (AgentGone, AgentError) as error:
-            raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
-        ready_s = self.testbed.uut.counters([])["at_s"] - begun
-        streams = [stream for sink in sinks.values() for stream in sink.streams]
-        mode = "+".join(sorted({stream.attached for stream in streams}))
-        reasons = sorted({stream.fallback for stream in streams if stream.fallback})
-        fallback = "\n".join(reasons) or None
+        facts = super().open()
+        costs_ns = {host: sink.cost_ns_per_frame for host, sink in self._sinks.items()}
+        mode, fallback = self._counting
+        self.facts = ForwardingFacts(facts.hello_s, facts.ready_s, facts.notes, mode, fallback, costs_ns)
+        return self.facts
+
+    def make_ready(self) -> None:
+        """Wait until frames come through on every stream."""
+        self.passage = Passage.of(self.testbed)
+        self._sinks = self.passage.open_sinks(self.testbed.sink_streams(), self._capture_frames)
+        self._no_drop_meter = self._try_drop_meter()
+        self.cpu_meter.open(*self.testbed.watcher)
+        encapsulation = self.testbed.settings.encapsulation
+        frames = FrameSpec(encapsulation.least_frame_bytes, encapsulation)
+        self.use_streams(len(self.testbed.network.streams), frames)
+        self.passage.await_ready(frames, self.last_words)
+
+    def notes(self) -> Sequence[str]:
+        """See Path."""
+        mode, fallback = self._counting
         noted = {
-            "drop reasons are not available": no_drop_reasons,
+            "drop reasons are not available": self._no_drop_meter,
             "CPU time is counted, not sampled": self.cpu_meter.refused,
             f"frames are counted by {mode}": fallback,
             **self._clocks_note(),
         }
-        notes = (
-            *self.scheduling_notes,
-            *(f"{what}: {why}" for what, why in noted.items() if why is not None),
-        )
-        costs_ns = {host: sink.cost_ns_per_frame for host, sink in sinks.items()}
-        self.facts = ForwardingFacts(hello_s, ready_s, notes, mode, fallback, costs_ns)
-        return self.facts
+        return [f"{what}: {why}" for what, why in noted.items() if why is not None]
+
+    @property
+    def _counting(self) -> tuple[str, str | None]:
+        """Return how the sinks' programs are attached, and why not in a way that costs less."""
+        streams = [stream for sink in self._sinks.values() for stream in sink.streams]
+        reasons = sorted({stream.fallback for stream in streams if stream.fallback})
+        return "+".join(sorted({stream.attached for stream in streams})), "\n".join(reasons) or None
 
     def _clocks_note(self) -> dict[str, str]:
         """What clocks that are not one do to delay."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from vtax.campaign.verdict import Finding
 from vtax.results import Row
 from vtax.scenario import Cell
-from vtax.testbed.guest import GuestSpec
+from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.host import Host
-from vtax.testbed.neighbours import NeighbourSite
+from vtax.testbed.testbed import Testbed
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Turn:
 class Neighbours:
     """Neighbours that rest, or none at all. Whoever does more overrides what it does more."""
 
-    def __init__(self, site: NeighbourSite | None = None) -> None:
+    def __init__(self, site: Testbed | None = None) -> None:
         self.site = site
 
     @property
@@ -45,14 +45,14 @@ class Neighbours:
         return self.site.hosts if self.site else ()
 
     @property
-    def guests(self) -> list[GuestSpec]:
+    def guests(self) -> list[PlacedGuest]:
         """The neighbours as guests."""
         return self.site.guests if self.site else []
 
-    def build(self, port_kind: str) -> None:
+    def build(self) -> None:
         """Make their links and far ends, once the testbed is built."""
         if self.site:
-            self.site.build(port_kind)
+            self.site.build()
 
     def ready(self) -> None:
         """Wait until they can do their part, once they are started; raises PathFailed, AgentGone, AgentError."""

@@ -4,44 +4,38 @@ from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.neighbours.forward import Forward
 from vtax.campaign.neighbours.stress import LOADS, Stress
 from vtax.campaign.neighbours.talk import InBulk, InRequests
-from vtax.campaign.path import Testbed
 from vtax.platforms import Preset
 from vtax.scenario import Cell
 from vtax.testbed.machines import Machines
-from vtax.testbed.neighbours import Needs, NeighbourSite, OnGuestsLink, OwnLinks
-from vtax.testbed.pair import PairTestbed
+from vtax.testbed.neighbours import needing, own_links
+from vtax.testbed.testbed import Testbed
 
 
 def neighbours_of(cell: Cell, testbed: Testbed, preset: Preset, machines: Machines) -> Neighbours:
-    """Those of a cell: on the link that a pair of ends has, or on links of their own."""
+    """Those of a cell: where the testbed's network has a place for them, or on links of their own."""
     behaviour = cell.testbed.behaviour
     if behaviour == "none":
         return Neighbours()
+    site = _site(cell, testbed, preset, machines)
     if behaviour == "forward":
-        return Forward(_own_links(cell, testbed, machines), cell.testbed.load_share)
-    site, settings = _site(cell, testbed, machines), testbed.settings
+        return Forward(site, cell.testbed.load_share)
     if (load := LOADS.get(behaviour)) is not None:
         return Stress(site, load)
     if behaviour == "idle":
         return Neighbours(site)
     talk = InBulk if behaviour == "bulk" else InRequests
-    own_kernel = preset.platform().own_kernel
-    return talk(site, own_kernel=own_kernel, far_cpu=settings.cpus["agents"][0], mtu=settings.mtu)
+    return talk(site, own_kernel=preset.platform().own_kernel)
 
 
-def _site(cell: Cell, testbed: Testbed, machines: Machines) -> NeighbourSite:
-    if isinstance(testbed, PairTestbed):
-        return OnGuestsLink(testbed, _needs(cell, testbed))
-    return _own_links(cell, testbed, machines)
-
-
-def _own_links(cell: Cell, testbed: Testbed, machines: Machines) -> OwnLinks:
-    wanted, talks = cell.testbed, cell.testbed.behaviour in ("bulk", "requests")
-    needs = _needs(cell, testbed)
-    return OwnLinks(testbed.settings, wanted.neighbour_guests, testbed.uut, machines, needs, talks=talks)
-
-
-def _needs(cell: Cell, testbed: Testbed) -> Needs:
-    load = LOADS.get(cell.testbed.behaviour)
-    cpus = testbed.settings.uut_cpus if cell.testbed.neighbour_cpus == "unbound" else None
-    return Needs(load.guest_bytes if load else 0, cpus)
+def _site(cell: Cell, testbed: Testbed, preset: Preset, machines: Machines) -> Testbed:
+    wanted, settings = cell.testbed, testbed.settings
+    load = LOADS.get(wanted.behaviour)
+    cpus = settings.uut_cpus if wanted.neighbour_cpus == "unbound" else None
+    network = testbed.network.beside or own_links(
+        settings,
+        settings.port_kind(preset.platform().port),
+        wanted.neighbour_guests,
+        talks=wanted.behaviour in ("bulk", "requests"),
+    )
+    needed = needing(network, load.guest_bytes if load else 0, cpus)
+    return Testbed(needed, machines, around=testbed)

@@ -19,7 +19,9 @@ from vtax.results import Row
 from vtax.scenario import Forwarding
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.guest import NEIGHBOUR
-from vtax.testbed.neighbours import FAR_AGENT, OwnLinks
+from vtax.testbed.host import Host
+from vtax.testbed.neighbours import FAR_AGENT
+from vtax.testbed.testbed import Testbed
 from vtax.units import mbps
 
 FRAME_BYTES = 64
@@ -36,25 +38,24 @@ STEPS = (1 / 3, 2 / 3)
 class Forward(Neighbours):
     """All are offered the same load, over links of their own."""
 
-    site: OwnLinks
+    site: Testbed
 
     _passage: Passage
     _turn: Turn | None = None
     _run: Asked[SourceRunAnswer] | None = None
 
-    def __init__(self, site: OwnLinks, load_share: float) -> None:
+    def __init__(self, site: Testbed, load_share: float) -> None:
         super().__init__(site)
         self._load_share = load_share
         self._maximum_mbps = 0.0
 
     def ready(self) -> None:
         """Wait until frames pass, and find how many can: the guest that is measured is idle."""
-        self.site.far.start_agent(FAR_AGENT, "agents")
-        links = self.site.links
-        agents = [(self.site.far, FAR_AGENT)]
+        self._far.start_agent(FAR_AGENT, "agents")
+        agents = [(self._far, FAR_AGENT)]
         self._passage = Passage(agents, agents)
-        self._passage.open_sinks([each.at_sink for each in links])
-        self._passage.open_sources([each.at_source(FRAMES) for each in links])
+        self._passage.open_sinks(self.site.sink_streams())
+        self._passage.open_sources(self.site.source_streams(len(self.guests), FRAMES))
         self._passage.await_ready(FRAMES, lambda: "the neighbours' own links")
         self._maximum_mbps = self._find_maximum()
 
@@ -93,7 +94,7 @@ class Forward(Neighbours):
             measured.times[stream.stream] = sink.sink_histograms(SinkHistogramsParams(stream=stream.stream))
             flows.append({**flow_row(measured, stream, "neighbour", number), "stream": 0})
             findings += missed(number, offered_mbps(measured, stream), load_mbps)
-        thread = thread_shares(measured, self.site.far.name)
+        thread = thread_shares(measured, self._far.name)
         return Beside(flows, findings, self._maximum_mbps, thread.ran if thread else 0.0)
 
     def close(self) -> None:
@@ -106,6 +107,12 @@ class Forward(Neighbours):
             run.answers()
         except (AgentGone, AgentError):
             return
+
+    @property
+    def _far(self) -> Host:
+        """The host of all far ends."""
+        (far,) = self.site.hosts
+        return far
 
     def _work(self, warmup_s: float, duration_s: float) -> Forwarding:
         """The load of a trial, of each neighbour."""

@@ -9,8 +9,8 @@ from vtax.campaign.closing import close_all
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentGone
-from vtax.testbed.guest import GuestSpec
-from vtax.testbed.neighbours import NeighbourSite
+from vtax.testbed.guest import PlacedGuest
+from vtax.testbed.testbed import Testbed
 
 MEMORY_BYTES = 256 << 20
 """What a memory worker takes, writes and gives back: the default of `stress`."""
@@ -41,7 +41,7 @@ LOADS = {"light": Load(1, 0), "heavy": Load(8, 4, 1536 << 20)}
 class Stress(Neighbours):
     """They are at work from before a trial until after it."""
 
-    def __init__(self, site: NeighbourSite, load: Load) -> None:
+    def __init__(self, site: Testbed, load: Load) -> None:
         super().__init__(site)
         self._load = load
 
@@ -60,7 +60,7 @@ class Stress(Neighbours):
         close_all(partial(guest.api.stress_close, OPENED_S) for guest in self.guests)
 
 
-def _collected(guest: GuestSpec) -> Iterator[Finding]:
+def _collected(guest: PlacedGuest) -> Iterator[Finding]:
     try:
         done = guest.api.stress_collect(OPENED_S)
     except AgentGone:

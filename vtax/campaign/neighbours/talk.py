@@ -5,7 +5,7 @@ from collections.abc import Callable
 from vtax.agent_api import RequesterGoAnswer, SenderGoAnswer
 from vtax.agent_message import Pending
 from vtax.campaign.closing import close_all
-from vtax.campaign.ends import End, await_echoes, far_end, guest_end
+from vtax.campaign.ends import End, await_echoes, make_end
 from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
 from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
@@ -17,7 +17,8 @@ from vtax.machine.agent import AgentGone
 from vtax.results import Row
 from vtax.scenario import Bulk, Requests
 from vtax.testbed.guest import NEIGHBOUR
-from vtax.testbed.neighbours import FAR_AGENT, NeighbourSite
+from vtax.testbed.network import FlowEnd
+from vtax.testbed.testbed import Testbed
 
 REQUEST_BYTES = 64
 """Length of the neighbours' requests and answers."""
@@ -26,26 +27,22 @@ REQUEST_BYTES = 64
 class Talk(Neighbours):
     """Each neighbour is an end, and has one."""
 
-    site: NeighbourSite
+    site: Testbed
 
-    def __init__(self, site: NeighbourSite, *, own_kernel: bool, far_cpu: int, mtu: int) -> None:
+    def __init__(self, site: Testbed, *, own_kernel: bool) -> None:
         super().__init__(site)
-        self._own_kernel, self._far_cpu, self.mtu = own_kernel, far_cpu, mtu
+        self._own_kernel = own_kernel
         self.ends: list[tuple[End, End]] = []
         """Far end and neighbour."""
 
     def ready(self) -> None:
         """Wait until every neighbour answers its far end."""
-        self.ends = [self._pair(number) for number in range(len(self.guests))]
+        self.ends = [(self._make_end(far), self._make_end(near)) for far, near in self.site.network.ends]
         for far, near in self.ends:
             await_echoes(far, near, lambda: "")
 
-    def _pair(self, number: int) -> tuple[End, End]:
-        site, stream = self.site, self.site.streams[number]
-        agent = f"{FAR_AGENT} {number}"
-        configuration, interface = site.far_configuration(stream), site.far_interface(stream)
-        far = far_end(site.far, agent, configuration, interface, stream.source_ip, self._far_cpu)
-        return far, guest_end(self.guests[number], stream.uut_in_ip, own_kernel=self._own_kernel)
+    def _make_end(self, declared: FlowEnd) -> End:
+        return make_end(self.site, declared, own_kernel=self._own_kernel)
 
 
 class InBulk(Talk):
@@ -60,7 +57,7 @@ class InBulk(Talk):
         given = turn.cell.timed
         work = Bulk(kind="bulk", warmup_s=given.warmup_s, duration_s=given.duration_s)
         self._turn, self._streams = turn, Streams([(near, far) for far, near in self.ends], work, turn.trial)
-        self._streams.connect(self.mtu)
+        self._streams.connect(self.site.settings.mtu)
 
     def go(self, begin: float) -> None:
         """Send, all who share the host's clock from the same moment on."""

@@ -17,8 +17,9 @@ from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
-from vtax.testbed.pair import PairTestbed
-from vtax.testbed.ring import RingTestbed
+from vtax.testbed.pair import pair
+from vtax.testbed.ring import ring
+from vtax.testbed.testbed import Testbed
 
 
 class Kind:
@@ -59,11 +60,13 @@ class Kind:
         """As the cells of the plot place their programs."""
         first = plot.cells[0]
         settings = settings_of(first, self.cpus)
+        port_kind = settings.port_kind(preset.platform().port)
         path: ProgramPath
         if first.program.placement == "inside":
-            path = InsidePath(preset, config, RingTestbed(settings, 1, machines), [], 0)
+            path = InsidePath(preset, config, Testbed(ring(settings, port_kind, 1), machines), [], 0)
         else:
-            path = AcrossPath(preset, config, PairTestbed(settings, first.program.placement, machines), [], 0)
+            network = pair(settings, port_kind, first.program.placement)
+            path = AcrossPath(preset, config, Testbed(network, machines), [], 0)
         path.files = self.files
         path.packages = first.program.packages
         return path

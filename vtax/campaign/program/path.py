@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 
 from vtax.agent_api import ProgramFileParams
-from vtax.campaign.ends import End, PairEndsPath
+from vtax.campaign.ends import End, EndsPath
 from vtax.campaign.path import PathFacts
 from vtax.campaign.ring_path import RingPath
 
@@ -31,7 +31,7 @@ class InsidePath(RingPath):
         return self.ends[0], self.ends[0], LOOPBACK
 
 
-class AcrossPath(PairEndsPath):
+class AcrossPath(EndsPath):
     """The server is in the guest, the client at the other end."""
 
     files: Mapping[str, bytes]

@@ -16,7 +16,8 @@ from vtax.platforms import PlatformConfig, Preset, Probe, presets
 from vtax.scenario import Cell, Scenario
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
-from vtax.testbed.ring import RingTestbed
+from vtax.testbed.ring import ring
+from vtax.testbed.testbed import Testbed
 
 
 class Kind:
@@ -41,8 +42,9 @@ class Kind:
     def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> RingPath:
         """As many guests as any cell of the plot takes."""
         guests = max(cell.guests for cell in plot.cells)
-        testbed = RingTestbed(settings_of(plot.cells[0], self.cpus), guests, machines)
-        return RingPath(preset, config, testbed, [], 0)
+        settings = settings_of(plot.cells[0], self.cpus)
+        network = ring(settings, settings.port_kind(preset.platform().port), guests)
+        return RingPath(preset, config, Testbed(network, machines), [], 0)
 
     def measure(
         self, path: RingPath, cell: Cell, number: int, guests: dict[str, GuestState], probe: Probe
