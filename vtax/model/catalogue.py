@@ -42,6 +42,10 @@ class Chapter(StrEnum):
 
     NUMBERS = "numbers"
     LEDGER = "ledger"
+    HOPS = "hops"
+    STAGES = "stages"
+    ARTIFACTS = "artifacts"
+    VERDICTS = "verdicts"
     TAX = "tax"
 
 

@@ -6,20 +6,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from vtax.model.catalogue import Chapter
 from vtax.model.platform import EMULATED_LABEL
 from vtax.model.table import Table, interval_of, text_of
 from vtax.text_table import TextTable
-from vtax.views import mode_tables, sharing_tables, tables, tax_tables, verdict_tables
-from vtax.views.cell_tables import added_tables, cell_tables
+from vtax.views import sharing_tables, tables
+from vtax.views.contents import terminal_tables
 from vtax.views.diagnosis import Diagnosis
-from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
-from vtax.views.machine_tables import machines_table
-from vtax.views.message_tables import message_sockets_table, messages_table
-from vtax.views.published_table import published_table
-from vtax.views.rounds_table import artifacts_table, ladder_table, rounds_table, run_time_table
-from vtax.views.routers_table import routers_table
-from vtax.views.stage_tables import packets_table, stages_table, tracing_table
 from vtax.views.summary import Summary
 
 ROWS_AT_MOST = 60
@@ -32,40 +24,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     """Print tables, caveats and one sentence a platform, at most 100 columns wide."""
     page = Page(console)
     _print_head(summary, page)
-    by_load = (tables.throughput_table(summary), tables.delay_table(summary), tables.maximum_table(summary))
-    for table in (
-        *(() if summary.provenance.search else by_load),
-        mode_tables.search_table(summary),
-        mode_tables.precision_table(summary),
-        sharing_tables.goodput_table(summary),
-        sharing_tables.efficiency_table(summary),
-        sharing_tables.scaling_table(summary),
-        sharing_tables.guest_cpu_table(summary),
-        published_table(summary),
-        messages_table(summary),
-        message_sockets_table(summary),
-        routers_table(summary),
-        *cell_tables(summary, *Chapter),
-        stages_table(summary),
-        packets_table(summary),
-        tracing_table(summary),
-        rounds_table(summary),
-        run_time_table(summary),
-        ladder_table(summary),
-        artifacts_table(summary),
-        interference_table(summary),
-        matrix_table(summary),
-        neighbours_table(summary),
-        tables.loss_table(summary),
-        verdict_tables.left_out_table(summary),
-        tax_tables.tax_of_maximum(summary),
-        tax_tables.tax_by_load(summary),
-        *added_tables(summary),
-        tax_tables.tax_of_maximum(summary, emulated=True),
-        tax_tables.tax_by_load(summary, emulated=True),
-        *added_tables(summary, emulated=True),
-        machines_table(summary),
-    ):
+    for table in terminal_tables(summary):
         print_table(table, page)
     caveats = [(caveat.subject, ": " + caveat.text) for caveat in summary.caveats]
     _print_points("Caveats", caveats, page)
