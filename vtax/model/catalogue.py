@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from vtax.model.against import Added, added_to_reference
@@ -11,6 +11,7 @@ from vtax.model.cell import Cell, Reading
 from vtax.model.metric import Metric
 from vtax.model.platform import Platform
 from vtax.model.published import Printed, printed_rows
+from vtax.model.quantity import Quantity
 from vtax.model.sentence import Sentence, without_trials
 from vtax.model.table import UNKNOWN, Column, Entry, Number, mean_number
 from vtax.results.stored import StoredScenario
@@ -81,9 +82,9 @@ class AddedTable:
 class Catalogue:
     """A kind of workload as every view knows it.
 
-    `metrics` are what its campaigns are compared in, `shown` all that its cells show. `claimed` names the metrics that
-    claims are about, `disturbed` what neighbours are held against. `answer` states what a platform's cells show, in a
-    sentence. `runs_in_blocks` tells that a block has several trials of a cell, whose scatter is shown as well.
+    `metrics` are what its campaigns are compared in, `shown` all that its cells show, `claimed` what claims are about,
+    `disturbed` what neighbours are held against. `answer` states what a platform's cells show, in a sentence.
+    `runs_in_blocks` tells that a block has several trials of a cell, whose scatter is shown as well.
     """
 
     kind: str
@@ -93,7 +94,7 @@ class Catalogue:
     answer: Callable[[Platform, Sequence[Cell], Sequence[Added]], Sentence] | None = None
     tables: tuple[CellTable, ...] = ()
     added: tuple[AddedTable, ...] = ()
-    claimed: Mapping[str, Metric] = field(default_factory=dict)
+    claimed: tuple[Quantity, ...] = ()
     disturbed: Metric | None = None
     runs_in_blocks: bool = False
 

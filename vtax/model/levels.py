@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 Further: TypeAlias = tuple[tuple[str, str], ...]
 """Factors beyond those that every trial has, each with its level as text."""
@@ -21,6 +22,10 @@ class Levels(Struct, frozen=True):
     def phrases(self) -> Sequence[str]:
         """The levels in words, as a table's caption joins them with commas."""
         return ()
+
+    def factors(self, held: Mapping[str, str]) -> Mapping[str, str | float | None]:
+        """Return the levels by the factors' names in scenarios; `held` are the testbed's keys that have one value."""
+        return asdict(self)
 
     @property
     def rank(self) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.estimate import Estimate, estimate
@@ -33,6 +33,10 @@ class Sample:
     def bound(self, blocks: Collection[int] | None = None) -> Bound:
         """How its mean is read, over all blocks or these alone."""
         return Bound.of(limit for block, limit in self.limits.items() if blocks is None or block in blocks)
+
+    def scaled(self, factor: float) -> Sample:
+        """Return the values times a factor above 0."""
+        return replace(self, values={block: factor * value for block, value in self.values.items()})
 
     def estimate(self, confidence: float = CONFIDENCE) -> Estimate:
         """The mean over the blocks."""

@@ -13,7 +13,7 @@ from vtax.scenario.load import CLAIMS, SCENARIOS
 from vtax.views.claims.checks import Difference
 from vtax.views.claims.claim import Claim, ClaimFile
 from vtax.views.claims.readings import COORDINATES, OF_KIND
-from vtax.views.claims.readings.forwarding import MAXIMUM_MBPS
+from vtax.workloads.forwarding.catalogue import MAXIMUM_MBPS
 
 NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
 

@@ -10,12 +10,15 @@ from pydantic import JsonValue
 from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.catalogue import Catalogue
-from vtax.model.cell import Aside, Cell, Reading
+from vtax.model.cell import Aside, Cell, Parts, Reading
 from vtax.model.dimensions import GUESTS
 from vtax.model.levels import Levels, Setting
 from vtax.model.marks import FAR_END_BUSY, marked
 from vtax.model.metric import Better, BoundedBy, Metric
 from vtax.model.metrics import CPU, GOODPUT, LOSS
+from vtax.model.quantity import Quantity
+from vtax.model.sample import Sample
+from vtax.statistics import jain_index
 from vtax.units import OVERHEAD_BYTES
 
 GUEST_TO_PEER = "guest-to-peer"
@@ -67,6 +70,10 @@ class BulkLevels(Levels, frozen=True):
     def shares_link(self) -> bool:
         """Whether guests are behind one link, with a bare peer each; else two ends have a link of their own."""
         return self.placed == GUEST_TO_PEER
+
+    def factors(self, held: Mapping[str, str]) -> Mapping[str, str | float | None]:
+        """Return the levels, with the placement of trials that record none."""
+        return {**super().factors(held), "placement": self.placed}
 
     @property
     def phrases(self) -> Sequence[str]:
@@ -123,6 +130,22 @@ def far_end_limits(cell: Cell) -> dict[int, Limit]:
     return {block: Limit.FAR_END for block, mbps in busy.items() if not fills_link(mbps, link_mbps)}
 
 
+def link_ratio(cell: Cell) -> Sample | None:
+    """Return the goodput as a share of what a full link carries; None where that is not known."""
+    goodput, link_mbps = cell.sample(GOODPUT), link_goodput_mbps(cell.setting, cell.testbed)
+    return goodput.scaled(1 / link_mbps) if goodput and link_mbps else None
+
+
+def fairness(cell: Cell) -> Sample | None:
+    """Return Jain's index of the guests' goodput by block; None of one guest."""
+    guests = [part.by_block for part in cell.parts.values()]
+    if not cell.level or cell.level < 2:
+        return None
+    indices = ((block, jain_index([each.get(block, 0.0) for each in guests])) for block in cell.blocks)
+    known = {block: index for block, index in indices if index is not None}
+    return cell.sample_of(known, {}) if known else None
+
+
 def _number(value: JsonValue) -> float | None:
     """Return a key's value; None where it is a word, as `unlimited` is."""
     if not isinstance(value, str | int | float):
@@ -140,8 +163,15 @@ CATALOGUE = Catalogue(
         GUESTS,
         asides=(BUSY_GOODPUT,),
         limits={BoundedBy.THROUGHPUT: far_end_limits},
+        parts=Parts("guest", GOODPUT),
     ),
     metrics=(GOODPUT, LOSS, CPU),
     shown=(GOODPUT, LOSS, RETRANSMISSIONS, CPU),
     disturbed=GOODPUT,
+    claimed=(
+        Quantity.of("goodput_mbps", GOODPUT),
+        Quantity("link_ratio", "", numbers.ratio, link_ratio),
+        Quantity.of("host_percent", CPU),
+        Quantity("fairness", "", numbers.ratio, fairness),
+    ),
 )

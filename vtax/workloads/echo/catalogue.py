@@ -14,6 +14,7 @@ from vtax.model.metric import NEIGHBOURS, Better, Metric
 from vtax.model.metrics import LOSS, RESPONSE_TIME
 from vtax.model.platform import Platform
 from vtax.model.published import Printed
+from vtax.model.quantity import Quantity
 from vtax.model.sentence import Sentence, bracket, left_out_words, listed, sentence_of
 from vtax.model.table import Entry, Number
 
@@ -102,5 +103,5 @@ CATALOGUE = Catalogue(
             ),
         ),
     ),
-    claimed={"round_trip_ns": RESPONSE_TIME},
+    claimed=(Quantity.of("round_trip_ns", RESPONSE_TIME),),
 )

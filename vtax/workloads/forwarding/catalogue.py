@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vtax.model import numbers
 from vtax.model.bound import Limit
@@ -27,6 +27,9 @@ from vtax.model.metrics import (
     LOSS,
     THROUGHPUT,
 )
+from vtax.model.quantity import Quantity
+from vtax.model.sample import Sample
+from vtax.statistics import jain_index
 
 OFFERED = Metric(
     name="offered",
@@ -80,6 +83,11 @@ class FrameLevels(Levels, frozen=True):
     def frames(self) -> str:
         """The frames in a sentence."""
         return f"{self.frame_mix} frames" if self.frame_mix else f"{self.frame_bytes}-byte frames"
+
+    def factors(self, held: Mapping[str, str]) -> Mapping[str, str | float | None]:
+        """Return frames and streams; guests behind one link have a stream each, whose number is theirs."""
+        parallel = "guests" if held.get("uplink") == "shared" else "streams"
+        return {"frame_bytes": self.frame_mix or self.frame_bytes, parallel: self.streams}
 
     @property
     def phrases(self) -> Sequence[str]:
@@ -142,6 +150,25 @@ def _by_block(cell: Cell, limits: Sequence[Limit | None]) -> dict[int, Limit]:
     return {block: limit for block, limit in zip(cell.blocks, limits, strict=True) if limit}
 
 
+def stream_fairness(cell: Cell) -> Sample | None:
+    """Return Jain's index of the streams' throughput by block; None where not all were received in each."""
+    streams = [part.by_block for part in cell.parts.values()]
+    if len(streams) < 2 or any(len(each) != len(cell.blocks) for each in streams):
+        return None
+    indices = ((block, jain_index([each[block] for each in streams])) for block in cell.blocks)
+    known = {block: index for block, index in indices if index is not None}
+    return cell.sample_of(known, {}) if known else None
+
+
+def _of_load(cell: Cell, metric: Metric) -> Sample | None:
+    """A metric of the load: more load than its source had could be lost more, and cost more."""
+    values = cell.by_block(metric.column)
+    return cell.sample_of(values, load_limits(cell)) if values else None
+
+
+MAXIMUM_MBPS = Quantity("maximum_mbps", THROUGHPUT.unit, THROUGHPUT.form)
+"""The largest throughput over the loads, which no cell has alone."""
+
 READING = Reading(
     FrameLevels,
     LOAD,
@@ -155,4 +182,11 @@ CATALOGUE = Catalogue(
     reading=READING,
     metrics=(THROUGHPUT, LOSS, LATENCY_P50, LATENCY_P99, CPU),
     shown=(OFFERED, THROUGHPUT, LOSS, CPU),
+    claimed=(
+        MAXIMUM_MBPS,
+        Quantity.of("throughput_mbps", THROUGHPUT),
+        Quantity("loss_ratio", LOSS.unit, LOSS.form, lambda cell: _of_load(cell, LOSS)),
+        Quantity("host_percent", CPU.unit, CPU.form, lambda cell: _of_load(cell, CPU)),
+        Quantity("stream_fairness", "", numbers.ratio, stream_fairness),
+    ),
 )

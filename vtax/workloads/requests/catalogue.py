@@ -22,6 +22,7 @@ from vtax.model.metric import Better, Metric
 from vtax.model.metrics import CPU, LATENCY_P50, LATENCY_P90, LATENCY_P99, LOSS, RESPONSE_TIME, TRANSACTIONS
 from vtax.model.platform import Platform
 from vtax.model.published import Printed
+from vtax.model.quantity import Quantity
 from vtax.model.sentence import Sentence, bracket, left_out_words, listed, sentence_of
 from vtax.model.table import Entry, Number
 
@@ -183,6 +184,6 @@ CATALOGUE = Catalogue(
             published=_published("added to the bare hosts'", NOTHING, NOTHING, ""),
         ),
     ),
-    claimed={"response_time_ns": RESPONSE_TIME},
+    claimed=(Quantity.of("response_time_ns", RESPONSE_TIME),),
     disturbed=RESPONSE_TIME,
 )

@@ -1,34 +1,26 @@
-"""Of the kinds of workload with a catalogue: what it says that claims are about."""
+"""Of cells: the quantities of them that the kind of workload's catalogue names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from msgspec.structs import asdict
-
 from vtax.model.catalogue import Catalogue
-from vtax.model.cell import Cell, read_cells
+from vtax.model.cell import UNKNOWN_CONTEXT, Cell, read_cells
 from vtax.results import Result
-from vtax.views.claims.levels import PlainLevel, held, levels
-from vtax.views.claims.readings.quantity import Quantity
+from vtax.views.claims.levels import held, levels
 from vtax.views.claims.sample import Levels, Sample
 from vtax.views.provenance import Provenance
-
-
-def quantities(catalogue: Catalogue) -> tuple[Quantity, ...]:
-    """Return what claims of that kind are about."""
-    return tuple(Quantity(name, metric.unit, metric.form) for name, metric in catalogue.claimed.items())
 
 
 def read(catalogue: Catalogue, result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     """Return a sample of each quantity for each cell that has it."""
     base = held(result)
-    cells = read_cells(result, catalogue.reading, [*catalogue.claimed.values()], provenance.names)
+    cells = read_cells(result, catalogue.reading, catalogue.shown, provenance.names)
     found: dict[str, list[Sample]] = {}
-    for name, metric in catalogue.claimed.items():
-        found[name] = [
+    for quantity in catalogue.claimed:
+        if quantity.sample is None:
+            continue
+        found[quantity.name] = [
             Sample(
-                levels=_levels(base, cell),
+                levels=levels_of(base, cell),
                 emulated=provenance.platform(cell.platform).emulated,
                 values=sample.values,
                 recorded=sample.recorded,
@@ -37,14 +29,14 @@ def read(catalogue: Catalogue, result: Result, provenance: Provenance) -> dict[s
                 limits=sample.limits,
             )
             for cell in cells
-            if (sample := cell.sample(metric)) is not None
+            if (sample := quantity.sample(cell)) is not None
         ]
     return found
 
 
-def _levels(base: Levels, cell: Cell) -> Levels:
-    own: Mapping[str, PlainLevel] = {
-        **asdict(cell.setting.levels),
-        **cell.level_by_column,
-    }
+def levels_of(base: Levels, cell: Cell, *, of_all_levels: bool = False) -> Levels:
+    """Return what a cell is told apart by; where it stands for all levels of its kind's dimension, without its own."""
+    context = {} if cell.uut_context == UNKNOWN_CONTEXT else {"uut_context": cell.uut_context}
+    level = {} if of_all_levels else cell.level_by_column
+    own = {**cell.setting.levels.factors(base), **level, **context}
     return levels(base, cell.platform, own, cell.setting.further)

@@ -8,9 +8,9 @@ import numpy as np
 from msgspec.structs import asdict
 
 from vtax.model import numbers
+from vtax.model.quantity import Quantity
 from vtax.results import Result
 from vtax.views.claims.levels import held, levels
-from vtax.views.claims.readings.quantity import Quantity
 from vtax.views.claims.sample import RunSample, Sample
 from vtax.views.provenance import Provenance
 from vtax.views.rounds import Runs, read_runs
