@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from vtax.model.against import Added, added_to_reference
 from vtax.model.cell import Cell, Reading
+from vtax.model.diagnosed import ANSWERS, Diagnosed
 from vtax.model.metric import Metric
 from vtax.model.platform import Platform
 from vtax.model.published import Printed, printed_rows
@@ -83,8 +84,9 @@ class Catalogue:
     """A kind of workload as every view knows it.
 
     `metrics` are what its campaigns are compared in, `shown` all that its cells show, `claimed` what claims are about,
-    `disturbed` what neighbours are held against. `answer` states what a platform's cells show, in a sentence.
-    `runs_in_blocks` tells that a block has several trials of a cell, whose scatter is shown as well.
+    `disturbed` what neighbours are held against, `diagnosed` what cells can lose. `answer` states what a platform's
+    cells show, in a sentence. `runs_in_blocks` tells that a block has several trials of a cell, whose scatter is shown
+    as well.
     """
 
     kind: str
@@ -96,6 +98,7 @@ class Catalogue:
     added: tuple[AddedTable, ...] = ()
     claimed: tuple[Quantity, ...] = ()
     disturbed: Metric | None = None
+    diagnosed: Diagnosed = ANSWERS
     runs_in_blocks: bool = False
 
     @property

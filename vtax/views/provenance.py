@@ -15,7 +15,7 @@ from vtax.results import Result, Row
 from vtax.results.stored import mapping
 
 SHARED_CORE = "shared-core"
-FORWARDING, BULK, ECHO, REQUESTS, RELAY = "forwarding", "bulk", "echo", "requests", "relay"
+FORWARDING, BULK, RELAY = "forwarding", "bulk", "relay"
 PROGRAM = "program"
 
 _ENVIRONMENTS = """

@@ -12,7 +12,6 @@ from vtax.model.cell import trial_tables
 from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.views.metrics import ALL, METRICS
-from vtax.views.provenance import REQUESTS
 from vtax.views.verdicts import VERDICTS, CellVerdict
 
 MOST_TRIALS = 20_000
@@ -91,7 +90,7 @@ def read_trials(result: Result, kind: str, cells: Iterable[CellVerdict]) -> Tria
         for name, value in zip(_COLUMNS, row.values, strict=True)
         if value is not None
     }
-    metrics = tuple(metric for metric in METRICS.get(kind, METRICS[REQUESTS]) if metric.column in told)
+    metrics = tuple(metric for metric in METRICS.get(kind, ()) if metric.column in told)
     names = {cell.key: cell.name for cell in cells}
     return Trials(
         {key: _cell(names[key], own, metrics) for key, own in rows.items() if key in names}, metrics

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from vtax.model.diagnosed import Diagnosed
 from vtax.model.estimate import Estimate
 from vtax.results import Result
 from vtax.results.stored import listed, mapping
 from vtax.views.diagnosis.candidate import Kind
 from vtax.views.diagnosis.cpu_time import is_sampled
-from vtax.views.diagnosis.effects import differences, find_effects, quantities
+from vtax.views.diagnosis.effects import compared, differences, find_effects, of
 from vtax.views.diagnosis.evidence import CellEvidence, read_evidence
 from vtax.views.diagnosis.ranking import Cause, Explained, explain
 from vtax.views.diagnosis.references import Pair, pair_up
 from vtax.views.diagnosis.trials import UNNAMED
 from vtax.views.diagnosis.words import LEFT_OVER, sentence
-from vtax.views.provenance import FORWARDING, Provenance
+from vtax.views.provenance import Provenance
 from vtax.views.served import Served
 from vtax.workloads import CATALOGUES
 
@@ -115,23 +116,23 @@ def diagnose(result: Result, provenance: Provenance) -> Diagnosis:
     """Diagnose every cell. Loads that a search chose for what it saw are compared with none."""
     cells = read_evidence(result, provenance)
     pairs = [] if provenance.search else pair_up(cells, provenance.platforms)
-    losses, confidence = find_effects(pairs, provenance.kind)
+    diagnosed = CATALOGUES[provenance.kind].diagnosed
+    losses, confidence = find_effects(pairs, diagnosed)
     cpus = _uut_cpus(provenance)
     varying = _varying(cells)
     return Diagnosis(
         findings=tuple(
-            _finding(explained, provenance.kind, varying)
-            for explained in explain(losses, provenance.kind, cpus)
+            _finding(explained, diagnosed, varying) for explained in explain(losses, diagnosed, cpus)
         ),
         compared=len(pairs),
         confidence=confidence,
-        uncompared=tuple(_uncompared(cells, pairs, provenance)),
+        uncompared=tuple(_uncompared(cells, pairs, provenance, diagnosed)),
     )
 
 
-def _finding(explained: Explained, kind: str, varying: Sequence[str]) -> Finding:
+def _finding(explained: Explained, diagnosed: Diagnosed, varying: Sequence[str]) -> Finding:
     pair = explained.affected.pair
-    missing = tuple(_missing(explained, kind))
+    missing = tuple(_missing(explained, diagnosed))
     cell = pair.cell
     return Finding(
         cell=cell.key,
@@ -152,7 +153,7 @@ def _finding(explained: Explained, kind: str, varying: Sequence[str]) -> Finding
     )
 
 
-def _missing(explained: Explained, kind: str) -> list[str]:
+def _missing(explained: Explained, diagnosed: Diagnosed) -> list[str]:
     """What would have told more."""
     causes = explained.causes
     in_doubt = explained.unexplained >= LEFT_OVER or any(
@@ -161,7 +162,7 @@ def _missing(explained: Explained, kind: str) -> list[str]:
     missing = []
     if in_doubt and not is_sampled(explained.affected):
         missing.append(NO_LEDGER)
-    if kind == FORWARDING and not explained.affected.pair.cell.trials.dropped:
+    if diagnosed.is_of_frames and not explained.affected.pair.cell.trials.dropped:
         missing.append(NO_HOPS)
     return missing
 
@@ -174,7 +175,7 @@ def _remark(cell: CellEvidence) -> str | None:
 
 
 def _uncompared(
-    cells: Sequence[CellEvidence], pairs: Sequence[Pair], provenance: Provenance
+    cells: Sequence[CellEvidence], pairs: Sequence[Pair], provenance: Provenance, diagnosed: Diagnosed
 ) -> list[Uncompared]:
     """Cells without usable trials, with what most of them say, and pairs that have no interval."""
     if provenance.search:
@@ -185,7 +186,7 @@ def _uncompared(
             words, trials = (cell.faults.most_common(1) or [("nothing was measured", 0)])[0]
             found.append(Uncompared(cell.key, f"no usable trial: {words} (in {trials} of {cell.recorded})"))
     for pair in pairs:
-        blocks = max(len(differences(pair, each.of)) for each in quantities(provenance.kind, pair.rule))
+        blocks = max(len(differences(pair, of(each))) for each in compared(diagnosed, pair.rule))
         if blocks < 2:
             why = f"{blocks} of its repetitions can be compared with {pair.reference.key}; an interval needs two"
             found.append(Uncompared(pair.cell.key, why))

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vtax.model.diagnosed import Diagnosed
 from vtax.views.diagnosis.candidate import Candidate, Kind
 from vtax.views.diagnosis.cpu_time import of_throughput, of_time
 from vtax.views.diagnosis.effects import Affected, differences
 from vtax.views.diagnosis.places import places
 
 
-def candidates(affected: Affected, kind: str, cpus: int | None) -> list[Candidate]:
+def candidates(affected: Affected, diagnosed: Diagnosed, cpus: int | None) -> list[Candidate]:
     """Those of a pair's first effect that differ at all; `cpus` is how many host and guests have, None if unknown."""
-    return [found for found in _all(affected, kind, cpus) if any(found.more.values())]
+    return [found for found in _all(affected, diagnosed, cpus) if any(found.more.values())]
 
 
-def _all(affected: Affected, kind: str, cpus: int | None) -> list[Candidate]:
+def _all(affected: Affected, diagnosed: Diagnosed, cpus: int | None) -> list[Candidate]:
     if affected.effects[0].quantity.is_time:
-        return [*of_time(affected, kind), *_resent(affected)]
+        return [*of_time(affected, diagnosed), *_resent(affected)]
     found = list(places(affected))
     waiting = sum(place.share or 0.0 for place in found if place.shows) if found else 1.0
-    by_time = of_throughput(affected, kind, min(1.0, max(0.0, waiting)), cpus)
+    by_time = of_throughput(affected, diagnosed, min(1.0, max(0.0, waiting)), cpus)
     return [*found, *by_time, *_resent(affected)]
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import fmean
 
 import numpy as np
 
+from vtax.model.diagnosed import DELIVERED, Diagnosed
 from vtax.views.diagnosis.candidate import Candidate, Kind
-from vtax.views.diagnosis.effects import DELIVERED, Affected, differences
+from vtax.views.diagnosis.effects import Affected, differences
 from vtax.views.diagnosis.evidence import CellEvidence
 from vtax.views.diagnosis.trials import UNNAMED, Account, Column, Metric, Trials
-from vtax.views.provenance import BULK, FORWARDING
 
 ALWAYS_READY_PERCENT = 90.0
 """A thread that ran, or was ready to, for so much of the time leaves its stage no CPU time to spare."""
@@ -19,11 +19,11 @@ NO_IDLE_PERCENT = 95.0
 """All CPUs of the unit under test together leave none to any."""
 NS_PER_PERCENT = 1e7
 """CPU time in a second that is one percent of a CPU."""
-PIECES: Mapping[str, str] = {FORWARDING: "frame", BULK: "megabit"}
-"""What a piece of work is called; of other kinds it is an answer."""
 
 
-def of_throughput(affected: Affected, kind: str, waiting: float, cpus: int | None) -> Iterator[Candidate]:
+def of_throughput(
+    affected: Affected, diagnosed: Diagnosed, waiting: float, cpus: int | None
+) -> Iterator[Candidate]:
     """Accounts that had more for each piece of work, or more at all at another load; none where time was to spare.
 
     With some thread always ready the rate is the inverse of the CPU time that all accounts together had meanwhile.
@@ -37,8 +37,10 @@ def of_throughput(affected: Affected, kind: str, waiting: float, cpus: int | Non
     if affected.effects[0].quantity is DELIVERED:
         costs, unit = had, "%"
     else:
-        costs = {account: differences(pair, _per_piece(_percent(affected, account), kind)) for account in had}
-        unit = _unit(kind)
+        costs = {
+            account: differences(pair, _per_piece(_percent(affected, account), diagnosed)) for account in had
+        }
+        unit = _unit(diagnosed)
     total = sum(fmean(more.values()) for more in costs.values() if more)
     for account, more in costs.items():
         if not more:
@@ -53,25 +55,25 @@ def of_throughput(affected: Affected, kind: str, waiting: float, cpus: int | Non
             yield Candidate(Kind.WAITED, more, "%", None, shows=True, account=account)
 
 
-def of_time(affected: Affected, kind: str) -> Iterator[Candidate]:
+def of_time(affected: Affected, diagnosed: Diagnosed) -> Iterator[Candidate]:
     """What a piece of work took longer: CPU time of its own, and waiting for a CPU, which others had meanwhile.
 
     Streams of data have many pieces under way at once, whose times do not add up: nothing is told of them.
     """
-    if kind == BULK:
+    if diagnosed.is_of_streams:
         return
     pair, effect = affected.pair, affected.effects[0]
-    lost, unit = fmean(effect.by_block.values()), _unit(kind)
+    lost, unit = fmean(effect.by_block.values()), _unit(diagnosed)
     waited = 0.0
     for account in _threads(pair.cell):
-        if more := differences(pair, _per_piece(_wait(account), kind)):
+        if more := differences(pair, _per_piece(_wait(account), diagnosed)):
             share = fmean(more.values()) / lost
             waited += max(0.0, share)
             yield Candidate(Kind.WAITED, more, unit, share, shows=True, account=account)
     accounts = _accounts(affected)
     others = [account for account in accounts if _is_others(account)]
     for account in accounts:
-        more = differences(pair, _per_piece(_percent(affected, account), kind))
+        more = differences(pair, _per_piece(_percent(affected, account), diagnosed))
         if more and account != UNNAMED and account not in others:
             yield Candidate(Kind.SPENT, more, unit, fmean(more.values()) / lost, account=account)
     taken = {account: differences(pair, _percent(affected, account)) for account in others}
@@ -132,23 +134,21 @@ def _ready(account: Account) -> Metric:
     )
 
 
-def _per_piece(percent: Metric, kind: str) -> Metric:
+def _per_piece(percent: Metric, diagnosed: Diagnosed) -> Metric:
     """Nanoseconds of it for each piece of work."""
 
     def metric(trials: Trials) -> Column:
-        rate = _rate(trials, kind)
+        rate = _rate(trials, diagnosed)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rate != 0, percent(trials) * NS_PER_PERCENT / rate, np.nan)
 
     return metric
 
 
-def _rate(trials: Trials, kind: str) -> Column:
+def _rate(trials: Trials, diagnosed: Diagnosed) -> Column:
     """Pieces of work done in a second."""
-    if kind == FORWARDING:
-        return trials.taken_in_fps
-    return trials.value("goodput_mbps" if kind == BULK else "answered_per_s")
+    return trials.taken_in_fps if diagnosed.is_of_frames else trials.value(diagnosed.per_s)
 
 
-def _unit(kind: str) -> str:
-    return f"ns a {PIECES[kind]}" if kind in PIECES else "ns an answer"
+def _unit(diagnosed: Diagnosed) -> str:
+    return f"ns {diagnosed.piece}"

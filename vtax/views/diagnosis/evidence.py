@@ -13,11 +13,13 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from vtax.model.cell import Recorded, recorded_cells
-from vtax.model.dimensions import load_label
+from vtax.model.dimensions import LOAD
+from vtax.model.levels import Dimension
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
-from vtax.views.provenance import FORWARDING, Provenance
+from vtax.views.provenance import Provenance
+from vtax.workloads import CATALOGUES
 
 Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""
@@ -125,6 +127,7 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
     """Every cell with a recorded trial, once for each context of usable ones, in the order platform, levels."""
     table, said = TrialTable(result), _said(result)
     attempts = _attempts(result, table.ids)
+    dimension = CATALOGUES[provenance.kind].reading.dimension
     cells = []
     for cell in recorded_cells(result, _Levels):
         for context, (trial_ids, blocks) in attempts[cell.key].items():
@@ -134,7 +137,7 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
                     platform=cell.platform,
                     emulated=provenance.platform(cell.platform).emulated,
                     uut_context=context,
-                    levels=_levels(cell, provenance.kind),
+                    levels=_levels(cell, dimension),
                     recorded=cell.recorded,
                     invalid=cell.invalid,
                     trials=table.of(trial_ids, blocks),
@@ -185,9 +188,9 @@ def _said(result: Result) -> dict[tuple[str, str, str], Counter[str]]:
     return found
 
 
-def _levels(cell: Recorded[_Levels], kind: str) -> dict[str, str]:
+def _levels(cell: Recorded[_Levels], dimension: Dimension | None) -> dict[str, str]:
     """Those that a cell has, as text."""
-    load = {"intended_mbps": load_label(cell.levels.intended_mbps)} if kind == FORWARDING else {}
+    load = {LOAD.column: LOAD.label(cell.levels.intended_mbps)} if dimension is LOAD else {}
     known = {name: str(level) for name, level in asdict(cell.levels).items() if level is not None}
     return {**known, **load, **dict(cell.further)}
 

@@ -11,9 +11,10 @@ from statistics import fmean
 
 import numpy as np
 
+from vtax.model.diagnosed import DELIVERED, RECEIVED
 from vtax.model.marks import BACKPRESSURED
 from vtax.views.diagnosis.candidate import Candidate, Kind
-from vtax.views.diagnosis.effects import DELIVERED, RECEIVED, Affected, differences
+from vtax.views.diagnosis.effects import Affected, differences, of
 from vtax.views.diagnosis.references import Pair
 from vtax.views.diagnosis.trials import WAITING_ROOMS, Column, Metric, Trials
 
@@ -30,7 +31,7 @@ def places(affected: Affected) -> Iterator[Candidate]:
 
 
 def _source(pair: Pair, lost: float) -> Iterator[Candidate]:
-    offered, carried = pair.cell.by_block(_offered), pair.reference.by_block(RECEIVED.of)
+    offered, carried = pair.cell.by_block(_offered), pair.reference.by_block(of(RECEIVED))
     less = {
         block: min(-more, max(0.0, carried[block] - offered[block]))
         for block, more in differences(pair, _offered).items()
@@ -61,7 +62,7 @@ def _hops(
 
 def _still_dropped(pair: Pair) -> dict[int, float]:
     offered, flood = pair.cell.by_block(_offered), pair.reference.by_block(_offered)
-    carried = pair.reference.by_block(RECEIVED.of)
+    carried = pair.reference.by_block(of(RECEIVED))
     return {
         block: min(1.0, max(0.0, offered[block] - carried[block]) / (flood[block] - carried[block]))
         for block in offered.keys() & flood.keys() & carried.keys()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from vtax.model.diagnosed import Diagnosed
 from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import pick_differences
 from vtax.views.diagnosis.candidate import Candidate, Kind
@@ -41,9 +42,9 @@ class Explained:
     unexplained: float
 
 
-def explain(losses: Sequence[Affected], kind: str, cpus: int | None) -> list[Explained]:
+def explain(losses: Sequence[Affected], diagnosed: Diagnosed, cpus: int | None) -> list[Explained]:
     """Every loss with its causes; only what differs for certain, among all that was looked at, is one."""
-    looked_at = [(affected, candidates(affected, kind, cpus)) for affected in losses]
+    looked_at = [(affected, candidates(affected, diagnosed, cpus)) for affected in losses]
     flat = [(affected, candidate) for affected, found in looked_at for candidate in found]
     picked = iter(
         pick_differences(

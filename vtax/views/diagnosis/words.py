@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from vtax.model import numbers
+from vtax.model.diagnosed import Lost
 from vtax.model.sentence import listed
 from vtax.views.diagnosis.candidate import Kind
-from vtax.views.diagnosis.effects import Effect, Quantity
+from vtax.views.diagnosis.effects import Effect
 from vtax.views.diagnosis.ranking import Cause, Explained
 from vtax.views.diagnosis.references import Pair, Rule
 from vtax.views.diagnosis.trials import UNNAMED, Account
@@ -71,7 +72,7 @@ def _lost(effect: Effect, pair: Pair) -> str:
     )
 
 
-def _of_what(quantity: Quantity) -> str:
+def _of_what(quantity: Lost) -> str:
     return quantity.unit.removeprefix("%") if quantity.unit.startswith("%") else ""
 
 

@@ -11,6 +11,7 @@ from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.catalogue import Catalogue
 from vtax.model.cell import Aside, Cell, Parts, Reading
+from vtax.model.diagnosed import STREAMS
 from vtax.model.dimensions import GUESTS
 from vtax.model.levels import Levels, Setting
 from vtax.model.marks import FAR_END_BUSY, marked
@@ -168,6 +169,7 @@ CATALOGUE = Catalogue(
     metrics=(GOODPUT, LOSS, CPU),
     shown=(GOODPUT, LOSS, RETRANSMISSIONS, CPU),
     disturbed=GOODPUT,
+    diagnosed=STREAMS,
     claimed=(
         Quantity.of("goodput_mbps", GOODPUT),
         Quantity("link_ratio", "", numbers.ratio, link_ratio),

@@ -8,6 +8,7 @@ from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.catalogue import Catalogue
 from vtax.model.cell import Aside, Cell, Parts, Reading
+from vtax.model.diagnosed import FRAMES
 from vtax.model.dimensions import LOAD
 from vtax.model.levels import Levels, Setting
 from vtax.model.marks import (
@@ -182,6 +183,7 @@ CATALOGUE = Catalogue(
     reading=READING,
     metrics=(THROUGHPUT, LOSS, LATENCY_P50, LATENCY_P99, CPU),
     shown=(OFFERED, THROUGHPUT, LOSS, CPU),
+    diagnosed=FRAMES,
     claimed=(
         MAXIMUM_MBPS,
         Quantity.of("throughput_mbps", THROUGHPUT),
