@@ -12,6 +12,7 @@ from tests.helpers.campaigns import DISTURBED
 from tests.helpers.disturb import Act
 from tests.helpers.records import owned_processes
 from vtax.cli import main
+from vtax.model.runs import run_levels
 from vtax.results import Result
 from vtax.views.summary import summarise
 
@@ -62,7 +63,7 @@ def test_messages_go_round_within_the_host_and_a_container(tmp_path: Path) -> No
     result = measured(tmp_path, "raw,container", "hops=1,8", "workload.pinned=true")
     assert_went_round(result, cells=4)
     summary = summarise(result)
-    medians = {(row.platform, row.setting.hops): row.p50_ns for row in summary.rounds}
+    medians = {(row.platform, run_levels(row.setting).hops): row.p50_ns for row in summary.rounds}
     for platform in ("raw", "container"):
         one, eight = medians.get((platform, 1)), medians.get((platform, 8))
         assert one is None or eight is None or one < eight

@@ -61,8 +61,8 @@ def test_bare_hosts_and_containers_answer_over_the_link(tmp_path: Path) -> None:
         on_the_wire = row["latency_min_ns"] > 0.9 * WIRE_NS
         assert on_the_wire is (row["message_bytes"] == 65536), row
     if len({row["cell"] for row in rows}) == 4:
-        added = summarise(result).added_times
-        assert [(row.platform, row.reference) for row in added] == [("container", "raw")] * 2
+        added = summarise(result).added["added-times"]
+        assert [(row.cell.platform, row.reference) for row in added] == [("container", "raw")] * 2
 
 
 @pytest.mark.measures
