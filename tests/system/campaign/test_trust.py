@@ -37,7 +37,7 @@ def test_the_context_is_where_the_cpu_time_went(
     context: str, monkeypatch: pytest.MonkeyPatch, scenario: Path, tmp_path: Path
 ) -> None:
     if context == "sender":  # a veth left alone does the receiver's work within the sender's call
-        monkeypatch.setattr(Host, "give_ingress_context", lambda _self, _interface: None)
+        monkeypatch.setattr(Host, "give_ingress_context", lambda *_: None)
     trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=20")
     assert trial["uut_context"] == context
 
