@@ -8,6 +8,7 @@ from bench.figure import Figure, Section
 from bench.ground import Ground, router_ground
 from bench.rounds import ROUNDS, against, in_rounds
 from bench.senders import Sender, fastest, peers, vtax
+from vtax.testbed.accounts import INGRESS
 from vtax.testbed.hold import hold_host
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
@@ -71,7 +72,7 @@ def _router_ns(ground: Ground, sender: Sender, frame_bytes: int) -> float:
 
 def _thread_ns(router: Host) -> int:
     threads = router.counters([])["threads"]
-    return int(sum(times["run_ns"] for name, times in threads.items() if name.startswith("ingress ")))
+    return sum(times["run_ns"] for times in threads if times["account"].component == INGRESS)
 
 
 def _received(router: Host) -> int:

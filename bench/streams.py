@@ -1,14 +1,16 @@
 """Bulk TCP of vtax's endpoints beside iperf3, out of the bare host to a peer behind a switch."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.figure import Figure, Section, sample_text
 from validation.agreement import process
 from validation.agreement.process import ToolFailed, started
-from vtax.campaign.bulk.trial import measure
+from vtax.campaign.bulk.trial import BulkTrial
 from vtax.campaign.ends import EndsPath
-from vtax.campaign.kind import settings_of
+from vtax.campaign.observed import Observed
+from vtax.campaign.settings import settings_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.scenario import Cell, load_scenario
@@ -84,10 +86,11 @@ def _rounds(
 
 
 def _vtax(path: EndsPath, cell: Cell, trial: int) -> float:
-    measured = measure(path, cell, trial, path.guest_states(), emulated=False)
-    if measured.failure is not None:
-        raise ToolFailed(f"vtax: {measured.failure}")
-    (flows,) = measured.flows
+    made = BulkTrial(Observed(trial, cell, datetime.now(UTC)))
+    made.measure(path, path.guest_states())
+    if made.observed.failure is not None:
+        raise ToolFailed(f"vtax: {made.observed.failure}")
+    (flows,) = made.flows
     return flows.came.flows[0].goodput_mbps
 
 

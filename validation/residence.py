@@ -8,7 +8,7 @@ from itertools import product
 from validation.agreement.trials import NoTrial, Trials, cell
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.path import ForwardingPath, forwarding_testbed
-from vtax.campaign.kind import settings_of
+from vtax.campaign.settings import settings_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST

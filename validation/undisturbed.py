@@ -9,7 +9,7 @@ import numpy as np
 from validation.campaigns import carry_out
 from validation.section import Check, Section
 from vtax.campaign.forwarding.instrument import LATE, LATE_P99_NS
-from vtax.campaign.surroundings import STOLEN
+from vtax.campaign.interference import STOLEN
 from vtax.results import Result
 from vtax.statistics import compare, discoveries, proportion_interval
 

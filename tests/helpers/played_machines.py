@@ -12,7 +12,7 @@ import pytest
 from msgspec import Raw
 
 from vtax import campaign
-from vtax.campaign.kind import Kind
+from vtax.campaign.workload import Setup, Workload
 from vtax.machine.clock import clock_identity
 from vtax.machine.environment import HostEnvironment, host_environment
 from vtax.machine.ownership import OwnershipRecord
@@ -196,33 +196,32 @@ def _raw(answer: Any) -> Raw:
 
 def in_phases(machines: Recorder | Player, patch: pytest.MonkeyPatch) -> None:
     """Have the machines know when a path is opened, and when a trial begins."""
-    kind_of = campaign.kind_of
+    workload_of = campaign.workload_of
 
-    def phased(*arguments: Any) -> Kind:
-        kind = kind_of(*arguments)
-        measure, path = kind.measure, kind.path
+    def phased(*arguments: Any) -> Workload:
+        workload = workload_of(*arguments)
+        set_up = workload.setup
 
-        def measured(*about: Any) -> Any:
-            machines.begin(TRIAL)
-            machines.is_measuring = True
-            try:
-                return measure(*about)
-            finally:
-                machines.is_measuring = False
-
-        def opening(*about: Any) -> Any:
-            made = path(*about)
-            open_it = made.open
+        def setup(*about: Any) -> Setup:
+            made = set_up(*about)
+            open_it = made.path.open
 
             def opened() -> Any:
                 machines.begin(OPEN)
                 return open_it()
 
-            patch.setattr(made, "open", opened)
-            return made
+            def measured(*about: Any) -> Any:
+                machines.begin(TRIAL)
+                machines.is_measuring = True
+                try:
+                    return made.measure(*about)
+                finally:
+                    machines.is_measuring = False
 
-        patch.setattr(kind, "measure", measured)
-        patch.setattr(kind, "path", opening)
-        return kind
+            patch.setattr(made.path, "open", opened)
+            return Setup(made.path, measured)
 
-    patch.setattr(campaign, "kind_of", phased)
+        patch.setattr(workload, "setup", setup)
+        return workload
+
+    patch.setattr(campaign, "workload_of", phased)

@@ -7,12 +7,12 @@ the test looks for. `tolerant-vtax` is vtax so, as a process.
 import math
 from collections.abc import Callable
 
-from vtax.campaign import surroundings
+from vtax.campaign import interference
 from vtax.campaign.forwarding import instrument
 
 BOUNDS = (
-    (surroundings, "STEAL_INVALID"),
-    (surroundings, "TAKEN_INVALID"),
+    (interference, "STEAL_INVALID"),
+    (interference, "TAKEN_INVALID"),
     (instrument, "WAIT_INVALID"),
 )
 

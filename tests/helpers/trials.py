@@ -35,13 +35,18 @@ from vtax.agent_api import (
     TcpState,
     ThreadTime,
 )
-from vtax.campaign.forwarding.answers import Received, Sent
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.forwarding.rows import Instrument
+from vtax.campaign.forwarding.trial import ForwardingTrial
+from vtax.campaign.frames.answers import Received, Sent
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import Flows
+from vtax.campaign.verdict import Judgement
+from vtax.results import Row, TrialRecord
 from vtax.scenario import Cell, Forwarding, TestbedSettings
 from vtax.scenario.lengths import Lengths
 from vtax.stages import StageTimes
+from vtax.testbed.accounts import Account
 from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.cpu_time import Activity, CpuCounters
 from vtax.testbed.guest import GUEST
@@ -50,6 +55,7 @@ from vtax.testbed.machines import host_names, turn_of
 from vtax.units import fps
 
 SECOND_NS = 1_000_000_000
+INGRESS_IN0 = Account.of_ingress("in0")
 
 
 def make_cell(platform: str = "raw", **workload: Any) -> Cell:
@@ -128,16 +134,16 @@ def make_measured(
         "idle_s": {1: 0.0},
         "steal_s": {1: 0.0},
         "machine": {"idle_s": {1: 0.0}, "steal_s": {1: 0.0}},
-        "threads": {"ingress in0": {"run_ns": 0, "wait_ns": 0, "runs": 0}},
-        "apart": {},
+        "threads": [{"account": INGRESS_IN0, "run_ns": 0, "wait_ns": 0, "runs": 0}],
+        "apart": [],
     }
     after: CpuCounters = {
         "at_s": 1.0,
         "idle_s": {1: 0.6},
         "steal_s": {1: 0.0},
         "machine": {"idle_s": {1: 0.6}, "steal_s": {1: 0.0}},
-        "threads": {"ingress in0": {"run_ns": 700 * sent * cell.streams, "wait_ns": 0, "runs": 0}},
-        "apart": {},
+        "threads": [{"account": INGRESS_IN0, "run_ns": 700 * sent * cell.streams, "wait_ns": 0, "runs": 0}],
+        "apart": [],
     }
     measured.cpu = (before, after)
     ways = [
@@ -155,10 +161,28 @@ def make_measured(
         {name: _frames(name, *taken) for name, taken in ways},
     )
     measured.drops = (DropsReadAnswer(places=[], lost_events=0), DropsReadAnswer(places=[], lost_events=0))
-    measured.surroundings = (_surroundings(0.0), _surroundings(1.5))
+    measured.interference = (_surroundings(0.0), _surroundings(1.5))
     measured.guests = {GUEST: (_guest(), _guest())}
     measured.wall_s = 1.5
     return measured
+
+
+def judge(measured: Measured) -> Judgement:
+    """The judgement of a trial of frames."""
+    return ForwardingTrial(measured, Instrument()).judgement()
+
+
+def record(
+    measured: Measured, place: Row, instrument: Instrument | None = None, machine: str = "local"
+) -> TrialRecord:
+    """All rows of a trial of frames."""
+    trial = ForwardingTrial(measured, instrument or Instrument())
+    return trial.record(trial.judgement(), place, machine)
+
+
+def headline(measured: Measured) -> str:
+    """The headline of a trial of frames."""
+    return ForwardingTrial(measured, Instrument()).headline()
 
 
 def _surroundings(at_s: float) -> Activity:

@@ -65,7 +65,7 @@ class Ground:
 def path_ground(path: ForwardingPath, record: OwnershipRecord, *, emulated: bool) -> Ground:
     """The ends of a ready path, with addresses, and with a way back beside that of source and sink."""
     testbed = path.testbed
-    sleeps = any(thread.startswith(GUEST) for thread in testbed.uut.counters([])["threads"])
+    sleeps = any(times["account"].domain == GUEST for times in testbed.uut.counters([])["threads"])
     at_source = (STREAM.source_mac, STREAM.source_ip, STREAM.uut_in_mac, STREAM.uut_in_ip)
     at_sink = (STREAM.sink_mac, STREAM.sink_ip, STREAM.uut_out_mac, STREAM.uut_out_ip)
     near = End(testbed.source, "src0", *at_source, sender="source", receiver="back-sink")

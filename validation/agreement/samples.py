@@ -12,7 +12,7 @@ from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.trials import Trials, cell
 from vtax.campaign.forwarding.path import ForwardingPath as TestPath
 from vtax.campaign.forwarding.path import forwarding_testbed
-from vtax.campaign.kind import settings_of
+from vtax.campaign.settings import settings_of
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Preset

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -11,10 +12,11 @@ from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
 from vtax.agent_api import Durations, ExpectedStream, Phase, SinkCollectParams, SourceRunAnswer
 from vtax.campaign.forwarding.instrument import WAIT_INVALID
-from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath as TestPath
-from vtax.campaign.forwarding.rows import Instrument, record
-from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_EMULATED_MS, QUIET_MS, measure
+from vtax.campaign.forwarding.rows import Instrument
+from vtax.campaign.forwarding.trial import ForwardingTrial
+from vtax.campaign.frames.measured import Measured
+from vtax.campaign.timeouts import DRAIN_LIMIT_MS, quiet_ms
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
 from vtax.results import number, whole
@@ -42,13 +44,16 @@ class Trials:
         """A trial as a campaign measures, judges and records it: its number, and its row of `flows`."""
         reasons: tuple[str, ...] = ()
         for _ in range(ATTEMPTS):
-            trial = next(self.numbers)
-            measured = measure(path, cell, trial, path.guest_states(), mechanism="raw", emulated=emulated)
-            judgement = judge(measured, cell.testbed.link_mbps)
+            at = next(self.numbers)
+            measured = Measured(at, cell, datetime.now(UTC), emulated=emulated, mechanism="raw")
+            measured.egress_words = path.egress_words
+            trial = ForwardingTrial(measured, Instrument())
+            trial.measure(path, path.guest_states())
+            judgement = trial.judgement()
             if judgement.verdict is not Verdict.INVALID:
-                (row,) = record(measured, judgement, {}, Instrument(), "local").flows
+                (row,) = trial.record(judgement, {}, "local").flows
                 delay_p50_ns = row["latency_p50_ns"]
-                return trial, Flow(
+                return measured.trial, Flow(
                     **{name: whole(row[f"frames_{name}"]) for name in COUNTS},
                     received_mbps=number(row["received_mbps"]),
                     delay_p50_ns=math.nan if delay_p50_ns is None else number(delay_p50_ns),
@@ -82,9 +87,10 @@ class Trials:
 
 def _collected(ground: Ground, receiver: End, sent: SourceRunAnswer) -> Durations:
     frames = sent.streams[0].phases[-1].frames_sent
-    quiet_ms = QUIET_EMULATED_MS if ground.emulated else QUIET_MS
     expected = [ExpectedStream(stream=STREAM.stream, frames=frames)]
-    collect = SinkCollectParams(expected=expected, quiet_ms=quiet_ms, limit_ms=DRAIN_LIMIT_MS)
+    collect = SinkCollectParams(
+        expected=expected, quiet_ms=quiet_ms(emulated=ground.emulated), limit_ms=DRAIN_LIMIT_MS
+    )
     return receiver.host.api(receiver.receiver).sink_collect(collect).streams[0].latency
 
 

@@ -12,11 +12,11 @@ from pydantic import JsonValue
 import vtax
 from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.environment import described
-from vtax.campaign.kind import kind_of
 from vtax.campaign.mode import Mode, is_done, mode_of
 from vtax.campaign.needs import require_grants
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.campaign.progress import Progress
+from vtax.campaign.registry import workload_of
 from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.standing import Standing, standing_of
@@ -67,8 +67,8 @@ def run(
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     with contextlib.ExitStack() as held:
         held.enter_context(machines.reach())
-        kind = kind_of(scenario, machines.machine("uut").cpus)
-        kind.check(scenario, cells)
+        workload = workload_of(scenario, machines.machine("uut").cpus)
+        workload.check(cells)
         probe(platforms, cells, machines)
         mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
         todo = platforms.usable(cells)
@@ -91,7 +91,7 @@ def run(
         status = "failed"
         try:
             campaign = Campaign(
-                scenario, cells, chosen, platforms, writer, progress, seed, machines, mode, kind, standing
+                scenario, cells, chosen, platforms, writer, progress, seed, machines, mode, workload, standing
             )
             campaign.run()
             status = "complete"

@@ -1,19 +1,18 @@
 """CPU time of a trial's host as rows of `cpu`: what the kernel counted, and what was sampled."""
 
 from vtax.campaign.crosscheck import ledger_of
-from vtax.campaign.ledger import account_named
-from vtax.campaign.observed import Observed, shares_apart
+from vtax.campaign.observed import Observed
 from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.results import Row
-from vtax.testbed.cpu_time import ThreadTimes
+from vtax.testbed.accounts import HOST, Account
+from vtax.testbed.cpu_time import guests_between, threads_between
 from vtax.testbed.guest import GUEST, NEIGHBOUR, PEER, SERVER
 
 
 def cpu_row(
     trial: int,
     host: str,
-    domain: str,
-    component: str,
+    account: Account,
     percent: float,
     rounding: float = 0.0,
     wait: float | None = None,
@@ -22,8 +21,7 @@ def cpu_row(
     return {
         "trial_id": trial,
         "host": host,
-        **_whose(domain),
-        "component": component,
+        **_whose(account),
         "percent": percent,
         "low": max(0.0, percent - rounding),
         "high": percent + rounding,
@@ -41,22 +39,19 @@ def counted_rows(measured: Observed) -> list[Row]:
     before, after = measured.cpu
     elapsed_s = after["at_s"] - before["at_s"]
     use = cpu_use(*map(CpuSample.of, measured.cpu))
-    apart = shares_apart(before, after)
+    apart = guests_between(before, after)
     apart_percent = 100 * sum(apart.values())
     busy_percent = use.busy_percent + apart_percent
     steal_percent = max(0.0, use.steal_percent - apart_percent)
     rows = [
-        cpu_row(measured.trial, "uut", "host", "total", busy_percent, use.rounding_percent),
-        cpu_row(measured.trial, "uut", "steal", "total", steal_percent, use.rounding_percent),
+        cpu_row(measured.trial, "uut", Account(HOST, "total"), busy_percent, use.rounding_percent),
+        cpu_row(measured.trial, "uut", Account("steal", "total"), steal_percent, use.rounding_percent),
     ]
-    nothing: ThreadTimes = {"run_ns": 0, "wait_ns": 0, "runs": 0}
-    for name, times in after["threads"].items():
-        earlier = before["threads"].get(name, nothing)
-        percent = (times["run_ns"] - earlier["run_ns"]) / elapsed_s / 1e7
-        wait = (times["wait_ns"] - earlier["wait_ns"]) / elapsed_s / 1e7
-        rows.append(cpu_row(measured.trial, "uut", *account_named(name), percent, wait=wait))
-    for name, share in apart.items():
-        rows.append(cpu_row(measured.trial, "uut", *account_named(name), 100 * share))
+    for account, times in threads_between(before, after).items():
+        percent, wait = times["run_ns"] / elapsed_s / 1e7, times["wait_ns"] / elapsed_s / 1e7
+        rows.append(cpu_row(measured.trial, "uut", account, percent, wait=wait))
+    for account, share in apart.items():
+        rows.append(cpu_row(measured.trial, "uut", account, 100 * share))
     return rows
 
 
@@ -65,14 +60,13 @@ def ledger_rows(measured: Observed, machine: str) -> list[Row]:
     found = ledger_of(measured)
     if found is None or measured.cpu is None:
         return []
-    found = found.with_guests_apart(shares_apart(*measured.cpu))
+    found = found.with_guests_apart(guests_between(*measured.cpu))
     return [
         {
             "trial_id": measured.trial,
             "host": machine,
             "wait_percent": None,
-            **_whose(share["domain"]),
-            "component": share["component"],
+            **_whose(share["account"]),
             "percent": share["percent"],
             "low": share["low"],
             "high": share["high"],
@@ -82,10 +76,7 @@ def ledger_rows(measured: Observed, machine: str) -> list[Row]:
     ]
 
 
-def _whose(domain: str) -> Row:
-    """Domain and guest of a name: guests, neighbours and far ends are numbered from 0, the only one has no number."""
-    for numbered in (GUEST, NEIGHBOUR, PEER, SERVER):
-        number = domain.removeprefix(numbered)
-        if domain.startswith(numbered) and (not number or number.isdecimal()):
-            return {"domain": numbered, "guest": int(number or 0)}
-    return {"domain": domain, "guest": None}
+def _whose(account: Account) -> Row:
+    """Return domain, guest and component: guests and their far ends are numbered from 0, the only one included."""
+    number = (account.number or 0) if account.domain in (GUEST, NEIGHBOUR, PEER, SERVER) else None
+    return {"domain": account.domain, "guest": number, "component": account.component_label}

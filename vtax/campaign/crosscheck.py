@@ -4,14 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from vtax.agent_api import CpuReadAnswer
 from vtax.campaign.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine import cpu as machine
-from vtax.testbed.cpu_time import CpuCounters, Owners, ThreadTimes
+from vtax.testbed.accounts import Account
+from vtax.testbed.cpu_time import CpuCounters, Owners, threads_between
 
 LEDGER_CONFIDENCE = 0.9999
 """Of the intervals that counts of the kernel's are held against the ledger's samples with: a trial has many of them."""
@@ -73,11 +73,11 @@ def claims(
     sampled: CpuReadAnswer,
     owners: Owners,
     found: Ledger,
-    late: Mapping[str, float],
+    late: Mapping[Account, float],
     before: CpuCounters,
     after: CpuCounters,
 ) -> Iterator[Claim]:
-    """All that samples and kernel both tell: each CPU's idle time, and named threads' with the interrupts on top."""
+    """All that samples and kernel both tell: each CPU's idle time, and known threads' with the interrupts on top."""
     elapsed_s = after["at_s"] - before["at_s"]
     # Idle time comes in ticks, and a running thread's time as of its last one.
     rounding = machine.TICK_S / elapsed_s
@@ -87,33 +87,29 @@ def claims(
             # The kernel counts no idle time in interrupts, whose samples are the idle task's.
             most = rounding + sum(late.values())
             yield Claim(f"idle CPU {cpu}", {cpu: idle[cpu]}, time.idle, least=math.inf, most=most)
-    samples: dict[str, Counter[int]] = {name: Counter() for name in after["threads"]}
+    between = threads_between(before, after)
+    samples: dict[Account, Counter[int]] = {account: Counter() for account in between}
     for sample in sampled.samples:
-        name = owners["threads"].get(sample.tid)
-        if name in samples:
-            samples[name][sample.cpu] += sample.samples
-    for name, times in after["threads"].items():
-        counted = _since(before, times, name, "run_ns") / 1e9 / elapsed_s
-        slack = rounding + late[name]
-        yield Claim(name, samples[name], counted, least=slack, most=slack)
+        account = owners["threads"].get(sample.tid)
+        if account in samples:
+            samples[account][sample.cpu] += sample.samples
+    for account, times in between.items():
+        counted = times["run_ns"] / 1e9 / elapsed_s
+        slack = rounding + late[account]
+        yield Claim(account.label, samples[account], counted, least=slack, most=slack)
 
 
-def lateness(sampled: CpuReadAnswer, before: CpuCounters, after: CpuCounters) -> dict[str, float]:
-    """CPUs that each named thread may have too many or too few, since a sample that is late finds what comes next.
+def lateness(sampled: CpuReadAnswer, before: CpuCounters, after: CpuCounters) -> dict[Account, float]:
+    """CPUs that each known thread may have too many or too few, since a sample that is late finds what comes next.
 
     At most the samples' mean lateness, each time that the thread gets a CPU.
     """
     mean_ns = max(cpu.late_ns / max(cpu.taken, 1) for cpu in sampled.cpus)
     elapsed_s = after["at_s"] - before["at_s"]
     return {
-        name: _since(before, times, name, "runs") * mean_ns / 1e9 / elapsed_s
-        for name, times in after["threads"].items()
+        account: times["runs"] * mean_ns / 1e9 / elapsed_s
+        for account, times in threads_between(before, after).items()
     }
-
-
-def _since(before: CpuCounters, times: ThreadTimes, name: str, key: Literal["run_ns", "runs"]) -> int:
-    earlier = before["threads"].get(name)
-    return times[key] - (earlier[key] if earlier else 0)
 
 
 def _times(before: CpuCounters, after: CpuCounters) -> dict[int, CpuTime]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vtax.agent_api import AgentApi, EchoOpenParams, GoParams
 from vtax.campaign.guest import called, ending
 from vtax.campaign.path import Path, PathFailed
-from vtax.campaign.trails import Way, end_host_ways
+from vtax.campaign.trace_path import TracePath, end_host_trace_paths
 from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.host import Host
 from vtax.testbed.machines import Agent
@@ -134,6 +134,6 @@ class EndsPath(Path):
         """Where bare far ends run, all of them."""
         return self.testbed.source.cpus["agents"][0]
 
-    def ways(self) -> list[Way]:
+    def trace_paths(self) -> list[TracePath]:
         """The ways that a traced trial follows packets along."""
-        return end_host_ways(self.testbed, self.nic)
+        return end_host_trace_paths(self.testbed, self.nic)

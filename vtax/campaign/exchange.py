@@ -18,9 +18,6 @@ from vtax.scenario import Requests
 PORT = 5001
 SHORT_BYTES = 20
 """A request of fewer has no room to tell its length."""
-TIMEOUT_MS = 2000
-TIMEOUT_EMULATED_MS = 10_000
-"""An answer that takes longer is none."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from vtax.campaign.interference import host_step_ns, hosts_with_other_netfilter, stepped_ns
 from vtax.campaign.observed import Observed
-from vtax.campaign.surroundings import host_step_ns, hosts_with_other_netfilter, stepped_ns
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.platforms.console import telling_line
 from vtax.testbed.guest import GUEST, is_neighbour

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypedDict
 
+from msgspec import structs
+
 from vtax.agent_api import CpuReadAnswer, ThreadSamples
 from vtax.statistics.interval import CONFIDENCE, proportion_interval
+from vtax.testbed.accounts import HOST, Account
 from vtax.testbed.cpu_time import Owners
 
-Account = tuple[str, str]
-"""A domain and a component of it; docs/cpu-ledger.md lists them."""
-
-IDLE: Account = ("idle", "idle")
-STOLEN: Account = ("steal", "lost")
-KERNEL: Account = ("host", "kernel")
-FOREIGN: Account = ("host", "foreign")
-UNTOLD: Account = ("host", "untold")
+IDLE = Account("idle", "idle")
+STOLEN = Account("steal", "lost")
+KERNEL = Account(HOST, "kernel")
+FOREIGN = Account(HOST, "foreign")
+UNTOLD = Account(HOST, "untold")
 """Time that some task had of which the kernel gives no samples, or for which the meter had no room."""
 
 VHOST = "vhost-"
@@ -39,8 +39,7 @@ class CpuTime:
 class Share(TypedDict):
     """What an account has in percent, 100 being one CPU, with the bounds of its interval, and its samples."""
 
-    domain: str
-    component: str
+    account: Account
     percent: float
     low: float
     high: float
@@ -59,15 +58,15 @@ class Ledger:
         samples = self.accounts.get(account, Counter())
         return 100 * sum(count / self.slots[cpu] for cpu, count in samples.items())
 
-    def with_guests_apart(self, shares: Mapping[str, float]) -> "Ledger":
-        """The same where a hypervisor below says what guests had, in CPUs by "domain component".
+    def with_guests_apart(self, shares: Mapping[Account, float]) -> "Ledger":
+        """The same where a hypervisor below says what guests had, in CPUs.
 
         To this kernel that was time stolen from it, or idle.
         """
         accounts = {account: Counter(samples) for account, samples in self.accounts.items()}
-        for name, share in shares.items():
+        for account, share in shares.items():
             left = round(share * max(self.slots.values()))
-            had = accounts.setdefault(account_named(name), Counter())
+            had = accounts.setdefault(account, Counter())
             for source, cpu in product((STOLEN, IDLE), self.slots):
                 moved = min(left, accounts.get(source, Counter())[cpu])
                 if moved:
@@ -79,13 +78,12 @@ class Ledger:
     def rows(self) -> list[Share]:
         """Every account that has anything; their percents add up to 100 for each CPU."""
         rows: list[Share] = []
-        for account, samples in sorted(self.accounts.items()):
+        for account in sorted(self.accounts, key=_order):
+            samples = self.accounts[account]
             low, high = interval(samples, self.slots)
-            domain, component = account
             rows.append(
                 {
-                    "domain": domain,
-                    "component": component,
+                    "account": account,
                     "percent": self.percent(account),
                     "low": 100 * low,
                     "high": 100 * high,
@@ -111,7 +109,7 @@ def interval(
 def ledger(
     sampled: CpuReadAnswer, owners: Owners, times: Mapping[int, CpuTime], host_cpus: Collection[int]
 ) -> Ledger:
-    """File what the agent's `cpu.read` answered; `owners` as Host.owners names threads and processes.
+    """File what the agent's `cpu.read` answered; `owners` as Host.owners has them.
 
     `host_cpus` are those of the UUT's host and guests: interrupts on the others are the instrument's.
     """
@@ -141,25 +139,23 @@ def account_of(sample: ThreadSamples, owners: Owners, host_cpus: Collection[int]
     """The account of a sample: interrupts are the host's, on other CPUs the instrument's, whomever they interrupt."""
     threads, processes = owners["threads"], owners["processes"]
     if sample.context != "task":
-        return ("host" if sample.cpu in host_cpus else "instrument", sample.context)
+        return Account(HOST if sample.cpu in host_cpus else "instrument", sample.context)
     if sample.tid == 0:
         return IDLE
     # A thread that has ended meanwhile is its process's, and a process that has, its parent's.
-    name = threads.get(sample.tid) or processes.get(sample.tgid) or processes.get(sample.parent)
-    if name is not None:
-        return account_named(name)
+    owner = threads.get(sample.tid) or processes.get(sample.tgid) or processes.get(sample.parent)
+    if owner is not None:
+        return owner
     if not sample.kernel:
         return FOREIGN
     served = _served(sample.comm)
     if served is None or served not in processes:
         return KERNEL
-    return account_named(processes[served])[0], "vhost"
+    return structs.replace(processes[served], component="vhost")
 
 
-def account_named(name: str) -> Account:
-    """The account of a thread or process by its name, "domain component". An ingress is its host's."""
-    domain, _, component = name.partition(" ")
-    return ("host", name) if domain == "ingress" else (domain, component)
+def _order(account: Account) -> tuple[str, int, str]:
+    return account.domain, account.number or 0, account.component_label
 
 
 def _served(comm: str) -> int | None:

@@ -25,6 +25,8 @@ class Observed:
     cell: Cell
     started_at: datetime
     failure: str | None = None
+    emulated: bool = False
+    """Whether guests' CPUs are emulated."""
     cpu: Twice[CpuCounters] | None = None
     """Host.counters of the UUT's host."""
     far_end_cpu: Twice[CpuCounters] | None = None
@@ -35,7 +37,7 @@ class Observed:
     """Whose the threads and processes were (Host.owners, Host.heirs)."""
     traced: Traced | None = None
     """Where packets spent their time; None where none was followed."""
-    surroundings: Twice[Activity] | None = None
+    interference: Twice[Activity] | None = None
     """What else the UUT's host did (Host.surroundings)."""
     bridge_netfilter: dict[str, BridgeNetfilter | None] = field(default_factory=dict)
     """Whether bridges passed frames to netfilter at the trial's end, by host (Path.bridge_netfilter)."""
@@ -44,17 +46,3 @@ class Observed:
     beside: Beside = field(default_factory=Beside)
     """What the neighbours did."""
     wall_s: float = 0.0
-
-    @property
-    def phases_s(self) -> tuple[float, float]:
-        """How long warm-up and measurement were."""
-        work = self.cell.timed
-        return work.warmup_s, work.duration_s
-
-
-def shares_apart(before: CpuCounters, after: CpuCounters) -> dict[str, float]:
-    """CPUs that guests had in between of which a hypervisor below tells; see Host.counters."""
-    elapsed_s = after["at_s"] - before["at_s"]
-    return {
-        name: (ran_s - before["apart"].get(name, 0.0)) / elapsed_s for name, ran_s in after["apart"].items()
-    }

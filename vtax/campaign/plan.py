@@ -13,24 +13,24 @@ from vtax.scenario import Cell
 
 
 @dataclass(frozen=True)
-class Plot:
+class BuildGroup:
     """Cells of a block that share one built testbed and one guest, in the order they are measured."""
 
     key: str
     cells: tuple[Cell, ...]
 
 
-def plan_block(cells: Sequence[Cell], seed: int, block: int) -> list[Plot]:
-    """The plots of one block, in order; the same for the same cells, seed and block."""
+def plan_block(cells: Sequence[Cell], seed: int, block: int) -> list[BuildGroup]:
+    """The groups of one block, in order; the same for the same cells, seed and block."""
     order = random.Random(f"{seed}/{block}")  # noqa: S311 - a reproducible order, no secret
-    plots: dict[str, list[Cell]] = {}
+    members_of: dict[str, list[Cell]] = {}
     for cell in cells:
-        plots.setdefault(cell.plot, []).append(cell)
-    keys = list(plots)
+        members_of.setdefault(cell.plot, []).append(cell)
+    keys = list(members_of)
     order.shuffle(keys)
-    block_plots = []
+    groups = []
     for key in keys:
-        members = plots[key]
+        members = members_of[key]
         order.shuffle(members)
-        block_plots.append(Plot(key, tuple(members)))
-    return block_plots
+        groups.append(BuildGroup(key, tuple(members)))
+    return groups

@@ -1,21 +1,21 @@
-"""Carries out a campaign: blocks of plots of trials, each committed before the next begins."""
+"""Carries out a campaign: blocks of groups of trials, each committed before the next begins."""
 
+import pathlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path as Directory
 
 from vtax.campaign.environment import environment_rows
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.guest import called, ending
-from vtax.campaign.kind import Kind
 from vtax.campaign.mode import Mode, is_done
 from vtax.campaign.path import Path, PathFacts
-from vtax.campaign.plan import Plot, plan_block
+from vtax.campaign.plan import BuildGroup, plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.untenable import UNTENABLE, untenable
 from vtax.campaign.verdict import Verdict
+from vtax.campaign.workload import Setup, Workload
 from vtax.machine.failure import in_words
 from vtax.results import ResultWriter, Row
 from vtax.scenario import Cell, Scenario
@@ -29,7 +29,7 @@ STARTS = 2
 class Outcome:
     """Where the result is, and which cells have no usable trial, with the reason."""
 
-    directory: Directory
+    directory: pathlib.Path
     unusable: list[tuple[str, str]]
 
     made: bool = True
@@ -65,7 +65,7 @@ class Campaign:
     seed: int
     machines: Machines
     mode: Mode
-    kind: Kind[Path]
+    workload: Workload
     standing: Standing = field(default_factory=Standing)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -81,32 +81,32 @@ class Campaign:
             self._measure(todo)
 
     def _measure(self, cells: list[Cell]) -> None:
-        self.writer.update(ceilings=self.kind.prepare(cells, self.machines, self.progress))
+        self.writer.update(ceilings=self.workload.prepare(cells, self.machines, self.progress))
         for block in self.blocks:
             if self.mode.ended(block, self.standing):
                 break
-            for plot in plan_block(cells, self.seed, block):
-                self._plot(block, plot)
+            for group in plan_block(cells, self.seed, block):
+                self._group(block, group)
 
-    def _plot(self, block: int, plot: Plot) -> None:
+    def _group(self, block: int, group: BuildGroup) -> None:
         todo = [
             (position, cell)
-            for position, cell in enumerate(plot.cells)
+            for position, cell in enumerate(group.cells)
             if self.mode.next(block, cell, self.standing) is not None
         ]
         if not todo:
             return
-        first = plot.cells[0]
+        first = group.cells[0]
         preset = self.platforms.known[first.platform]
-        path = self.kind.path(plot, preset, self.platforms.config(first), self.machines)
+        setup = self.workload.setup(group, preset, self.platforms.config(first), self.machines)
         try:
             for position, cell in todo:
-                if not self._cell(block, position, cell, path, plot):
+                if not self._cell(block, position, cell, setup, group):
                     return
         finally:
-            self._close(path)
+            self._close(setup.path)
 
-    def _open(self, path: Path, plot: Plot) -> PathFacts | None:
+    def _open(self, path: Path, group: BuildGroup) -> PathFacts | None:
         """Bring the path up, twice if need be; None when it does not come, with the reason noted for its cells."""
         reason = ""
         for _ in range(STARTS):
@@ -123,7 +123,7 @@ class Campaign:
                 )
                 self.progress.note(f"{path.preset.name} did not become ready: {reason}")
                 self._close(path)
-        for cell in plot.cells:
+        for cell in group.cells:
             self.reasons.setdefault(
                 cell.key, reason.splitlines()[0] if reason else "the path did not become ready"
             )
@@ -136,12 +136,12 @@ class Campaign:
         except BUILD_FAILURES as error:
             self.progress.note(f"{path.preset.name} was not removed completely: {in_words(error)}")
 
-    def _cell(self, block: int, position: int, cell: Cell, path: Path, plot: Plot) -> bool:
+    def _cell(self, block: int, position: int, cell: Cell, setup: Setup, group: BuildGroup) -> bool:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""
-        probe, uut = self.platforms.probe_of(cell), self.machines.machine("uut")
+        path, probe, uut = setup.path, self.platforms.probe_of(cell), self.machines.machine("uut")
         lost = 0
         while (wanted := self.mode.next(block, cell, self.standing)) is not None:
-            facts = path.facts or self._open(path, plot)
+            facts = path.facts or self._open(path, group)
             if facts is None:
                 return False
             guests = path.guest_states()
@@ -156,7 +156,7 @@ class Campaign:
                 continue
             number = self.standing.last_trial + 1
             self.progress.trial_started(number, wanted.key)
-            finished = self.kind.measure(path, wanted, number, guests, probe)
+            finished = setup.measure(wanted, number, guests, probe)
             place: Row = {
                 "block": block,
                 "position": position,

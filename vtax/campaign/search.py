@@ -1,12 +1,12 @@
 """Searches loads by their loss: each trial of a search is committed as any other, its bounds with the last one."""
 
-from vtax.campaign.forwarding.limits import (
+from vtax.campaign.frames.limits import (
     GENERATOR_LIMITED,
     LIMIT_UNKNOWN,
     LINK_LIMITED,
     OFFERED_TOLERANCE,
+    UPLINK_LIMITED,
 )
-from vtax.campaign.forwarding.uplink import UPLINK_LIMITED
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
 from vtax.results import Row

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vtax.campaign.observed import Observed
+from vtax.campaign.trace_path import TracePath
 from vtax.campaign.tracing import Traced
-from vtax.campaign.trails import Way
 from vtax.results import Row
 from vtax.stages import Event, StageTimes
 
@@ -15,7 +15,7 @@ QUANTILES = {"p50_ns": 20, "p90_ns": 100, "p99_ns": 1000}
 
 
 def stage_rows(measured: Observed) -> list[Row]:
-    """A row for each stage of each way, and one for all of it; none of a trial that is not traced."""
+    """A row for each stage of each path, and one for all of it; none of a trial that is not traced."""
     traced = measured.traced
     if traced is None:
         return []
@@ -26,8 +26,8 @@ def stage_rows(measured: Observed) -> list[Row]:
         "hook_ns": _hook_ns(traced),
     }
     rows: list[Row] = []
-    for way, reading in zip(traced.ways, traced.reading.trails, strict=True):
-        whose: Row = {**of_trial, "host": way.host, "guest": way.guest, "way": way.trail.name}
+    for path, reading in zip(traced.paths, traced.reading.trails, strict=True):
+        whose: Row = {**of_trial, "host": path.host, "guest": path.guest, "way": path.trail.name}
         rows += [
             {
                 **whose,
@@ -36,14 +36,14 @@ def stage_rows(measured: Observed) -> list[Row]:
                 "position": position,
                 **_times(times),
             }
-            for position, (stage, times) in enumerate(zip(way.trail.stages, reading.stages, strict=True))
+            for position, (stage, times) in enumerate(zip(path.trail.stages, reading.stages, strict=True))
         ]
-        rows.append({**whose, "direction": way.trail.direction, "stage": TOTAL, **_times(reading.total)})
+        rows.append({**whose, "direction": path.trail.direction, "stage": TOTAL, **_times(reading.total)})
     return rows
 
 
-def unattributed_row(measured: Observed, mean_ns: float, leg_of: Callable[[Way], object]) -> list[Row]:
-    """What of a mean delay of the trial no stage has; none where a way had no packet.
+def unattributed_row(measured: Observed, mean_ns: float, leg_of: Callable[[TracePath], object]) -> list[Row]:
+    """What of a mean delay of the trial no stage has; none where a path had no packet.
 
     Ways of the same leg are of packets that go side by side, of which the mean counts once.
     """
@@ -51,8 +51,8 @@ def unattributed_row(measured: Observed, mean_ns: float, leg_of: Callable[[Way],
     if traced is None or not all(reading.total.count for reading in traced.reading.trails):
         return []
     legs: dict[object, list[StageTimes]] = defaultdict(list)
-    for way, reading in zip(traced.ways, traced.reading.trails, strict=True):
-        legs[leg_of(way)].append(reading.total)
+    for path, reading in zip(traced.paths, traced.reading.trails, strict=True):
+        legs[leg_of(path)].append(reading.total)
     in_stages = sum(_mean(totals) for totals in legs.values())
     row: Row = {
         "trial_id": measured.trial,
@@ -69,22 +69,22 @@ def packet_rows(measured: Observed) -> list[Row]:
     traced = measured.traced
     if traced is None:
         return []
-    ways = {way.trail.name: way for way in traced.ways}
+    paths = {path.trail.name: path for path in traced.paths}
     numbers = _numbers(traced.events)
     return [
         {"trial_id": measured.trial, "packet": numbers[event.identity], **moment}
         for event in traced.events
-        for moment in _moments(event, ways[event.trail.name])
+        for moment in _moments(event, paths[event.trail.name])
     ]
 
 
-def _moments(event: Event, way: Way) -> Iterator[Row]:
-    trail = way.trail
+def _moments(event: Event, path: TracePath) -> Iterator[Row]:
+    trail = path.trail
     stages = [None, *(stage.label for stage in trail.stages)]
     for position, (point, stage, at_ns) in enumerate(zip(trail.points, stages, event.at_ns, strict=True)):
         yield {
-            "host": way.host,
-            "guest": way.guest,
+            "host": path.host,
+            "guest": path.guest,
             "way": trail.name,
             "position": position,
             "stage": stage,

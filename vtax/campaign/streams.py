@@ -20,6 +20,7 @@ from vtax.agent_api import (
 from vtax.agent_message import Pending
 from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End
+from vtax.campaign.timeouts import DRAIN_LIMIT_MS, quiet_ms
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
 from vtax.scenario import Bulk
@@ -27,9 +28,6 @@ from vtax.scenario.workloads import TimedKeys
 
 PORT = 5001
 CONNECT_MS = 10_000
-QUIET_MS = 200
-QUIET_EMULATED_MS = 500
-DRAIN_LIMIT_MS = 2000
 DRAIN_LIMIT_EMULATED_MS = 10_000
 """What stands in the buffers when the senders stop; an emulated guest takes its time to take it."""
 
@@ -37,8 +35,6 @@ STEP_MS = 100
 """A receiver counts in steps of so long."""
 LATE_STEPS = 600
 """What may come within a minute beside window and drain: of senders that were held up."""
-HEAD_START_S = 0.05
-"""How far ahead the moment lies at which those who share the host's clock begin together."""
 
 
 @dataclass
@@ -72,6 +68,11 @@ class Streams:
         ]
         for connected in asked:
             connected(CONNECT_MS / 1000 + 5)
+
+    @property
+    def share_clock(self) -> bool:
+        """Whether all senders have the host's clock, and so can begin together."""
+        return all(sender.shares_clock for sender, _ in self.pairs)
 
     def go(self, begin: float | None) -> list[Pending[SenderGoAnswer]]:
         """Have all send through warm-up and window, from a moment of the host's clock on that they share, or at once.
@@ -137,7 +138,7 @@ class Streams:
         limit_ms = DRAIN_LIMIT_EMULATED_MS if emulated else DRAIN_LIMIT_MS
         drain = ReceiverCollectParams(
             expected_messages=expected,
-            quiet_ms=QUIET_EMULATED_MS if emulated else QUIET_MS,
+            quiet_ms=quiet_ms(emulated=emulated),
             limit_ms=limit_ms,
         )
         came = receiver.api.receiver_collect(drain, timeout_s=limit_ms / 1000 + 10)

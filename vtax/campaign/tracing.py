@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vtax.agent_api import Follow
 from vtax.campaign.closing import closing
-from vtax.campaign.trails import Way
+from vtax.campaign.trace_path import TracePath
 from vtax.scenario.workloads import TracedKeys
 from vtax.stages import Event, Reading, StageMeter
 from vtax.testbed.host import Host
@@ -16,7 +16,7 @@ from vtax.testbed.host import Host
 class Traced:
     """What a traced trial found out."""
 
-    ways: Sequence[Way]
+    paths: Sequence[TracePath]
     reading: Reading
     events: Sequence[Event]
 
@@ -24,11 +24,11 @@ class Traced:
 class Tracer:
     """Follows the packets of one trial; of a trial that is not traced, nothing."""
 
-    def __init__(self, meter: StageMeter | None = None, ways: Sequence[Way] = ()) -> None:
-        self._meter, self._ways = meter, ways
+    def __init__(self, meter: StageMeter | None = None, paths: Sequence[TracePath] = ()) -> None:
+        self._meter, self._paths = meter, paths
 
     def arm(self, delay_s: float, duration_s: float) -> None:
-        """Follow what begins its way in a window that begins so much later."""
+        """Follow the packets that come in a window which begins so much later."""
         if self._meter is not None:
             self._meter.arm(delay_s, duration_s)
 
@@ -36,23 +36,23 @@ class Tracer:
         """What was followed; None where nothing is."""
         if self._meter is None:
             return None
-        return Traced(self._ways, self._meter.read(), self._meter.events())
+        return Traced(self._paths, self._meter.read(), self._meter.events())
 
 
 @contextlib.contextmanager
 def tracing(
-    host: Host, agent: str, work: TracedKeys, find_ways: Callable[[], Sequence[Way]], follow: Follow
+    host: Host, agent: str, work: TracedKeys, find_paths: Callable[[], Sequence[TracePath]], follow: Follow
 ) -> Iterator[Tracer]:
-    """Have an agent follow packets along the ways there are, where the trial is to be traced.
+    """Have an agent follow packets along the paths there are, where the trial is to be traced.
 
     Raises AgentError, AgentGone.
     """
     if not work.is_traced:
         yield Tracer()
         return
-    ways = find_ways()
+    paths = find_paths()
     meter = StageMeter(host.api(agent))
-    trails = [way.trail for way in ways]
+    trails = [path.trail for path in paths]
     meter.open(trails, every=work.trace_every, follow=follow, packets=work.trace_packets)
     with closing(meter.close):
-        yield Tracer(meter, ways)
+        yield Tracer(meter, paths)

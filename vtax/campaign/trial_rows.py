@@ -1,4 +1,4 @@
-"""A trial between ends as a row of `trials`, whatever the ends did."""
+"""A trial as a row of `trials`: the columns of any workload."""
 
 from typing import Literal
 
@@ -10,9 +10,17 @@ from vtax.scenario.workloads import TracedKeys, WorkloadKeys
 Role = Literal["victim", "neighbour"]
 
 
-def trial_row(measured: Observed, judgement: Judgement, place: Row) -> Row:
-    """The columns that kinds share; `place` holds those that place the trial."""
-    cell, (warmup_s, duration_s) = measured.cell, measured.phases_s
+def trial_row(
+    measured: Observed,
+    judgement: Judgement,
+    place: Row,
+    phases_s: tuple[float, float],
+    *,
+    drain_s: float,
+    start_spread_ms: float | None,
+) -> Row:
+    """Return the columns that all trials have; `place` holds those that place it, `phases_s` are warm-up and window."""
+    cell, (warmup_s, duration_s) = measured.cell, phases_s
     complete = measured.failure is None
     return {
         **place,
@@ -22,18 +30,20 @@ def trial_row(measured: Observed, judgement: Judgement, place: Row) -> Row:
         "platform": cell.platform,
         "guests": cell.guests,
         "neighbour_maximum_mbps": measured.beside.maximum_mbps,
+        "start_spread_ms": start_spread_ms,
         "warmup_s": warmup_s,
         "duration_s": duration_s if complete else None,
         "wall_s": measured.wall_s,
-        "overhead_s": measured.wall_s - warmup_s - duration_s if complete else None,
+        "overhead_s": measured.wall_s - warmup_s - duration_s - drain_s if complete else None,
+        "uut_context": judgement.uut_context,
         "verdict": str(judgement.verdict),
-        **traced_columns(cell.workload, judgement),
+        **_traced_columns(cell.workload, judgement),
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
     }
 
 
-def traced_columns(work: WorkloadKeys, judgement: Judgement) -> Row:
+def _traced_columns(work: WorkloadKeys, judgement: Judgement) -> Row:
     """The columns `trace` and `marks`: a traced trial is marked."""
     traced = isinstance(work, TracedKeys) and work.is_traced
     return {

@@ -4,7 +4,7 @@ Invalid means that the instrument failed. What the unit under test does (drops, 
 dies) is a result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,13 +43,13 @@ def graded(share: float, suspect: float, invalid: float, what: str) -> Iterator[
         yield Verdict.SUSPECT, f"{what}: {100 * share:.1f}%"
 
 
-def judged(failure: str | None, findings: Iterator[Finding], marks: tuple[str, ...] = ()) -> Judgement:
-    """A trial's verdict by what was found, the worst first; of one that failed nothing else is asked.
+def failed(failure: str) -> Judgement:
+    """Return the judgement of a trial whose instrument failed: nothing else is asked of it."""
+    return Judgement(Verdict.INVALID, (f"instrument failed: {failure}",), (), None)
 
-    The context is for frames: what ends do is their own.
-    """
-    if failure is not None:
-        return Judgement(Verdict.INVALID, (f"instrument failed: {failure}",), (), None)
+
+def judged(findings: Iterable[Finding], marks: tuple[str, ...], uut_context: str | None) -> Judgement:
+    """Return a trial's judgement by what was found, the worst first."""
     found = sorted(findings, key=lambda finding: -list(Verdict).index(finding[0]))
     verdict = found[0][0] if found else Verdict.VALID
-    return Judgement(verdict, tuple(text for _, text in found), marks, None)
+    return Judgement(verdict, tuple(text for _, text in found), marks, uut_context)

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from vtax.agent_api import StreamInterface
 from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.forwarding.passage import Passage
+from vtax.campaign.frames.passage import Passage
 from vtax.doctor.check import Check, unusable
 from vtax.inputs import InputError
 from vtax.machine.bridge_netfilter import BridgeNetfilter, in_words

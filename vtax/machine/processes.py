@@ -2,11 +2,14 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from vtax.machine.cpu import TICK_S
+
+Owner = TypeVar("Owner")
 
 PF_KTHREAD = 0x00200000
 """Flag of kernel threads (linux/sched.h): they work for whoever caused it."""
@@ -44,17 +47,17 @@ def others(everything: Iterable[Process], root: int) -> list[Process]:
     return [process for process in known.values() if not process.kernel and not descends(process)]
 
 
-def inherited(everything: Iterable[Process], named: dict[int, str]) -> dict[int, str]:
-    """The processes that have a name, and their descendants, each by the name of the nearest."""
+def inherited(everything: Iterable[Process], owned: Mapping[int, Owner]) -> dict[int, Owner]:
+    """Return whose the owned processes and their descendants are: each is the nearest owned one's owner's."""
     known = {process.pid: process for process in everything}
 
-    def name(process: Process | None) -> str | None:
-        while process is not None and process.pid not in named:
+    def owner(process: Process | None) -> Owner | None:
+        while process is not None and process.pid not in owned:
             process = known.get(process.parent)
-        return named[process.pid] if process is not None else None
+        return owned[process.pid] if process is not None else None
 
-    found = {pid: name(process) for pid, process in known.items()}
-    return {pid: whose for pid, whose in found.items() if whose is not None} | named
+    found = {pid: owner(process) for pid, process in known.items()}
+    return {**{pid: whose for pid, whose in found.items() if whose is not None}, **owned}
 
 
 def children(pid: int) -> list[int]:

@@ -7,17 +7,26 @@ from typing import TypedDict
 from vtax.machine.cpu import CpuInstant, CpuSeconds, sample_cpus, thread_time
 from vtax.machine.processes import inherited, others, processes
 from vtax.platforms import Apart, Guest
+from vtax.testbed.accounts import CONTROLLER, Account
 
-Threads = Mapping[int, tuple[int, str]]
-"""Process id and name, by thread id."""
+Threads = Mapping[int, tuple[int, Account]]
+"""Process id and whose it is, by thread id."""
 
 
 class ThreadTimes(TypedDict):
-    """Time of threads that have one name, in ns, and how often they got a CPU."""
+    """Time of an account's threads, in ns, and how often they got a CPU."""
 
+    account: Account
     run_ns: int
     wait_ns: int
     runs: int
+
+
+class GuestTime(TypedDict):
+    """Seconds that a guest's component ran by the hypervisor below that runs it."""
+
+    account: Account
+    ran_s: float
 
 
 class CpuCounters(CpuInstant):
@@ -25,17 +34,17 @@ class CpuCounters(CpuInstant):
 
     machine: CpuSeconds
     """The same of all CPUs of the host's machine."""
-    threads: dict[str, ThreadTimes]
-    """By name, "domain component"."""
-    apart: dict[str, float]
-    """Seconds that guests ran by the hypervisor below that runs them, by the same names."""
+    threads: list[ThreadTimes]
+    """Of those whose account is known; an entry an account."""
+    apart: list[GuestTime]
+    """Of guests that a hypervisor below runs."""
 
 
 class Owners(TypedDict):
-    """Whose CPU time is whose, "domain component" by id: of threads, and of other processes."""
+    """Whose CPU time is whose, by id: of threads, and of other processes."""
 
-    threads: dict[int, str]
-    processes: dict[int, str]
+    threads: dict[int, Account]
+    processes: dict[int, Account]
 
 
 class ForeignProcess(TypedDict):
@@ -56,9 +65,9 @@ class Activity(TypedDict):
 
 
 def threads_of(guests: Mapping[str, Guest]) -> Threads:
-    """The threads that guests are made of, each named by its guest and component."""
+    """The threads that guests are made of, each its guest's."""
     return {
-        tid: (pid, f"{name} {component}")
+        tid: (pid, Account.of_guest(name, component))
         for name, guest in guests.items()
         for tid, (pid, component) in guest.threads().items()
     }
@@ -71,20 +80,47 @@ def count_time(cpus: Iterable[int], threads: Threads, guests: Mapping[str, Guest
     if apart:
         below, *_ = apart.values()
         sample = sample.having_run(below.host_cpu_times(sample.idle_s))
-    times: dict[str, ThreadTimes] = {}
-    for tid, (pid, name) in threads.items():
-        _add_thread(times, name, pid, tid)
+    times: dict[Account, ThreadTimes] = {}
+    for tid, (pid, account) in threads.items():
+        _add_thread(times, account, pid, tid)
     return {
         "at_s": sample.at_s,
         "idle_s": {cpu: sample.idle_s[cpu] for cpu in cpus},
         "steal_s": {cpu: sample.steal_s[cpu] for cpu in cpus},
         "machine": {"idle_s": sample.idle_s, "steal_s": sample.steal_s},
-        "threads": times,
-        "apart": {
-            f"{name} {component}": ran_s
+        "threads": [*times.values()],
+        "apart": [
+            {"account": Account.of_guest(name, component), "ran_s": ran_s}
             for name, guest in apart.items()
             for component, ran_s in guest.cpu_times().items()
-        },
+        ],
+    }
+
+
+def threads_between(before: CpuCounters, after: CpuCounters) -> dict[Account, ThreadTimes]:
+    """Return the time that threads had in between, by account; one that was not there before had none until then."""
+    earlier = {times["account"]: times for times in before["threads"]}
+    return {times["account"]: _since(earlier.get(times["account"]), times) for times in after["threads"]}
+
+
+def guests_between(before: CpuCounters, after: CpuCounters) -> dict[Account, float]:
+    """Return the CPUs that guests had in between which a hypervisor below runs, by account."""
+    elapsed_s = after["at_s"] - before["at_s"]
+    earlier = {time["account"]: time["ran_s"] for time in before["apart"]}
+    return {
+        time["account"]: (time["ran_s"] - earlier.get(time["account"], 0.0)) / elapsed_s
+        for time in after["apart"]
+    }
+
+
+def _since(earlier: ThreadTimes | None, later: ThreadTimes) -> ThreadTimes:
+    if earlier is None:
+        return later
+    return {
+        "account": later["account"],
+        "run_ns": later["run_ns"] - earlier["run_ns"],
+        "wait_ns": later["wait_ns"] - earlier["wait_ns"],
+        "runs": later["runs"] - earlier["runs"],
     }
 
 
@@ -103,15 +139,15 @@ def foreign_processes(guests: Mapping[str, Guest]) -> dict[str, ForeignProcess]:
     }
 
 
-def heirs_of(named: Mapping[int, str]) -> dict[int, str]:
-    """The machine's processes that are somebody's: the nearest named ancestor's, or the controller's."""
-    return inherited(processes(), {os.getpid(): "controller vtax", **named})
+def heirs_of(owned: Mapping[int, Account]) -> dict[int, Account]:
+    """The machine's processes that are somebody's: the nearest owned ancestor's, or the controller's."""
+    return inherited(processes(), {os.getpid(): CONTROLLER, **owned})
 
 
-def _add_thread(times: dict[str, ThreadTimes], component: str, pid: int, tid: int) -> None:
+def _add_thread(times: dict[Account, ThreadTimes], account: Account, pid: int, tid: int) -> None:
     found = thread_time(pid, tid)
     if found is not None:
-        total = times.setdefault(component, {"run_ns": 0, "wait_ns": 0, "runs": 0})
+        total = times.setdefault(account, {"account": account, "run_ns": 0, "wait_ns": 0, "runs": 0})
         total["run_ns"] += found.run_ns
         total["wait_ns"] += found.wait_ns
         total["runs"] += found.runs

@@ -28,6 +28,7 @@ from vtax.platforms import Guest, GuestNic, GuestPlan, config_of, load_kind
 from vtax.stages.hooks import NicKind
 from vtax.stages.interfaces import interfaces_of
 from vtax.stages.trails import Joint
+from vtax.testbed.accounts import HOST, INGRESS, Account
 from vtax.testbed.addressing import Station
 from vtax.testbed.cap import Cap
 from vtax.testbed.counters import InterfaceCounters, interface_counters
@@ -92,7 +93,7 @@ class Host:
         self._guests: dict[str, Guest] = {}
         self._ports: dict[str, Port] = {}
         self._surroundings = Surroundings(name, record, cpus["host"])
-        self._ingress_threads: dict[str, list[int]] = {}
+        self._ingress_threads: dict[Account, list[int]] = {}
         self._scheduling = Scheduling(record, cpus)
         self._lent: list[Lent] = []
 
@@ -183,13 +184,17 @@ class Host:
 
     def give_ingress_context(self, interface: str, cpus: str = "host") -> None:
         """Poll a link's end by a kernel thread of its own on the CPUs of a role."""
-        name = f"ingress {interface}" if cpus == "host" else f"{self.name} {interface}"
-        self._ingress_threads[name] = thread_ingress(self.namespace, interface, self.cpus[cpus])
+        whose = Account.of_ingress(interface) if cpus == HOST else Account(self.name, interface)
+        self._ingress_threads[whose] = thread_ingress(self.namespace, interface, self.cpus[cpus])
 
     def weigh(self, host_weight: int) -> None:
         """Have the host's ingress threads and services weigh so much against each guest that is started from now on."""
-        named = self._ingress_threads.items()
-        ingress = [thread for name, threads in named if name.startswith("ingress ") for thread in threads]
+        ingress = [
+            thread
+            for whose, threads in self._ingress_threads.items()
+            if whose.component == INGRESS
+            for thread in threads
+        ]
         services = {pid for pid, _ in self._surroundings.threads().values()}
         self._scheduling.weigh(self.name, host_weight, [*ingress, *services])
 
@@ -271,19 +276,19 @@ class Host:
     def owners(self) -> Owners:
         """Whose CPU time is whose here."""
         threads = self._threads()
-        named = {agent.process.pid: f"{name} agent" for name, agent in self._agents.items()}
+        owned = {agent.process.pid: Account.of_agent(name) for name, agent in self._agents.items()}
         for name, guest in self._guests.items():
             pids = {guest.agent.process.pid, *(pid for pid, _ in guest.threads().values())}
-            named |= dict.fromkeys(pids, f"{name} other")
-        return {"threads": {tid: name for tid, (_, name) in threads.items()}, "processes": named}
+            owned |= dict.fromkeys(pids, Account.of_guest(name, "other"))
+        return {"threads": {tid: whose for tid, (_, whose) in threads.items()}, "processes": owned}
 
-    def heirs(self, named: dict[int, str]) -> dict[int, str]:
-        """The machine's processes that are somebody's: the nearest named ancestor's, or the controller's."""
-        return heirs_of(named)
+    def heirs(self, owned: dict[int, Account]) -> dict[int, Account]:
+        """The machine's processes that are somebody's: the nearest owned ancestor's, or the controller's."""
+        return heirs_of(owned)
 
-    def _threads(self) -> dict[int, tuple[int, str]]:
-        """Threads that have a name of their own: thread id to process id and name."""
-        threads = {pid: (pid, name) for name, pids in self._ingress_threads.items() for pid in pids}
+    def _threads(self) -> dict[int, tuple[int, Account]]:
+        """Threads whose account is known: thread id to process id and account."""
+        threads = {pid: (pid, whose) for whose, pids in self._ingress_threads.items() for pid in pids}
         return {**threads, **self._surroundings.threads(), **threads_of(self._guests)}
 
     def interface_counters(self) -> dict[str, InterfaceCounters]:

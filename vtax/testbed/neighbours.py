@@ -18,8 +18,8 @@ from vtax.testbed.guest import NEIGHBOUR, GuestSpec, interface
 from vtax.testbed.network import FarEnd, Network, Node
 from vtax.testbed.settings import LocalSettings
 
-NEIGHBOURS_INGRESS = {f"ingress in{stream.stream}" for stream in neighbour_streams(MOST_GUESTS)}
-"""The threads of the ingress of links of their own."""
+NEIGHBOURS_ENTRIES = {f"in{stream.stream}" for stream in neighbour_streams(MOST_GUESTS)}
+"""Where links of their own enter the guests' host."""
 FAR_AGENT = "instrument far"
 
 

@@ -7,16 +7,19 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from vtax.campaign.crosscheck import LEDGER_APART, LEDGER_CONFIDENCE
-from vtax.campaign.ledger import Account, CpuTime, interval, ledger
+from vtax.campaign.ledger import IDLE, CpuTime, interval, ledger
 from vtax.campaign.sampling import CpuMeter
 from vtax.cli import main
 from vtax.machine.cpu import TICK_S, sample_cpus, thread_time
 from vtax.machine.ownership import OwnershipRecord
 from vtax.results import Result
+from vtax.testbed.accounts import CONTROLLER, Account
+from vtax.testbed.cpu_time import Owners
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
 
@@ -31,13 +34,13 @@ while True:
     while time.monotonic() < end: pass
     time.sleep(period_s - busy_s)
 """
-PLANTED: dict[Account, tuple[str, float]] = {
-    ("guest", "vcpu 0"): ("threads", 0.25),
-    ("guest", "other"): ("processes", 0.10),
-    ("neighbour", "vcpu 0"): ("threads", 0.15),
-    ("source", "agent"): ("processes", 0.20),
-    ("sink", "agent"): ("processes", 0.05),
-    ("controller", "vtax"): ("processes", 0.10),
+PLANTED: dict[Account, tuple[Literal["threads", "processes"], float]] = {
+    Account("guest", "vcpu 0"): ("threads", 0.25),
+    Account("guest", "other"): ("processes", 0.10),
+    Account("neighbour", "vcpu 0"): ("threads", 0.15),
+    Account("source", "agent"): ("processes", 0.20),
+    Account("sink", "agent"): ("processes", 0.05),
+    CONTROLLER: ("processes", 0.10),
 }
 """By account: whether the spinner is named as a thread or as a process, and what of a CPU it takes if it can."""
 
@@ -71,9 +74,9 @@ def test_planted_loads_are_found(meter: CpuMeter) -> None:
             ending.callback(process.wait)
             ending.callback(process.kill)
             spinners[account] = process.pid
-        owners: dict[str, dict[int, str]] = {"threads": {}, "processes": {}}
+        owners: Owners = {"threads": {}, "processes": {}}
         for account, (kind, _) in PLANTED.items():
-            owners[kind][spinners[account]] = " ".join(account)
+            owners[kind][spinners[account]] = account
         wait_until_spinning(list(spinners.values()))
         meter.arm(0.0, WINDOW_S)
         before, ran_before = sample_cpus(), {account: run_s(pid) for account, pid in spinners.items()}
@@ -96,7 +99,7 @@ def test_planted_loads_are_found(meter: CpuMeter) -> None:
         assert counted > 0.02, f"{account} got no CPU to speak of"
         low, high = interval(found.accounts[account], found.slots, LEDGER_CONFIDENCE)
         assert low - tolerance < counted < high + tolerance, (account, found.rows())
-    idle = found.accounts.get(("idle", "idle"), {})
+    idle = found.accounts.get(IDLE, {})
     for cpu, time_of in times.items():
         low, high = interval({cpu: idle.get(cpu, 0)}, found.slots, LEDGER_CONFIDENCE)
         assert low - tolerance < time_of.idle < high + tolerance, (cpu, found.rows())

@@ -11,6 +11,7 @@ from tests.helpers.rights import OF_NETWORK, status_of
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms.tap import open_tap
+from vtax.testbed.accounts import HOST, Account
 from vtax.testbed.addressing import Station
 from vtax.testbed.link import LinkEnd, make_link
 from vtax.testbed.ports import PORTS, Site, Surroundings, open_vswitch
@@ -88,7 +89,7 @@ def test_the_record_alone_removes_open_vswitch(site: Site) -> None:
     assert site.host is not None
     pids = {pid for pid, _ in site.host.threads().values()}
     assert len(pids) == 2
-    assert all(name == "host ovs" for _, name in site.host.threads().values())
+    assert {account for _, account in site.host.threads().values()} == {Account(HOST, "ovs")}
     os.kill(max(pids), signal.SIGKILL)
     removed = {str(entry) for entry in site.host.record.clean()}
     assert {"process ovsdb-server", f"namespace {site.end.namespace.name}"} <= removed

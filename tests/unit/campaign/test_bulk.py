@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_flows
 from vtax.agent_api import SocketOptions
-from vtax.campaign.bulk.judge import judge
-from vtax.campaign.bulk.rows import headline, record
-from vtax.campaign.bulk.trial import Streamed
-from vtax.campaign.kind import kind_of
+from vtax.campaign.bulk.trial import BulkTrial
+from vtax.campaign.observed import Observed
+from vtax.campaign.registry import workload_of
 from vtax.campaign.standing import Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
@@ -118,9 +117,9 @@ def test_two_ends_are_no_routers_and_the_bare_host_is_no_two_guests(tmp_path: Pa
         between(tmp_path, ", direction: forwarding")
     inside = between(tmp_path).override(sets=["placement=intra-host"])
     with pytest.raises(InputError, match=r"workload.placement: raw is the host itself"):
-        kind_of(inside, CPUS).check(inside, inside.cells())
+        workload_of(inside, CPUS).check(inside.cells())
     guests = inside.override(platforms=["container"])
-    kind_of(guests, CPUS).check(guests, guests.cells())
+    workload_of(guests, CPUS).check(guests.cells())
 
 
 def test_only_bare_peers_need_the_protocols_of_this_machine() -> None:
@@ -140,7 +139,7 @@ def test_the_papers_figure_is_its_scenario() -> None:
     assert {work.buffer_bytes for work in works} == {None, 8 * 65536}
     assert {32768, 65536} <= {work.message_bytes for work in works}
     assert "raw" in scenario.platforms
-    kind_of(scenario, CPUS).check(scenario, scenario.cells())
+    workload_of(scenario, CPUS).check(scenario.cells())
 
 
 def test_pieces_are_what_costs_the_sender_little() -> None:
@@ -176,11 +175,11 @@ def test_streams_that_wait_for_busy_far_ends_are_marked(
     measured = streamed(transport=transport, placement=placement)
     before = {"at_s": 10.0, "idle_s": {0: 3.0}, "steal_s": {0: 0.0}}
     after = {"at_s": 11.0, "idle_s": {0: 3.0 + idle_s}, "steal_s": {0: 0.0}}
-    measured.far_end_cpu = (before, after)
-    assert judge(measured, emulated=False).marks == marks
+    measured.observed.far_end_cpu = (before, after)
+    assert measured.judgement().marks == marks
 
 
-def streamed(guests: int = 2, **work: Any) -> Streamed:
+def streamed(guests: int = 2, **work: Any) -> BulkTrial:
     """A whole trial in which every guest sends 100 Mbit/s over one connection for a second."""
     workload = Bulk.model_validate({"kind": "bulk", "duration_s": 1.0, **work})
     cell = Cell(
@@ -192,15 +191,15 @@ def streamed(guests: int = 2, **work: Any) -> Streamed:
         platform_overrides={},
         plot="platform=raw",
     )
-    measured = Streamed(1, cell, datetime.now(UTC))
+    measured = BulkTrial(Observed(1, cell, datetime.now(UTC)))
     measured.flows = [make_flows(guest * 1_000_000) for guest in range(guests)]
-    measured.wall_s = 2.5
+    measured.observed.wall_s = 2.5
     return measured
 
 
 def test_rows_are_what_the_endpoints_told() -> None:
     measured = streamed()
-    rows = record(measured, judge(measured, emulated=False), {"block": 0}, {"host": "local"})
+    rows = measured.record(measured.judgement(), {"block": 0}, "local")
     assert (rows.trial["guests"], rows.trial["transport"], rows.trial["verdict"]) == (2, "tcp", "valid")
     assert rows.trial["start_spread_ms"] == 1.0
     assert [(row["guest"], row["stream"], row["goodput_mbps"]) for row in rows.flows] == [
@@ -219,10 +218,9 @@ def test_rows_are_what_the_endpoints_told() -> None:
     assert {row["goodput_mbps"] for row in rows.series} == {100.0}
     place = {"attempt": 0, "search": None, "step": None}
     assert (
-        Trial.of(record(measured, judge(measured, emulated=False), {"block": 0, **place}, {})).received_mbps
-        == 200
+        Trial.of(measured.record(measured.judgement(), {"block": 0, **place}, "local")).received_mbps == 200
     )
-    assert headline(measured) == "goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
+    assert measured.headline() == "goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
 
 
 def test_the_spread_of_receiving_guests_is_their_peers() -> None:
@@ -233,14 +231,14 @@ def test_the_spread_of_receiving_guests_is_their_peers() -> None:
 
 
 def test_an_undisturbed_trial_is_valid() -> None:
-    assert judge(streamed(), emulated=False).verdict is Verdict.VALID
+    assert streamed().judgement().verdict is Verdict.VALID
 
 
 def test_a_flow_that_broke_off_is_named_with_its_guest() -> None:
     measured = streamed()
     (sent,) = measured.flows[1].sent
     measured.flows[1].sent = [replace(sent, problem="Connection reset by peer")]
-    judgement = judge(measured, emulated=False)
+    judgement = measured.judgement()
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == ("flow 0 of guest 1 broke off where it is sent: Connection reset by peer",)
 
@@ -249,8 +247,9 @@ def test_late_starters_are_held_against_the_host_and_not_against_emulation() -> 
     measured = streamed()
     late = measured.flows[1]
     late.came = replace(late.came, first_arrival_ns=11_000_000)
-    assert judge(measured, emulated=False).verdict is Verdict.SUSPECT
-    assert judge(measured, emulated=True).verdict is Verdict.VALID
+    assert measured.judgement().verdict is Verdict.SUSPECT
+    measured.observed.emulated = True
+    assert measured.judgement().verdict is Verdict.VALID
 
 
 def test_a_peer_without_room_is_the_instruments_fault_and_a_guest_without_is_a_result() -> None:
@@ -258,42 +257,42 @@ def test_a_peer_without_room_is_the_instruments_fault_and_a_guest_without_is_a_r
         measured = streamed(direction=direction, transport="udp")
         flows = measured.flows[0]
         flows.came = replace(flows.came, buffer_drops=5)
-        assert judge(measured, emulated=False).verdict is verdict
+        assert measured.judgement().verdict is verdict
 
 
 def test_a_far_guest_without_room_is_a_result() -> None:
     measured = streamed(1, direction="sending", transport="udp", placement="inter-host")
     (flows,) = measured.flows
     flows.came = replace(flows.came, buffer_drops=5)
-    assert judge(measured, emulated=False).verdict is Verdict.VALID
+    assert measured.judgement().verdict is Verdict.VALID
 
 
 def test_a_socket_with_less_than_it_asked_for_is_never_silent() -> None:
     measured = streamed(1, buffer_bytes=100_000)
-    assert judge(measured, emulated=False).reasons == (
+    assert measured.judgement().reasons == (
         "the send buffer of flow 0 of guest 0 has 87040 of the 100000 bytes requested",
     )
-    assert judge(measured, emulated=False).verdict is Verdict.INVALID
+    assert measured.judgement().verdict is Verdict.INVALID
     (flows,) = measured.flows
     flows.sent = [replace(sent, send_buffer_bytes=200_000) for sent in flows.sent]
-    assert judge(measured, emulated=False).verdict is Verdict.VALID
+    assert measured.judgement().verdict is Verdict.VALID
 
 
 def test_cpu_time_taken_from_the_far_guest_counts_against_the_trial() -> None:
     measured = streamed(1, placement="inter-host")
     idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}}
     other = {"name": "rustc", "pid": 7, "cpu": 0, "cpu_s": 0.08}
-    measured.surroundings = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
-    assert judge(measured, emulated=False).verdict is Verdict.VALID
+    measured.observed.interference = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
+    assert measured.judgement().verdict is Verdict.VALID
     measured.far_cpus = {0}
-    assert judge(measured, emulated=False).reasons == (
+    assert measured.judgement().reasons == (
         "CPU time taken from the far guest by other processes, most by rustc (process 7): 8.0%",
     )
 
 
 def test_two_guests_of_one_host_are_counted() -> None:
     measured = streamed(1, placement="intra-host", message_bytes=64, buffer_bytes=4096)
-    trial = record(measured, judge(measured, emulated=False), {}, {}).trial
+    trial = measured.record(measured.judgement(), {}, "local").trial
     assert (trial["guests"], trial["placement"], trial["message_bytes"], trial["buffer_bytes"]) == (
         2,
         "intra-host",
@@ -306,6 +305,6 @@ def test_what_did_not_end_is_said() -> None:
     measured = streamed()
     flows = measured.flows[0]
     flows.came = replace(flows.came, ended="limit", refused=replace(flows.came.refused, trial=4))
-    reasons = judge(measured, emulated=False).reasons
+    reasons = measured.judgement().reasons
     assert "data of guest 0 still came when the drain was over" in reasons
     assert "the receiver of guest 0 refused 4 as trial" in reasons

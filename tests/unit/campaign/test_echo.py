@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import refusal_of, write_scenario
 from tests.helpers.trials import make_durations, make_flows
 from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer
-from vtax.campaign.echo.judge import judge
-from vtax.campaign.echo.rows import headline, record
-from vtax.campaign.echo.trial import Echoed
+from vtax.campaign.echo.trial import EchoTrial
+from vtax.campaign.observed import Observed
 from vtax.campaign.standing import Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
@@ -99,7 +98,7 @@ def test_anhalt2009_latency_is_the_papers_experiment() -> None:
     assert {(cell.testbed.link_mbps, cell.echo.payload_bytes) for cell in cells} == {(1000.0, 56)}
 
 
-def echoed(guests: int = 3, lost: int = 0, **work: Any) -> Echoed:
+def echoed(guests: int = 3, lost: int = 0, **work: Any) -> EchoTrial:
     """A whole trial of a second: 100 echoes of 1 to 100 µs, those that were lost left out, and the others' streams."""
     workload = Echo.model_validate(
         {"kind": "echo", "warmup_s": 1.0, "duration_s": 1.0, "others": "tcp", **work}
@@ -113,9 +112,9 @@ def echoed(guests: int = 3, lost: int = 0, **work: Any) -> Echoed:
         platform_overrides={},
         plot="platform=raw",
     )
-    measured = Echoed(1, cell, datetime.now(UTC))
+    measured = EchoTrial(Observed(1, cell, datetime.now(UTC)))
     times_ns = 1000 * np.arange(1, 101 - lost)
-    measured.run = EchoGoAnswer(
+    measured.echoes = EchoGoAnswer(
         start_ns=0, end_ns=SECOND_NS, aborted=False, cpu_latency_held=True, thread=None
     )
     measured.tally = EchoCollectAnswer(
@@ -129,13 +128,13 @@ def echoed(guests: int = 3, lost: int = 0, **work: Any) -> Echoed:
     )
     if workload.others == "tcp":
         measured.others = {guest: make_flows(guest * 1_000_000) for guest in range(1, guests)}
-    measured.wall_s = 2.5
+    measured.observed.wall_s = 2.5
     return measured
 
 
 def test_echoes_are_the_first_guests_and_streams_the_neighbours() -> None:
     measured = echoed()
-    rows = record(measured, judge(measured), PLACE, {"host": "local"})
+    rows = measured.record(measured.judgement(), PLACE, "local")
     trial = rows.trial
     assert (trial["guests"], trial["others"], trial["payload_bytes"], trial["interval_ms"]) == (
         3,
@@ -163,7 +162,7 @@ def test_echoes_are_the_first_guests_and_streams_the_neighbours() -> None:
     (histogram,) = rows.latency
     assert (histogram["kind"], histogram["lost"]) == ("round-trip", 0)
     assert Trial.of(rows).usable
-    assert headline(measured) == (
+    assert measured.headline() == (
         "mean round trip 0.051 ms, lost 0 of 100; beside it goodput 200.0 Mbit/s, 100.0 to 100.0 a guest"
     )
 
@@ -171,7 +170,7 @@ def test_echoes_are_the_first_guests_and_streams_the_neighbours() -> None:
 def test_a_lost_echo_is_later_than_every_other() -> None:
     """Of 100 echoes the 20 slowest never came: the median is where it was, the 90th percentile beyond all."""
     measured = echoed(lost=20, others="idle")
-    (asked,) = record(measured, judge(measured), PLACE, {}).flows
+    (asked,) = measured.record(measured.judgement(), PLACE, "local").flows
     assert (asked["transactions"], asked["failed"], asked["loss_ratio"]) == (80, 20, 0.2)
     assert asked["latency_p50_ns"] == pytest.approx(50_000, rel=0.01)
     assert asked["latency_p90_ns"] is None
@@ -181,17 +180,17 @@ def test_a_lost_echo_is_later_than_every_other() -> None:
 def test_nothing_answered_is_a_result() -> None:
     measured = echoed(others="idle")
     measured.tally = replace(measured.tally, received=0, lost=100, latency=make_durations([]))
-    judgement = judge(measured)
-    (asked,) = record(measured, judgement, PLACE, {}).flows
+    judgement = measured.judgement()
+    (asked,) = measured.record(judgement, PLACE, "local").flows
     assert judgement.verdict is Verdict.VALID
     assert (asked["failed"], asked["loss_ratio"], asked["latency_p50_ns"]) == (100, 1.0, None)
-    assert headline(measured) == "no echo was answered, lost 100 of 100"
+    assert measured.headline() == "no echo was answered, lost 100 of 100"
 
 
 def test_late_and_double_answers_are_results() -> None:
     measured = echoed()
     measured.tally = replace(measured.tally, strays=3, duplicated=4)
-    assert (judge(measured).verdict, judge(measured).reasons) == (Verdict.VALID, ())
+    assert (measured.judgement().verdict, measured.judgement().reasons) == (Verdict.VALID, ())
 
 
 def test_what_is_wrong_with_the_ends_is_named() -> None:
@@ -200,7 +199,7 @@ def test_what_is_wrong_with_the_ends_is_named() -> None:
     late, broken = measured.others[1], measured.others[2]
     broken.sent = [replace(sent, problem="Connection reset by peer") for sent in broken.sent]
     late.run = replace(late.run, start_ns=11_000_000)
-    judgement = judge(measured)
+    judgement = measured.judgement()
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == (
         "flow 0 of guest 2 broke off where it is sent: Connection reset by peer",
@@ -211,7 +210,7 @@ def test_what_is_wrong_with_the_ends_is_named() -> None:
 
 def test_a_broken_trial_is_still_a_row() -> None:
     measured = echoed()
-    measured.failure = "peer0: its stream ended during echo.go\nlast words"
-    rows = record(measured, judge(measured), PLACE, {})
+    measured.observed.failure = "peer0: its stream ended during echo.go\nlast words"
+    rows = measured.record(measured.judgement(), PLACE, "local")
     assert (rows.trial["verdict"], rows.flows) == ("invalid", [])
-    assert headline(measured) == "peer0: its stream ended during echo.go"
+    assert measured.headline() == "peer0: its stream ended during echo.go"

@@ -140,7 +140,7 @@ def test_its_trial_is_invalid_by_name_and_its_path_is_built_anew(
         bridge_netfilter=dict,
         guest_states=lambda: {GUEST: state_of(host)},
     )
-    observe(path, measured, before, lambda: None, emulated=False)
+    observe(path, measured, before, lambda: None)
     ((verdict, reason),) = guest_findings(measured)
     assert verdict is Verdict.INVALID
     assert reason.startswith("the agent inside the guest answered guest.state with ")

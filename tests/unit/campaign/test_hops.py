@@ -18,7 +18,7 @@ from tests.helpers.trials import (
     otherwise,
 )
 from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import GUEST
 

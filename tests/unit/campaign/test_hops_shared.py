@@ -15,6 +15,7 @@ from tests.helpers.trials import (
     change_guest,
     change_phase,
     change_thread,
+    judge,
     make_cell,
     make_measured,
     make_nic,
@@ -22,8 +23,7 @@ from tests.helpers.trials import (
 )
 from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.verdict import Verdict
 from vtax.scenario import TestbedSettings
 from vtax.testbed.addressing import StreamAddresses
@@ -193,7 +193,7 @@ FULL_MBPS = mbps(GUESTS * SENT / 2, 1500)
 
 def test_an_uplink_that_is_full_is_held_against_nobody() -> None:
     measured = lossy(HALF_LOST, link_mbps=FULL_MBPS)
-    judgement = judge(measured, FULL_MBPS)
+    judgement = judge(measured)
     assert (judgement.verdict, judgement.reasons, judgement.uut_context) == (Verdict.VALID, (), "own")
     assert judgement.marks == ("uplink-limited",)
 
@@ -201,19 +201,19 @@ def test_an_uplink_that_is_full_is_held_against_nobody() -> None:
 @pytest.mark.parametrize("behind", ["UUT ingress", "tap queue"])
 def test_frames_that_are_lost_behind_a_full_uplink_are_the_platforms(behind: str) -> None:
     measured = lossy({**HALF_LOST, behind: (SENT // 20,) * GUESTS}, link_mbps=FULL_MBPS)
-    assert judge(measured, FULL_MBPS).marks == ()
+    assert judge(measured).marks == ()
 
 
 def test_a_platform_that_holds_the_switch_back_shows_its_own_limit() -> None:
     measured = lossy(HALF_LOST, link_mbps=2 * FULL_MBPS)
     assert measured.interfaces is not None
     measured.interfaces[1]["switch/trunk-in"]["held_back"] = SENT
-    judgement = judge(measured, 2 * FULL_MBPS)
+    judgement = judge(measured)
     assert (judgement.reasons, judgement.marks) == ((), ())
 
 
 def test_a_switch_that_loses_frames_for_no_cause_on_the_way_is_the_instruments() -> None:
-    judgement = judge(lossy(HALF_LOST, link_mbps=2 * FULL_MBPS), 2 * FULL_MBPS)
+    judgement = judge(lossy(HALF_LOST, link_mbps=2 * FULL_MBPS))
     assert (judgement.verdict, judgement.marks) == (Verdict.SUSPECT, ())
     assert judgement.reasons[0].startswith("the switch lost frames below the uplink's rate")
 
@@ -228,7 +228,7 @@ def test_a_source_behind_a_switch_is_held_back_by_nobody(waited: float, ran: flo
     for stream in range(GUESTS):
         change_phase(measured, stream, waited_ns=round(waited * SECOND_NS))
     change_thread(measured, run_ns=round(ran * SECOND_NS))
-    assert judge(measured, 1000.0).marks == (mark,)
+    assert judge(measured).marks == (mark,)
 
 
 @pytest.mark.parametrize(
@@ -242,5 +242,5 @@ def test_frames_that_the_source_did_not_send(interface: str, received: int, wher
     measured = lossy({})
     assert measured.interfaces is not None
     measured.interfaces[1][interface]["received"] = received
-    reasons = judge(measured, 1000.0).reasons
+    reasons = judge(measured).reasons
     assert any(f"frames that the source did not send entered {where}" in reason for reason in reasons)

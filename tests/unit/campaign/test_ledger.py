@@ -7,21 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from tests.helpers.trials import make_cell, make_measured
+from tests.helpers.trials import INGRESS_IN0, judge, make_cell, make_measured, record
 from vtax.agent_api import CpuReadAnswer, SampledCpu, ThreadSamples
-from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.rows import Instrument, record
-from vtax.campaign.forwarding.trial import Measured
-from vtax.campaign.ledger import CpuTime, account_of, interval, ledger
+from vtax.campaign.forwarding.rows import Instrument
+from vtax.campaign.frames.measured import Measured
+from vtax.campaign.ledger import UNTOLD, CpuTime, account_of, interval, ledger
 from vtax.campaign.verdict import Verdict
+from vtax.testbed.accounts import CONTROLLER, Account
+from vtax.testbed.cpu_time import Owners
 
-OWNERS: dict[str, dict[int, str]] = {
-    "threads": {50: "ingress in0", 61: "guest vcpu 0", 62: "guest emulator"},
-    "processes": {10: "controller vtax", 20: "source agent", 30: "sink agent", 60: "guest other"},
+OWNERS: Owners = {
+    "threads": {50: INGRESS_IN0, 61: Account("guest", "vcpu 0"), 62: Account("guest", "emulator")},
+    "processes": {
+        10: CONTROLLER,
+        20: Account.of_agent("source"),
+        30: Account.of_agent("sink"),
+        60: Account("guest", "other"),
+    },
 }
 HOST_CPUS = {0, 1}
 """Of three; the third is the instrument's."""
 THREADS = st.sampled_from([0, 2, 9, 10, 20, 30, 50, 60, 61, 62, 99])
+
+
+def labels(account: Account) -> tuple[str, str]:
+    """Domain and component, as rows have them."""
+    return account.domain, account.component_label
 
 
 def sample(tid: int, samples: int = 1, cpu: int = 0, **changes: Any) -> ThreadSamples:
@@ -90,7 +101,7 @@ def test_accounts_add_up_to_all_cpus(
         HOST_CPUS,
     )
     rows = found.rows()
-    assert len({(row["domain"], row["component"]) for row in rows}) == len(rows)
+    assert len({row["account"] for row in rows}) == len(rows)
     seen = [cpu for cpu, slots in found.slots.items() if slots]
     assert seen == [0, 1, 2]
     assert sum(row["percent"] for row in rows) == pytest.approx(300, rel=1e-12)
@@ -110,7 +121,7 @@ def test_every_sample_is_in_the_account_of_its_owner(entries: list[ThreadSamples
         mine = [entry for entry in entries if account_of(entry, OWNERS, HOST_CPUS) == account]
         assert samples.total() == sum(entry.samples for entry in mine) + (
             sum(slots == 1 and not _taken(entries, cpu) for cpu, slots in found.slots.items())
-            if account == ("host", "untold")
+            if account == UNTOLD
             else 0
         )
 
@@ -143,13 +154,13 @@ def _taken(entries: list[ThreadSamples], cpu: int) -> int:
 def test_a_sample_belongs_to_its_thread_or_process_or_what_interrupts_them(
     entry: ThreadSamples, account: tuple[str, str]
 ) -> None:
-    assert account_of(entry, OWNERS, HOST_CPUS) == account
+    assert labels(account_of(entry, OWNERS, HOST_CPUS)) == account
 
 
 def test_missing_samples_are_stolen_first_then_idle_then_untold() -> None:
     entries = [sample(20, 500), sample(0, 100)]
     found = ledger(told(entries, 1000), OWNERS, {0: CpuTime(idle=0.3, stolen=0.1)}, HOST_CPUS)
-    assert {account: samples[0] for account, samples in found.accounts.items()} == {
+    assert {labels(account): samples[0] for account, samples in found.accounts.items()} == {
         ("source", "agent"): 500,
         ("idle", "idle"): 100 + 200,
         ("steal", "lost"): 100,
@@ -184,7 +195,7 @@ def sampled(idle: int = 2400, ingress: int = 23, interrupted: int = 0) -> Measur
 
 
 def test_a_ledger_that_agrees_is_no_reason() -> None:
-    judgement = judge(sampled(), 1000)
+    judgement = judge(sampled())
     assert (judgement.verdict, judgement.reasons) == (Verdict.VALID, ())
 
 
@@ -197,13 +208,13 @@ def test_a_ledger_that_agrees_is_no_reason() -> None:
     ],
 )
 def test_samples_and_counts_that_disagree_make_a_trial_suspect(changes: dict[str, int], words: str) -> None:
-    judgement = judge(sampled(**changes), 1000)
+    judgement = judge(sampled(**changes))
     assert judgement.verdict is Verdict.SUSPECT
     assert judgement.reasons[0].startswith(words)
 
 
 def test_interrupts_on_an_idle_cpu_are_idle_by_samples_alone() -> None:
-    assert judge(sampled(idle=3000), 1000).reasons == ()
+    assert judge(sampled(idle=3000)).reasons == ()
 
 
 def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -> None:
@@ -212,15 +223,15 @@ def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -
         measured = sampled(ingress=400)
         assert measured.sampled is not None
         measured.sampled = with_cpu(measured.sampled, 1, late_ns=4000 * 20_000)
-        measured.cpu[1]["threads"]["ingress in0"]["runs"] = runs  # type: ignore[index]
-        assert len(judge(measured, 1000).reasons) == reasons
+        measured.cpu[1]["threads"][0]["runs"] = runs  # type: ignore[index]
+        assert len(judge(measured).reasons) == reasons
 
 
 def test_time_that_is_nobodys_makes_a_trial_suspect() -> None:
     measured = sampled()
     assert measured.sampled is not None
     measured.sampled = with_cpu(measured.sampled, 0, expected=5000)
-    (reason,) = judge(measured, 1000).reasons
+    (reason,) = judge(measured).reasons
     assert reason == "CPU ledger: 10.0% of the CPU time could not be attributed"
 
 
@@ -234,9 +245,7 @@ def test_the_ledger_is_rows_of_the_machine() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(
-        measured, judge(measured, 1000), place, Instrument(sink_cost_ns={"sink": 51.0}), "local"
-    ).cpu
+    rows = record(measured, place, Instrument(sink_cost_ns={"sink": 51.0}), "local").cpu
     of_machine = {(row["domain"], row["component"]): row for row in rows if row.get("samples") is not None}
     assert sum(row["percent"] for row in of_machine.values()) == pytest.approx(200)
     assert {row["host"] for row in of_machine.values()} == {"local"}
@@ -255,9 +264,7 @@ def test_a_trial_without_samples_is_counted_as_before() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(
-        measured, judge(measured, 1000), place, Instrument(sink_cost_ns={"sink": 51.0}), "local"
-    ).cpu
+    rows = record(measured, place, Instrument(sink_cost_ns={"sink": 51.0}), "local").cpu
     assert rows
     assert all(row.get("samples") is None for row in rows)
 
@@ -265,8 +272,8 @@ def test_a_trial_without_samples_is_counted_as_before() -> None:
 def test_what_a_hypervisor_says_guests_had_was_stolen_or_idle() -> None:
     entries = [sample(0, 40), sample(50, 30)]
     found = ledger(told(entries, 100), OWNERS, {0: CpuTime(idle=0.5, stolen=0.2)}, HOST_CPUS)
-    shared = found.with_guests_apart({"guest vcpu 0": 0.25, "guest vcpu 1": 0.1})
-    percents = {(row["domain"], row["component"]): row["percent"] for row in shared.rows()}
+    shared = found.with_guests_apart({Account("guest", "vcpu 0"): 0.25, Account("guest", "vcpu 1"): 0.1})
+    percents = {labels(row["account"]): row["percent"] for row in shared.rows()}
     assert percents["guest", "vcpu 0"] == 25
     assert percents["guest", "vcpu 1"] == 10
     assert percents["steal", "lost"] == 0
@@ -276,9 +283,12 @@ def test_what_a_hypervisor_says_guests_had_was_stolen_or_idle() -> None:
 
 
 @given(
-    st.dictionaries(st.sampled_from(["guest vcpu 0", "guest1 vcpu 0", "neighbour vcpu 0"]), st.floats(0, 4))
+    st.dictionaries(
+        st.sampled_from([Account.of_guest(guest, "vcpu 0") for guest in ("guest", "guest1", "neighbour")]),
+        st.floats(0, 4),
+    )
 )
-def test_guests_apart_have_no_more_than_there_is(shares: dict[str, float]) -> None:
+def test_guests_apart_have_no_more_than_there_is(shares: dict[Account, float]) -> None:
     found = ledger(told([sample(0, 60), sample(50, 40)], 100), OWNERS, {0: CpuTime(0.6, 0.0)}, HOST_CPUS)
     rows = found.with_guests_apart(shares).rows()
     assert sum(row["percent"] for row in rows) == pytest.approx(100)

@@ -20,7 +20,7 @@ from tests.helpers.tolerance import tolerate
 from vtax import campaign, views
 from vtax.agent_api import AgentApi
 from vtax.agent_message import Nothing
-from vtax.campaign import Outcome, window
+from vtax.campaign import Outcome, window_trial
 from vtax.results import Result
 from vtax.scenario import load_scenario
 
@@ -80,7 +80,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     """Play a recorded campaign whose agents lie, without waiting; returns how it ended."""
     tolerate(monkeypatch.setattr)
     no_sleep = SimpleNamespace(sleep=lambda _: None, monotonic=time.monotonic)
-    monkeypatch.setattr(window, "time", no_sleep)
+    monkeypatch.setattr(window_trial, "time", no_sleep)
     number = iter(range(1_000_000))
 
     def played(

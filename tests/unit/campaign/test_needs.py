@@ -82,7 +82,7 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for place, name in (
         (vtax.campaign, "probe"),
-        (vtax.campaign, "kind_of"),
+        (vtax.campaign, "workload_of"),
         (vtax.campaign, "_writer"),
         (OneMachine, "reach"),
         (SeveralMachines, "reach"),

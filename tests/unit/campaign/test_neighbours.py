@@ -1,6 +1,7 @@
 """What neighbours are asked to do, and what it says for or against a trial."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,8 @@ import pytest
 
 from tests.helpers.paths import ROOT
 from tests.helpers.scenarios import refusal_of, write_scenario
-from tests.helpers.trials import SECOND_NS, change_thread, make_cell, make_measured, otherwise
+from tests.helpers.trials import SECOND_NS, change_thread, judge, make_cell, make_measured, otherwise
 from vtax.agent_api import GuestStateAnswer
-from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.neighbours.stress import LOADS, MEMORY_BYTES
@@ -86,7 +86,7 @@ def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, 
     assert [verdict for verdict, _ in found] == [Verdict.SUSPECT] * suspect
     measured = make_measured(make_cell())
     measured.beside = Beside(findings=found)
-    assert judge(measured, 1000).verdict is (Verdict.SUSPECT if suspect else Verdict.VALID)
+    assert judge(measured).verdict is (Verdict.SUSPECT if suspect else Verdict.VALID)
 
 
 @pytest.mark.parametrize(
@@ -104,23 +104,24 @@ def test_a_neighbour_that_misses_its_load_makes_a_trial_suspect(offered: float, 
 def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], words: str) -> None:
     measured = make_measured(make_cell())
     measured.guests["neighbour0"] = (STANDS, otherwise(STANDS, **after))
-    judgement = judge(measured, 1000)
+    judgement = judge(measured)
     assert (judgement.verdict, judgement.reasons) == (Verdict.INVALID, (words,))
 
 
 def test_the_time_that_neighbours_frames_take_is_not_held_against_the_source() -> None:
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=450_000)
     change_thread(measured, run_delay_ns=SECOND_NS * 3 // 10)
-    assert judge(measured, 1000).verdict is Verdict.INVALID
+    assert judge(measured).verdict is Verdict.INVALID
     measured.beside = Beside(source_share=0.3)
-    judgement = judge(measured, None)
+    measured.cell = replace(measured.cell, testbed=TestbedSettings(flow_control=True))
+    judgement = judge(measured)
     assert judgement.verdict is Verdict.VALID
     # It used what was left of its CPU; where nobody else had the rest, it could have done more.
     change_thread(measured, run_ns=SECOND_NS * 7 // 10)
-    assert judge(measured, None).marks == ("generator-limited",)
+    assert judge(measured).marks == ("generator-limited",)
     measured.beside = Beside()
     change_thread(measured, run_delay_ns=0)
-    assert judge(measured, None).marks == ("limit-unknown",)
+    assert judge(measured).marks == ("limit-unknown",)
 
 
 def test_the_published_tables_are_those_of_the_paper() -> None:

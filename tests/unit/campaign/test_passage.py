@@ -17,9 +17,9 @@ from vtax.agent_api import (
     StreamInterface,
 )
 from vtax.agent_message import Answer, Message, Nothing, Pending
-from vtax.campaign.forwarding.answers import Sent
-from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.forwarding.path import ForwardingPath
+from vtax.campaign.frames.answers import Sent
+from vtax.campaign.frames.passage import Passage
 from vtax.machine.agent import AgentGone
 from vtax.platforms import load_kind, presets
 from vtax.scenario.frames import FrameSpec

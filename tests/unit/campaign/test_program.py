@@ -14,13 +14,12 @@ from vtax import campaign
 from vtax.agent_api import ClientCollectAnswer, ProgramFileParams, ProgramStatus
 from vtax.campaign import Resumed
 from vtax.campaign.ends import End
-from vtax.campaign.kind import kind_of
+from vtax.campaign.observed import Observed
 from vtax.campaign.program import available
 from vtax.campaign.program.available import needed
-from vtax.campaign.program.judge import judge
 from vtax.campaign.program.path import PIECE_BYTES, give_files
-from vtax.campaign.program.rows import headline, record
-from vtax.campaign.program.trial import Timed, command
+from vtax.campaign.program.trial import ProgramTrial, command
+from vtax.campaign.registry import workload_of
 from vtax.campaign.verdict import Verdict
 from vtax.cli import main
 from vtax.inputs import InputError
@@ -99,14 +98,14 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 def test_two_guests_are_only_where_there_are_guests(scenario: str) -> None:
     asked = load_scenario(scenario).override(None, ["placement=intra-host"])
     with pytest.raises(InputError, match="raw is the host itself and has no two guests"):
-        kind_of(asked, CPUS).check(asked, asked.cells())
+        workload_of(asked, CPUS).check(asked.cells())
 
 
 def test_a_platform_without_programs_is_refused(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uml.Kind, "programs_of", None)
     asked = load_scenario(scenario).override(["uml"], [])
     with pytest.raises(InputError, match="no programs can be started in guests of uml; allowed: container, "):
-        kind_of(asked, CPUS).check(asked, asked.cells())
+        workload_of(asked, CPUS).check(asked.cells())
 
 
 @pytest.mark.parametrize(
@@ -138,19 +137,19 @@ def test_a_guest_s_programs_are_those_of_its_packages(
     tmp_path: Path, scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = load_scenario(scenario).override(["uml"], [])
-    kind = kind_of(asked, CPUS)
+    kind = workload_of(asked, CPUS)
     empty, whole = made_userland(tmp_path / "empty"), made_userland(tmp_path / "whole", "bin/sh")
     monkeypatch.setattr(available, "fetch_userland", lambda packages: {("dash",): empty}[tuple(packages)])
     with pytest.raises(
         InputError, match='"sh" is not in the guest\'s image; name its Debian package under packages'
     ):
-        kind.check(asked, asked.cells())
+        kind.check(asked.cells())
     monkeypatch.setattr(available, "fetch_userland", lambda _packages: whole)
-    kind.check(asked, asked.cells())
+    kind.check(asked.cells())
     (tmp_path / "client.sh").write_text("#!/usr/bin/env vtax-no-such-shell\n")
     again = load_scenario(scenario).override(["uml"], [])
     with pytest.raises(InputError, match='"/usr/bin/env" is not in the guest\'s image'):
-        kind_of(again, CPUS).check(again, again.cells())
+        workload_of(again, CPUS).check(again.cells())
 
 
 def test_a_client_on_a_bare_host_is_that_host_s(
@@ -161,7 +160,7 @@ def test_a_client_on_a_bare_host_is_that_host_s(
     (tmp_path / "client.sh").write_text("#!/usr/bin/env vtax-no-such-shell\n")
     asked = load_scenario(scenario).override(["uml"], ["placement=guest-to-peer"])
     with pytest.raises(InputError, match=r'no program "vtax-no-such-shell" found; .*install'):
-        kind_of(asked, CPUS).check(asked, asked.cells())
+        workload_of(asked, CPUS).check(asked.cells())
 
 
 def test_packages_that_cannot_be_had_are_the_platform_s_matter(
@@ -174,7 +173,7 @@ def test_packages_that_cannot_be_had_are_the_platform_s_matter(
 
     monkeypatch.setattr(available, "fetch_userland", unreachable)
     asked = load_scenario(scenario).override(["raw", "uml"], [])
-    kind_of(asked, CPUS).check(asked, asked.cells())
+    workload_of(asked, CPUS).check(asked.cells())
 
 
 @pytest.mark.parametrize(
@@ -190,7 +189,7 @@ def test_a_program_that_is_not_there_is_named_with_its_package(
 ) -> None:
     asked = load_scenario(written(tmp_path, "[sh, -c", f"[{program}, -c"))
     with pytest.raises(InputError, match=said):
-        kind_of(asked, CPUS).check(asked, asked.cells())
+        workload_of(asked, CPUS).check(asked.cells())
 
 
 def test_files_are_read_before_anything_starts(tmp_path: Path) -> None:
@@ -198,10 +197,10 @@ def test_files_are_read_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"own.yaml:\d+: workload.files: .*client.sh: cannot be read: No such file"
     ):
-        kind_of(asked, CPUS)
+        workload_of(asked, CPUS)
     (tmp_path / "client.sh").mkdir()
     with pytest.raises(InputError, match="it is no regular file"):
-        kind_of(asked, CPUS)
+        workload_of(asked, CPUS)
 
 
 def test_nothing_is_started_without_leave(
@@ -288,7 +287,7 @@ def test_files_are_given_in_pieces() -> None:
     assert (empty.name, empty.first, empty.executable, empty.base64) == ("empty", True, False, "")
 
 
-def ran(client: dict[str, Any] | None = None, server: dict[str, Any] | None = None) -> Timed:
+def ran(client: dict[str, Any] | None = None, server: dict[str, Any] | None = None) -> ProgramTrial:
     """A whole run of a hundred iterations, of 1 to 100 µs."""
     workload = Program.model_validate(
         {
@@ -309,13 +308,13 @@ def ran(client: dict[str, Any] | None = None, server: dict[str, Any] | None = No
         plot="platform=raw",
         run=2,
     )
-    measured = Timed(1, cell, datetime.now(UTC))
+    measured = ProgramTrial(Observed(1, cell, datetime.now(UTC)))
     measured.times_ns = 1_000, 10_001_000
     measured.ns = [1000 * number for number in range(1, 101)]
     told = {"samples": 100, "excess": 0, "garbage": 0, "first_garbage": None}
     measured.client = ClientCollectAnswer(**{**DONE, **told, **(client or {})})
     measured.server = ProgramStatus(**{**RUNNING, **(server or {})})
-    measured.wall_s = 0.5
+    measured.observed.wall_s = 0.5
     return measured
 
 
@@ -323,7 +322,7 @@ def test_every_iteration_is_a_row() -> None:
     measured = ran()
     measured.ns[49] = None
     measured.undone = {49: "failed"}
-    rows = record(measured, judge(measured), PLACE, {"host": "local"})
+    rows = measured.record(measured.judgement(), PLACE, "local")
     trial = rows.trial
     assert (trial["run"], trial["server"], trial["load"], trial["placement"]) == (
         2,
@@ -336,7 +335,7 @@ def test_every_iteration_is_a_row() -> None:
     assert (flow["transactions"], flow["failed"], flow["loss_ratio"]) == (99, 1, 0.01)
     assert (flow["latency_min_ns"], flow["latency_max_ns"]) == (1000, 100_000)
     assert rows.samples[49] == {"run": 2, "iteration": 49, "ns": None, "status": "failed"}
-    assert headline(measured) == "an iteration takes 50.51 µs on average (n = 99), at most 100 µs, 1 failed"
+    assert measured.headline() == "an iteration takes 50.51 µs on average (n = 99), at most 100 µs, 1 failed"
 
 
 @pytest.mark.parametrize(
@@ -377,16 +376,16 @@ def test_every_iteration_is_a_row() -> None:
 def test_what_programs_do_wrong_is_told(
     client: dict[str, Any], server: dict[str, Any], verdict: Verdict, reason: str
 ) -> None:
-    judgement = judge(ran(client, server))
+    judgement = ran(client, server).judgement()
     assert (judgement.verdict, judgement.reasons) == (verdict, (reason,))
 
 
 def test_a_client_without_samples_is_no_measurement() -> None:
     measured = ran({"samples": 0, "said": ["usage: own ADDRESS"]})
     measured.ns = []
-    judgement = judge(measured)
+    judgement = measured.judgement()
     assert judgement.reasons == ("the client own reported no iteration; its last output: usage: own ADDRESS",)
-    (flow,) = record(measured, judgement, PLACE, {}).flows
+    (flow,) = measured.record(judgement, PLACE, "local").flows
     assert (flow["transactions"], flow["loss_ratio"], flow["latency_p50_ns"]) == (0, None, None)
 
 

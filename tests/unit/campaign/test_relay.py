@@ -11,12 +11,11 @@ from msgspec import structs, to_builtins
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax.agent_api import RelayCollectAnswer, RelayLoadFields, RelayParams, RelayPath
 from vtax.campaign.ends import End
-from vtax.campaign.kind import kind_of
 from vtax.campaign.mode import Fixed
-from vtax.campaign.relay.judge import judge
+from vtax.campaign.observed import Observed
+from vtax.campaign.registry import workload_of
 from vtax.campaign.relay.ring import ring
-from vtax.campaign.relay.rows import headline, record
-from vtax.campaign.relay.trial import Ran
+from vtax.campaign.relay.trial import RelayTrial
 from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
@@ -78,9 +77,9 @@ def test_the_bare_host_has_no_ring_of_guests(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="raw is the host itself and has one kernel; allowed with it: one-guest"
     ):
-        kind_of(scenario, CPUS).check(scenario, scenario.cells())
+        workload_of(scenario, CPUS).check(scenario.cells())
     for fitting in (scenario.override(platforms=["container"]), scenario.override(sets=["hops=1"])):
-        kind_of(fitting, CPUS).check(fitting, fitting.cells())
+        workload_of(fitting, CPUS).check(fitting.cells())
 
 
 def test_runs_follow_one_another_and_each_is_measured_once(tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def way_of(relay: RelayParams) -> RelayPath:
     return relay.load.network
 
 
-def ran(undone: dict[int, str] | None = None, **work: Any) -> Ran:
+def ran(undone: dict[int, str] | None = None, **work: Any) -> RelayTrial:
     """A whole run of a hundred rounds, of 1 to 100 µs."""
     workload = Relay.model_validate({"kind": "relay", "iterations": 100, **work})
     cell = Cell(
@@ -164,19 +163,19 @@ def ran(undone: dict[int, str] | None = None, **work: Any) -> Ran:
         plot="platform=raw",
         run=2,
     )
-    measured = Ran(1, cell, datetime.now(UTC))
+    measured = RelayTrial(Observed(1, cell, datetime.now(UTC)))
     measured.times_ns = 1_000, 10_001_000
     measured.ns = [1000 * number for number in range(1, 101)]
     measured.undone = undone or {}
     measured.relays = [COLLECTED]
-    measured.wall_s = 0.5
+    measured.observed.wall_s = 0.5
     return measured
 
 
 def test_every_round_is_a_row() -> None:
     measured = ran({99: "timeout", 49: "garbage"}, hops=3)
-    judgement = judge(measured)
-    rows = record(measured, judgement, PLACE, {"host": "local"})
+    judgement = measured.judgement()
+    rows = measured.record(judgement, PLACE, "local")
     assert (judgement.verdict, judgement.reasons) == (Verdict.VALID, ())
     trial = rows.trial
     assert (trial["run"], trial["hops"], trial["load"], trial["connection"]) == (2, 3, "network", "fresh")
@@ -190,11 +189,12 @@ def test_every_round_is_a_row() -> None:
     assert rows.samples[49] == {"run": 2, "iteration": 49, "ns": 50_000, "status": "garbage"}
     assert rows.samples[50]["status"] == "done"
     assert Trial.of(rows).place == "platform=raw run=2"
-    assert headline(measured) == "a round takes 50.00 µs on average (n = 98), at most 99 µs, 2 failed"
+    assert measured.headline() == "a round takes 50.00 µs on average (n = 98), at most 99 µs, 2 failed"
 
 
 def test_null_tests_have_no_network_in_their_rows() -> None:
-    trial = record(ran(load="lines"), judge(ran()), PLACE, {}).trial
+    run = ran(load="lines")
+    trial = run.record(run.judgement(), PLACE, "local").trial
     assert (trial["load"], trial["transport"], trial["connection"]) == ("lines", None, None)
 
 
@@ -202,7 +202,7 @@ def test_a_relay_that_died_is_told_of_with_its_last_words() -> None:
     measured = ran(hops=2)
     ended = ["a relay has ended (signal: 9 (SIGKILL)): thread 'main' panicked"]
     measured.relays = [structs.replace(COLLECTED, ended=ended)]
-    judgement = judge(measured)
+    judgement = measured.judgement()
     assert judgement.verdict is Verdict.INVALID
     assert judgement.reasons == (
         "of guest 0: a relay has ended (signal: 9 (SIGKILL)): thread 'main' panicked",
@@ -212,7 +212,7 @@ def test_a_relay_that_died_is_told_of_with_its_last_words() -> None:
 def test_a_run_that_was_given_up_is_suspect() -> None:
     measured = ran(dict.fromkeys(range(90, 100), "timeout"), iterations=10_000)
     measured.given_up = True
-    judgement = judge(measured)
+    judgement = measured.judgement()
     assert judgement.verdict is Verdict.SUSPECT
     assert judgement.reasons == (
         "the run was given up after 100 of 10000 rounds, since ten in a row failed (nothing came in time)",
@@ -221,24 +221,26 @@ def test_a_run_that_was_given_up_is_suspect() -> None:
 
 def test_no_round_at_all_is_a_result() -> None:
     measured = ran(dict.fromkeys(range(100), "refused"))
-    (flow,) = record(measured, judge(measured), PLACE, {}).flows
+    (flow,) = measured.record(measured.judgement(), PLACE, "local").flows
     assert (flow["loss_ratio"], flow["latency_mean_ns"], flow["latency_p50_ns"]) == (1.0, None, None)
-    assert headline(measured) == "no message came back, 100 failed"
+    assert measured.headline() == "no message came back, 100 failed"
 
 
 def test_output_that_is_lost_makes_a_run_invalid() -> None:
     measured = ran(load="output", message_bytes=10)
     measured.output_bytes = 1000
-    assert judge(measured).verdict is Verdict.VALID
+    assert measured.judgement().verdict is Verdict.VALID
     measured.output_bytes = 999
-    assert judge(measured).reasons == ("999 of 1000 bytes came through the master's standard output",)
+    assert measured.judgement().reasons == ("999 of 1000 bytes came through the master's standard output",)
 
 
 def test_a_broken_run_is_still_a_row() -> None:
-    measured = Ran(1, ran().cell, datetime.now(UTC), failure="guest: a relay has ended (signal: 9)")
-    rows = record(measured, judge(measured), PLACE, {})
+    measured = RelayTrial(
+        Observed(1, ran().observed.cell, datetime.now(UTC), failure="guest: a relay has ended (signal: 9)")
+    )
+    rows = measured.record(measured.judgement(), PLACE, "local")
     assert (rows.trial["verdict"], rows.flows, rows.samples) == ("invalid", [], [])
-    assert headline(measured) == "guest: a relay has ended (signal: 9)"
+    assert measured.headline() == "guest: a relay has ended (signal: 9)"
 
 
 def test_the_paper_s_experiments_are_its() -> None:
@@ -248,7 +250,7 @@ def test_the_paper_s_experiments_are_its() -> None:
     )
     for scenario in (within, across, null):
         assert {(cell.relay.runs, cell.relay.iterations) for cell in scenario.cells()} == {(50, 10_000)}
-        kind_of(scenario, CPUS).check(scenario, scenario.cells())
+        workload_of(scenario, CPUS).check(scenario.cells())
     assert {cell.relay.hops for cell in within.cells()} == set(range(1, 9))
     assert {cell.relay.is_in_one_guest for cell in across.cells()} == {False}
     assert [cell.relay.load for cell in null.cells()[:4]] == ["nothing", "output", "lines", "network"]

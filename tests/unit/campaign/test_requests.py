@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_durations
 from vtax.agent_api import RequesterCollectAnswer, RequesterGoAnswer
-from vtax.campaign.kind import kind_of
-from vtax.campaign.requests.judge import judge
-from vtax.campaign.requests.rows import headline, record
-from vtax.campaign.requests.trial import Exchanged
+from vtax.campaign.observed import Observed
+from vtax.campaign.registry import workload_of
+from vtax.campaign.requests.trial import RequestsTrial
 from vtax.campaign.standing import Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
@@ -114,9 +113,9 @@ def test_the_bare_host_is_no_two_guests(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"--set placement=intra-host: workload.placement: raw is the host itself"
     ):
-        kind_of(scenario, CPUS).check(scenario, scenario.cells())
+        workload_of(scenario, CPUS).check(scenario.cells())
     guests = scenario.override(platforms=["container", "qemu-virtio"])
-    kind_of(guests, CPUS).check(guests, guests.cells())
+    workload_of(guests, CPUS).check(guests.cells())
 
 
 def test_only_a_bare_peer_needs_the_protocols_of_this_machine() -> None:
@@ -138,11 +137,11 @@ def test_the_papers_experiments_are_theirs() -> None:
         assert {work.transport for work in works} == {"tcp", "sctp"}
         assert {work.answer_bytes - work.message_bytes for work in works} == {0}
         assert max(work.message_bytes for work in works) == 65536
-        kind_of(scenario, CPUS).check(scenario, scenario.cells())
+        workload_of(scenario, CPUS).check(scenario.cells())
     assert "raw" in between.platforms
 
 
-def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> Exchanged:
+def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> RequestsTrial:
     """A whole trial of a second: each guest's requests answered in 10 to 1000 µs, of which the slowest failed."""
     workload = Requests.model_validate({"kind": "requests", "duration_s": 1.0, **work})
     cell = Cell(
@@ -159,7 +158,7 @@ def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> Exchanged:
         platform_overrides={},
         plot="platform=raw",
     )
-    measured = Exchanged(1, cell, datetime.now(UTC))
+    measured = RequestsTrial(Observed(1, cell, datetime.now(UTC)))
     times_ns = 10_000 * np.arange(1, 101 - failed)
     run = RequesterGoAnswer(start_ns=0, end_ns=SECOND_NS, aborted=False, cpu_latency_held=True, thread=None)
     tally = RequesterCollectAnswer(
@@ -172,13 +171,13 @@ def exchanged(failed: int = 0, guests: int = 1, **work: Any) -> Exchanged:
         corrected=make_durations(2 * times_ns) if workload.loop == "open" else None,
     )
     measured.runs, measured.tallies = [run] * guests, [tally] * guests
-    measured.wall_s = 2.5
+    measured.observed.wall_s = 2.5
     return measured
 
 
 def test_rows_are_what_the_asking_end_told() -> None:
     measured = exchanged(message_bytes=4096)
-    rows = record(measured, judge(measured), PLACE, {"host": "local"})
+    rows = measured.record(measured.judgement(), PLACE, "local")
     trial = rows.trial
     assert (trial["transport"], trial["placement"], trial["loop"]) == ("tcp", "guest-to-peer", "closed")
     assert (trial["message_bytes"], trial["response_bytes"], trial["requests_per_s"]) == (4096, None, None)
@@ -192,23 +191,23 @@ def test_rows_are_what_the_asking_end_told() -> None:
     (histogram,) = rows.latency
     assert (histogram["kind"], histogram["corrected"], histogram["lost"]) == ("round-trip", False, 0)
     assert Trial.of(rows).usable
-    assert headline(measured) == "mean response time 0.505 ms (n = 100), 0 failed"
+    assert measured.headline() == "mean response time 0.505 ms (n = 100), 0 failed"
 
 
 def test_guests_that_are_asked_at_once_have_a_flow_each() -> None:
     measured = exchanged(guests=3)
-    rows = record(measured, judge(measured), PLACE, {})
+    rows = measured.record(measured.judgement(), PLACE, "local")
     assert rows.trial["guests"] == 3
     assert [(flow["guest"], flow["transactions"]) for flow in rows.flows] == [(0, 100), (1, 100), (2, 100)]
     assert [row["stream"] for row in rows.latency] == [0, 1, 2]
-    assert headline(measured) == "mean response time 0.505 ms (n = 300), 0 failed"
+    assert measured.headline() == "mean response time 0.505 ms (n = 300), 0 failed"
     measured.runs[2] = replace(measured.runs[2], aborted=True)
-    assert judge(measured).verdict is Verdict.INVALID
+    assert measured.judgement().verdict is Verdict.INVALID
 
 
 def test_an_open_loop_counts_from_when_requests_were_due() -> None:
     measured = exchanged(loop="open", requests_per_s=100, placement="intra-host", response_bytes=1)
-    rows = record(measured, judge(measured), PLACE, {})
+    rows = measured.record(measured.judgement(), PLACE, "local")
     assert (rows.trial["requests_per_s"], rows.trial["response_bytes"], rows.trial["guests"]) == (100, 1, 2)
     assert rows.flows[0]["latency_mean_ns"] == 1_010_000
     assert [row["corrected"] for row in rows.latency] == [False, True]
@@ -217,21 +216,21 @@ def test_an_open_loop_counts_from_when_requests_were_due() -> None:
 def test_a_failed_request_is_later_than_every_other() -> None:
     """Of 100 requests the 20 slowest failed: the median is where it was, the 90th percentile beyond all."""
     measured = exchanged(failed=20, transport="udp")
-    judgement = judge(measured)
-    (flow,) = record(measured, judgement, PLACE, {}).flows
+    judgement = measured.judgement()
+    (flow,) = measured.record(judgement, PLACE, "local").flows
     assert (judgement.verdict, judgement.reasons) == (Verdict.VALID, ())
     assert (flow["transactions"], flow["failed"], flow["loss_ratio"]) == (80, 20, 0.2)
     assert flow["latency_p50_ns"] == pytest.approx(500_000, rel=0.01)
     assert (flow["latency_p90_ns"], flow["retransmissions"]) == (None, None)
-    assert headline(measured) == "mean response time 0.405 ms (n = 80), 20 failed (Connection timed out)"
+    assert measured.headline() == "mean response time 0.405 ms (n = 80), 20 failed (Connection timed out)"
 
 
 def test_nothing_answered_is_a_result() -> None:
     measured = exchanged(failed=1)
     measured.tallies = [replace(measured.tallies[0], transactions=0, latency=make_durations([]))]
-    (flow,) = record(measured, judge(measured), PLACE, {}).flows
+    (flow,) = measured.record(measured.judgement(), PLACE, "local").flows
     assert (flow["loss_ratio"], flow["latency_mean_ns"], flow["latency_deviation_ns"]) == (1.0, None, None)
-    assert headline(measured) == "no request was answered, 1 failed (Connection timed out)"
+    assert measured.headline() == "no request was answered, 1 failed (Connection timed out)"
 
 
 def test_cpu_time_taken_from_who_asks_counts_against_the_trial() -> None:
@@ -239,25 +238,25 @@ def test_cpu_time_taken_from_who_asks_counts_against_the_trial() -> None:
     measured.far_cpus = {0}
     idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}}
     other = {"name": "rustc", "pid": 7, "cpu": 0, "cpu_s": 0.08}
-    measured.surroundings = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
-    assert judge(measured).reasons == (
+    measured.observed.interference = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
+    assert measured.judgement().reasons == (
         "CPU time taken from the client by other processes, most by rustc (process 7): 8.0%",
     )
-    assert judge(measured).verdict is Verdict.SUSPECT
+    assert measured.judgement().verdict is Verdict.SUSPECT
     measured.far_cpus = ()
-    assert judge(measured).verdict is Verdict.VALID
+    assert measured.judgement().verdict is Verdict.VALID
 
 
 def test_what_was_aborted_is_invalid() -> None:
     measured = exchanged()
     measured.runs[0] = replace(measured.runs[0], aborted=True)
-    assert judge(measured).reasons == ("the requests were aborted",)
-    assert judge(measured).verdict is Verdict.INVALID
+    assert measured.judgement().reasons == ("the requests were aborted",)
+    assert measured.judgement().verdict is Verdict.INVALID
 
 
 def test_a_broken_trial_is_still_a_row() -> None:
     measured = exchanged()
-    measured.failure = "peer0: its stream ended during requester.go\nlast words"
-    rows = record(measured, judge(measured), PLACE, {})
+    measured.observed.failure = "peer0: its stream ended during requester.go\nlast words"
+    rows = measured.record(measured.judgement(), PLACE, "local")
     assert (rows.trial["verdict"], rows.flows, rows.latency) == ("invalid", [], [])
-    assert headline(measured) == "peer0: its stream ended during requester.go"
+    assert measured.headline() == "peer0: its stream ended during requester.go"

@@ -84,7 +84,7 @@ def out(tmp_path: Path, scenario: Path) -> Path:
 @pytest.fixture
 def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the machine is looked at, held or measured."""
-    for name in ("probe", "kind_of", "_writer", "Campaign"):
+    for name in ("probe", "workload_of", "_writer", "Campaign"):
         monkeypatch.setattr(vtax.campaign, name, lambda *_, name=name: pytest.fail(f"{name} was called"))
 
 

@@ -9,14 +9,17 @@ from tests.helpers.trials import (
     change_received,
     change_source,
     change_thread,
+    headline,
     make_cell,
     make_measured,
+    record,
 )
 from vtax.agent_api import SinkLoss
 from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.rows import Instrument, headline, record
-from vtax.campaign.forwarding.trial import probe_interval
+from vtax.campaign.forwarding.rows import Instrument
+from vtax.campaign.frames.measured import probe_interval
+from vtax.testbed.accounts import Account
+from vtax.testbed.guest import GUEST
 from vtax.units import fps
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
@@ -26,7 +29,7 @@ INSTRUMENT = Instrument(sink_cost_ns={"sink": 51.0})
 def test_rates_and_loss_follow_from_counts() -> None:
     cell = make_cell(streams=2)
     measured = make_measured(cell, received_share=0.75)
-    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+    rows = record(measured, PLACE, INSTRUMENT, "local")
     assert [flow["stream"] for flow in rows.flows] == [0, 1]
     flow = rows.flows[0]
     assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)
@@ -39,12 +42,12 @@ def test_rates_and_loss_follow_from_counts() -> None:
 def test_an_offered_rate_above_the_ceiling_is_recorded() -> None:
     measured = make_measured(make_cell(streams=2, frame_bytes=64, intended_mbps=None), offered_fps=510_960)
     instrument = Instrument(ceiling_fps=547_880.0)
-    trial = record(measured, judge(measured, 1000), PLACE, instrument, "local").trial
+    trial = record(measured, PLACE, instrument, "local").trial
     assert trial["ceiling_fps"] == 547_880
     assert trial["ceiling_share"] == pytest.approx(2 * 510_960 / 547_880)
     measured.failure = "source: gone"
-    trial = record(measured, judge(measured, 1000), PLACE, instrument, "local").trial
-    assert trial["ceiling_share"] is None
+    trial = record(measured, PLACE, instrument, "local").trial
+    assert trial.get("ceiling_share") is None
 
 
 def test_what_each_source_did_stands_with_its_streams() -> None:
@@ -54,7 +57,6 @@ def test_what_each_source_did_stands_with_its_streams() -> None:
     change_phase(measured, 2, waited_ns=None)
     rows = record(
         measured,
-        judge(measured, 1000),
         PLACE,
         Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}),
         "local",
@@ -70,13 +72,13 @@ def test_what_each_source_did_stands_with_its_streams() -> None:
 def test_a_kernel_that_does_not_account_for_threads_leaves_their_share_unknown() -> None:
     measured = make_measured(make_cell())
     change_source(measured, thread=None)
-    (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
+    (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["waited_share"], flow["source_cpu_share"]) == (0, None)
 
 
 def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
     measured = make_measured(make_cell())
-    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+    rows = record(measured, PLACE, INSTRUMENT, "local")
     percent = {(row["host"], row["domain"], row["component"]): row["percent"] for row in rows.cpu}
     assert percent["uut", "host", "total"] == pytest.approx(40)
     assert percent["sink", "sink", "calibrated"] == pytest.approx(8202 * 51 / 1e7)
@@ -87,12 +89,12 @@ def test_a_lost_probe_is_later_than_every_other() -> None:
     """Half of the probes arrive: their median is the largest delay seen, and the 90th percentile is unknown."""
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=10_000)
     change_phase(measured, probes_sent=2100)
-    (flow,) = record(measured, judge(measured, None), PLACE, INSTRUMENT, "local").flows
+    (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["probes_sent"], flow["latency_count"]) == (2100, 1000)
     assert flow["latency_p50_ns"] is None
     assert flow["latency_max_ns"] is None
     change_phase(measured, probes_sent=1250)
-    (flow,) = record(measured, judge(measured, None), PLACE, INSTRUMENT, "local").flows
+    (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert flow["latency_p50_ns"] == pytest.approx(3000 + 2 * 625, rel=0.01)
     assert flow["latency_p90_ns"] is None
 
@@ -100,7 +102,7 @@ def test_a_lost_probe_is_later_than_every_other() -> None:
 def test_delay_variation_is_told_with_enough_probes() -> None:
     """PDV of 1000 delays of 3 to 5 µs, one of each 8 frames; IPDV of 1100 pairs that differ by as much."""
     measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
-    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+    rows = record(measured, PLACE, INSTRUMENT, "local")
     (flow,) = rows.flows
     assert flow["pdv_p99_ns"] == flow["latency_p99_ns"] - 3000 == pytest.approx(2 * 989, abs=40)
     assert flow["pdv_p999_ns"] is None
@@ -114,13 +116,13 @@ def test_delay_variation_is_told_with_enough_probes() -> None:
 
 def test_loss_behind_the_last_frame_is_a_period_too() -> None:
     measured = make_measured(make_cell(), received_share=0.75)
-    (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
+    (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (1, flow["frames_lost"])
     change_received(measured, loss=SinkLoss(periods=7, longest=None))
-    (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
+    (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (8, None)
     complete = make_measured(make_cell())
-    (flow,) = record(complete, judge(complete, 1000), PLACE, INSTRUMENT, "local").flows
+    (flow,) = record(complete, PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (0, 0)
 
 
@@ -136,7 +138,7 @@ def test_probes_are_counted_as_the_source_sends_them() -> None:
 
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:
     measured = make_measured(make_cell(intended_mbps=1000.0))
-    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+    rows = record(measured, PLACE, INSTRUMENT, "local")
     flow = rows.flows[0]
     assert [flow[name] for name in ("latency_p50_ns", "pdv_p99_ns", "ipdv_p99_ns")] == [None] * 3
     assert [row["kind"] for row in rows.latency] == ["gap"]
@@ -145,7 +147,7 @@ def test_delay_in_the_sources_own_queue_is_not_given() -> None:
 def test_a_broken_trial_is_still_a_row() -> None:
     measured = make_measured(make_cell())
     measured.failure = "source: its stream ended during source.run\nlast words"
-    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+    rows = record(measured, PLACE, INSTRUMENT, "local")
     assert rows.trial["verdict"] == "invalid"
     assert rows.flows == []
     assert headline(measured) == "source: its stream ended during source.run"
@@ -161,7 +163,7 @@ def test_delay_at_a_source_that_fell_behind_is_not_given() -> None:
     for share, given in ((1.0, True), (0.99, False)):
         rate = share * fps(100.0, 1500)
         measured = make_measured(cell, offered_fps=rate)
-        (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
+        (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
         assert (flow["latency_p50_ns"] is not None) is given
 
 
@@ -171,9 +173,7 @@ def test_each_source_has_its_own_clock_and_window() -> None:
     hour_ns = 3600 * SECOND_NS
     end_ns = hour_ns + 3 * SECOND_NS // 4
     change_phase(measured, 1, start_ns=hour_ns, end_ns=end_ns, first_ns=hour_ns + 10)
-    rows = record(
-        measured, judge(measured, 1000), PLACE, Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}), "uut"
-    )
+    rows = record(measured, PLACE, Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}), "uut")
     assert [flow["duration_s"] for flow in rows.flows] == [0.75] * 3
     assert rows.trial["start_spread_ms"] is None
     percent = {row["host"]: row["percent"] for row in rows.cpu if row["domain"] == "sink"}
@@ -194,8 +194,8 @@ def test_what_a_hypervisor_gave_the_guests_is_the_hosts_and_not_stolen() -> None
     measured = make_measured(make_cell())
     assert measured.cpu is not None
     after = measured.cpu[1]
-    after["steal_s"], after["apart"] = {1: 0.25}, {"guest vcpu 0": 0.2}
-    rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "uut")
+    after["steal_s"], after["apart"] = {1: 0.25}, [{"account": Account(GUEST, "vcpu 0"), "ran_s": 0.2}]
+    rows = record(measured, PLACE, INSTRUMENT, "uut")
     percent = {(row["domain"], row["component"]): row["percent"] for row in rows.cpu if row["host"] == "uut"}
     assert percent["host", "total"] == pytest.approx(15 + 20)
     assert percent["steal", "total"] == pytest.approx(5)
@@ -206,7 +206,7 @@ class TestClocksOfTheirOwn:
     def test_the_bound_stands_beside_the_delay(self) -> None:
         measured = make_measured(make_cell())
         measured.clock_error_ns = {0: 700}
-        rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+        rows = record(measured, PLACE, INSTRUMENT, "local")
         (flow,) = rows.flows
         assert flow["clock_error_ns"] == 700
         assert flow["latency_min_ns"] == 3000
@@ -216,7 +216,7 @@ class TestClocksOfTheirOwn:
         for error_ns in (0, 700):
             measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
             measured.clock_error_ns = {0: error_ns}
-            (flow,) = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local").flows
+            (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
             told.append(flow)
         assert [flow["pdv_p99_ns"] is None for flow in told] == [False, True]
         assert told[0]["ipdv_p99_ns"] == told[1]["ipdv_p99_ns"]
@@ -225,7 +225,7 @@ class TestClocksOfTheirOwn:
         measured = make_measured(make_cell())
         measured.clock_error_ns = {0: 700}
         change_received(measured, latency=structs.replace(measured.sink.stream(0).latency, min_ns=0))
-        rows = record(measured, judge(measured, 1000), PLACE, INSTRUMENT, "local")
+        rows = record(measured, PLACE, INSTRUMENT, "local")
         (flow,) = rows.flows
         assert (flow["clock_error_ns"], flow["latency_p50_ns"]) == (700, None)
         assert {row["kind"] for row in rows.latency} == {"gap"}

@@ -15,9 +15,9 @@ from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_cell, make_measured
 from vtax.campaign.environment import environment_rows
 from vtax.campaign.guest import is_broken
-from vtax.campaign.kind import settings_of
+from vtax.campaign.interference import interference_findings
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
-from vtax.campaign.surroundings import surroundings_findings
+from vtax.campaign.settings import settings_of
 from vtax.campaign.verdict import Verdict
 from vtax.doctor.machine import bridge_netfilter
 from vtax.doctor.testbed import _netfilter
@@ -154,7 +154,7 @@ class TestTrial:
         cell = replace(cell, testbed=cell.testbed.model_copy(update={"bridge_netfilter": wanted}))
         measured = make_measured(cell)
         measured.bridge_netfilter = by_host
-        return list(surroundings_findings(measured)), is_broken(measured)
+        return list(interference_findings(measured)), is_broken(measured)
 
     def test_it_is_valid_with_what_was_asked_for(self) -> None:
         assert self.found(False, uut=OFF, sink=None) == ([], False)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.paths import ROOT
 from tests.helpers.trials import make_cell
-from vtax.campaign.forwarding.trial import as_run
+from vtax.campaign.frames.measured import as_run
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
 

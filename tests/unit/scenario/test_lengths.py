@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.trials import change_received, make_cell, make_measured
-from vtax.campaign.forwarding.judge import judge
-from vtax.campaign.forwarding.rows import Instrument, record
+from tests.helpers.trials import change_received, make_cell, make_measured, record
+from vtax.campaign.forwarding.rows import Instrument
 from vtax.inputs import InputError
 from vtax.scenario import Forwarding, load_scenario
 from vtax.scenario.lengths import IMIX, Lengths, interleaved, lengths_of, shares
@@ -94,7 +93,7 @@ def test_throughput_counts_the_bytes_that_arrived() -> None:
     # The UUT loses every long frame.
     change_received(measured, received=sent // 4 * 3, received_bytes=sent // 4 * 3 * 64)
     instrument = Instrument(ceiling_fps=1e6, sink_cost_ns={"sink": 50.0})
-    rows = record(measured, judge(measured, None), {}, instrument, "local")
+    rows = record(measured, {}, instrument, "local")
     assert (rows.trial["frame_bytes"], rows.trial["frame_mix"]) == (None, "3:64 1:1514")
     (flow,) = rows.flows
     assert flow["offered_mbps"] == pytest.approx(100, rel=1e-3)

@@ -14,8 +14,8 @@ from vtax.agent_api import MOST_TRAIL_POINTS, AgentApi, StagesOpenParams, Stages
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message, Pending
 from vtax.campaign.observed import Observed
 from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
+from vtax.campaign.trace_path import TracePath
 from vtax.campaign.tracing import Traced
-from vtax.campaign.trails import Way
 from vtax.inputs import InputError
 from vtax.platforms import presets
 from vtax.scenario import load_scenario
@@ -168,8 +168,8 @@ def traced(count: int = 50) -> Observed:
     """A trial whose packets took 1 to 5 µs in the stages to a guest, and 1 to 4 in those from it."""
     (cell,) = load_scenario("oljira2016/breakdown").override(platforms=["uml"]).cells()
     ways = [
-        Way("uut", 0, trail("uut guest rx", "rx", TO_GUEST)),
-        Way("uut", 0, trail("uut guest tx", "tx", FROM_GUEST)),
+        TracePath("uut", 0, trail("uut guest rx", "rx", TO_GUEST)),
+        TracePath("uut", 0, trail("uut guest tx", "tx", FROM_GUEST)),
     ]
     readings = []
     for way in ways:

@@ -8,6 +8,7 @@ from msgspec import Raw, ValidationError
 from vtax.agent_api import GuestNic, GuestStateAnswer
 from vtax.platforms import Probe
 from vtax.stages import Interface, Joint, Place
+from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.addressing import Station
 from vtax.testbed.cap import Cap
 from vtax.testbed.end_acts import EndAct, SetAddress, ShapeHost, SwitchTo
@@ -41,8 +42,8 @@ class Played:
 @pytest.mark.parametrize(
     ("method", "arguments", "answer"),
     [
-        (Host.heirs, ({7: "guest vcpu 0"},), {7: "guest vcpu 0", 9: "controller vtax"}),
-        (Host.owners, (), {"threads": {12: "host ovs"}, "processes": {}}),
+        (Host.heirs, ({7: Account("guest", "vcpu 0")},), {7: Account("guest", "vcpu 0"), 9: CONTROLLER}),
+        (Host.owners, (), {"threads": {12: Account.of_ingress("in0")}, "processes": {}}),
         (Host.joint, ("port-in", END.mac, "tap"), Joint(TAP, None)),
         (Host.borrow, ("eth1", END, 1500), Borrowed(9000, ["rx-lro"])),
         (Host.set_end, (END, SetAddress()), None),

@@ -2,7 +2,7 @@
 
 from validation.undisturbed import Trial, explained
 from vtax.campaign.forwarding.instrument import LATE
-from vtax.campaign.surroundings import STOLEN
+from vtax.campaign.interference import STOLEN
 
 STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 2.3%"], 0.1)
 STOPPED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 0.25)

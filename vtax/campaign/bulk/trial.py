@@ -1,40 +1,76 @@
 """One trial of bulk streams: listen, connect, go, warm up, measure, drain, collect."""
 
-import time
-from collections.abc import Collection
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
+from vtax.agent_api import SenderGoAnswer
+from vtax.agent_message import Pending
+from vtax.campaign.bulk.far_end import FAR_END_BUSY, far_end_findings, is_busy
 from vtax.campaign.closing import closing
 from vtax.campaign.ends import EndsPath
-from vtax.campaign.observe import begin_window, observe, watch_cpus
+from vtax.campaign.ends_trial import EndsTrial
 from vtax.campaign.observed import Observed
-from vtax.campaign.streams import HEAD_START_S, Flows, Streams
-from vtax.scenario import Bulk, Cell
-from vtax.testbed.guest_state import GuestState
+from vtax.campaign.stream_findings import buffer_findings, start_findings, stream_findings
+from vtax.campaign.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.campaign.streams import Flows, Streams
+from vtax.campaign.verdict import Finding
+from vtax.campaign.window_trial import HEAD_START_S
+from vtax.results import Row, TrialRecord
+from vtax.scenario import Bulk
 
 PEER_BUFFER_BYTES = 16 << 20
 """Datagrams of a tenth of a second at 1000 Mbit/s."""
 
 
-@dataclass
-class Streamed(Observed):
-    """Everything one trial brought home."""
+class BulkTrial(EndsTrial):
+    """Streams of data, as the transport goes."""
 
-    flows: list[Flows] = field(default_factory=list)
-    """By the guest's number."""
-    far_cpus: Collection[int] = ()
-    """Where a far guest runs, if on CPUs of its own."""
+    far_end = "the far guest"
+
+    _streams: Streams
+    _sending: Sequence[Pending[SenderGoAnswer]]
+
+    def __init__(self, observed: Observed) -> None:
+        super().__init__(observed)
+        self.flows: list[Flows] = []
+        """By the guest's number."""
 
     @property
     def work(self) -> Bulk:
-        """What was asked of it."""
-        return self.cell.bulk
+        """What is asked of it."""
+        return self.observed.cell.bulk
 
     @property
     def instrument_receives(self) -> bool:
         """Whether receivers are bare far ends: what these lose no guest lost."""
         return self.work.has_bare_peers and self.work.direction != "receiving"
+
+    def open(self, path: EndsPath, opened: ExitStack) -> None:
+        """Connect all streams."""
+        work = self.work
+        sending = work.direction == "sending"
+        pairs = [(other, peer) if sending else (peer, other) for peer, other in path.ends]
+        self.far_cpus = path.far_cpus
+        spares = self.instrument_receives and work.transport == "udp"
+        buffer_bytes = PEER_BUFFER_BYTES if spares else None
+        self._streams = Streams(pairs, work, self.observed.trial, buffer_bytes)
+        opened.enter_context(closing(self._streams.close))
+        self._streams.connect(path.testbed.settings.mtu)
+
+    @property
+    def head_start_s(self) -> float:
+        """None where senders have clocks of their own."""
+        return HEAD_START_S if self._streams.share_clock else 0.0
+
+    def go(self, begin: float) -> float:
+        """Send, from the same moment on where senders share a clock."""
+        self._sending = self._streams.go(begin if self._streams.share_clock else None)
+        return begin
+
+    def collect(self) -> None:
+        """Drain, and take what came."""
+        told = [finish(self.patience_s) for finish in self._sending]
+        self.flows = self._streams.collect(told, emulated=self.observed.emulated)
 
     @property
     def start_spread_ms(self) -> float | None:
@@ -49,30 +85,41 @@ class Streamed(Observed):
         known = [start for start in starts if start is not None]
         return (max(known) - min(known)) / 1e6 if known and len(known) == len(starts) else None
 
+    def marks(self) -> tuple[str, ...]:
+        """Mark a trial whose bare far ends were busy; but a flood of datagrams takes all there is."""
+        may_hold_back = self.work.has_bare_peers and self.work.transport != "udp"
+        return (FAR_END_BUSY,) if may_hold_back and is_busy(self.observed.far_end_cpu) else ()
 
-def measure(
-    path: EndsPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
-) -> Streamed:
-    """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
-    measured = Streamed(trial, cell, datetime.now(UTC))
-    observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
-    return measured
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the streams' ends found."""
+        for guest, flows in enumerate(self.flows):
+            yield from stream_findings(guest, flows)
+            yield from buffer_findings(guest, flows, self.work.buffer_bytes)
+            if self.instrument_receives:
+                yield from far_end_findings(guest, flows)
+        if not self.observed.emulated:
+            yield from start_findings(self.start_spread_ms, "guests")
 
+    def columns(self) -> Row:
+        """Return what was asked."""
+        work = self.work
+        return {
+            "transport": work.transport,
+            "direction": work.direction,
+            "placement": work.placement,
+            "message_bytes": work.message_bytes,
+            "buffer_bytes": work.buffer_bytes,
+        }
 
-def _run(path: EndsPath, measured: Streamed, emulated: bool) -> None:
-    work = measured.work
-    sending = work.direction == "sending"
-    pairs = [(other, peer) if sending else (peer, other) for peer, other in path.ends]
-    measured.far_cpus = path.far_cpus
-    spares = measured.instrument_receives and work.transport == "udp"
-    streams = Streams(pairs, work, measured.trial, PEER_BUFFER_BYTES if spares else None)
-    with closing(streams.close):
-        streams.connect(path.testbed.settings.mtu)
-        together = all(sender.shares_clock for sender, _ in pairs)
-        begin = time.monotonic() + (HEAD_START_S if together else 0.0)
-        begin_window(path, work, begin)
-        runs = streams.go(begin if together else None)
-        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-        told = [finish(work.warmup_s + work.duration_s + 10) for finish in runs]
-        measured.flows = streams.collect(told, emulated=emulated)
-        measured.sampled = path.cpu_meter.read()
+    def rows(self) -> TrialRecord:
+        """Return all streams."""
+        guests, number, window_s = list(enumerate(self.flows)), self.observed.trial, self.work.duration_s
+        return TrialRecord(
+            trial={},
+            flows=[row for guest, of in guests for row in flow_rows(number, "victim", guest, of, window_s)],
+            series=[row for guest, of in guests for row in series_rows(number, "victim", guest, of)],
+        )
+
+    def key_figure(self) -> str:
+        """Return the goodput of all streams together."""
+        return goodput_words(self.flows)

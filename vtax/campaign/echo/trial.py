@@ -1,88 +1,150 @@
 """One trial of echoes: have the other routers forward, ask through the first, collect."""
 
-import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
-from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams
+from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams, SenderGoAnswer
+from vtax.agent_message import Pending
 from vtax.campaign.closing import closing
 from vtax.campaign.ends import End, EndsPath
-from vtax.campaign.observe import begin_window, observe, watch_cpus
+from vtax.campaign.ends_trial import EndsTrial
 from vtax.campaign.observed import Observed
-from vtax.campaign.streams import HEAD_START_S, Flows, Streams, phases
-from vtax.scenario import Cell, Echo
-from vtax.testbed.guest_state import GuestState
+from vtax.campaign.round_trip_rows import distribution_of, histogram_row, time_columns
+from vtax.campaign.stream_findings import start_findings, stream_findings
+from vtax.campaign.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.campaign.streams import Flows, Streams, phases
+from vtax.campaign.timeouts import answer_timeout_ms
+from vtax.campaign.verdict import Finding, Verdict
+from vtax.campaign.window_trial import HEAD_START_S
+from vtax.results import Row, TrialRecord
+from vtax.scenario import Echo
 
-TIMEOUT_MS = 2000
-TIMEOUT_EMULATED_MS = 10_000
-"""An answer that takes longer is none."""
+ASKED = 0
+"""The guest that echoes go through."""
 
 
-@dataclass
-class Echoed(Observed):
-    """Everything one trial brought home."""
+class EchoTrial(EndsTrial):
+    """Echoes through the first router. Lost, late and double answers are results."""
 
-    run: EchoGoAnswer | None = None
-    tally: EchoCollectAnswer | None = None
-    others: dict[int, Flows] = field(default_factory=dict)
-    """What the other guests forwarded, by their numbers; empty where they were idle, or there are none."""
+    head_start_s = HEAD_START_S
+
+    echoes: EchoGoAnswer
+    """How they went."""
+    tally: EchoCollectAnswer
+    """What came of them."""
+
+    _asker: End
+    _streams: Streams
+    _sending: Sequence[Pending[SenderGoAnswer]]
+    _echoing: Pending[EchoGoAnswer]
+
+    def __init__(self, observed: Observed) -> None:
+        super().__init__(observed)
+        self.others: dict[int, Flows] = {}
+        """What the other guests forwarded, by their numbers; empty where they were idle, or there are none."""
 
     @property
     def work(self) -> Echo:
-        """What was asked of it."""
-        return self.cell.echo
+        """What is asked of it."""
+        return self.observed.cell.echo
 
     @property
-    def echoes(self) -> tuple[EchoGoAnswer, EchoCollectAnswer]:
-        """How echoes went, and what came of them: of a trial that did not fail."""
-        assert self.run is not None and self.tally is not None  # noqa: S101 - it has both
-        return self.run, self.tally
+    def timeout_ms(self) -> int:
+        """How long an echo's answer is waited for."""
+        return answer_timeout_ms(emulated=self.observed.emulated)
+
+    def open(self, path: EndsPath, opened: ExitStack) -> None:
+        """Open the echo, and connect the streams of the other routers."""
+        work, (first, *others) = self.work, path.ends
+        self._asker, answerer = first
+        self._streams = Streams(others if work.others == "tcp" else [], work.stress, self.observed.trial)
+        opened.enter_context(closing(self._streams.close, self._asker.api.echo_close))
+        self._asker.api.echo_open(self._asking(answerer))
+        self._streams.connect(path.testbed.settings.mtu)
+
+    def go(self, begin: float) -> float:
+        """Send and ask from the same moment on."""
+        self._sending = self._streams.go(begin)
+        self._echoing = self._asker.api.begin_echo_go(phases(self.observed.trial, self.work, begin))
+        return begin
+
+    def collect(self) -> None:
+        """Take round trips, and what the streams carried."""
+        patience_s = self.patience_s + self.timeout_ms / 1000
+        self.echoes = self._echoing(patience_s)
+        self.tally = self._asker.api.echo_collect()
+        told = [finish(patience_s) for finish in self._sending]
+        flows = self._streams.collect(told, emulated=self.observed.emulated)
+        self.others = dict(enumerate(flows, start=1))
 
     @property
     def start_spread_ms(self) -> float:
         """Between the first and the last start of all that was measured."""
-        run, _ = self.echoes
-        starts = [run.start_ns, *(flows.run.start_ns for flows in self.others.values())]
+        starts = [self.echoes.start_ns, *(flows.run.start_ns for flows in self.others.values())]
         return (max(starts) - min(starts)) / 1e6
 
+    def findings(self) -> Iterator[Finding]:
+        """Yield what the asker and the streams' ends found."""
+        if self.echoes.aborted:
+            yield Verdict.INVALID, "the echoes were aborted"
+        if self.tally.last_problem:
+            yield (
+                Verdict.SUSPECT,
+                f"the sender's kernel refused echoes, which count as lost: {self.tally.last_problem}",
+            )
+        for guest, flows in self.others.items():
+            yield from stream_findings(guest, flows)
+        yield from start_findings(self.start_spread_ms, "echoes and streams")
 
-def measure(
-    path: EndsPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool
-) -> Echoed:
-    """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
-    measured = Echoed(trial, cell, datetime.now(UTC))
-    observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
-    return measured
+    def columns(self) -> Row:
+        """Return what was asked."""
+        work = self.work
+        return {"payload_bytes": work.payload_bytes, "interval_ms": work.interval_ms, "others": work.others}
 
+    def rows(self) -> TrialRecord:
+        """Return the echoes and the other routers' streams."""
+        others, number, window_s = self.others.items(), self.observed.trial, self.work.duration_s
+        return TrialRecord(
+            trial={},
+            flows=[
+                self._asked_row(),
+                *(row for guest, of in others for row in flow_rows(number, "neighbour", guest, of, window_s)),
+            ],
+            series=[row for guest, of in others for row in series_rows(number, "neighbour", guest, of)],
+            latency=[histogram_row(number, self.tally.latency, self.tally.lost)],
+        )
 
-def _run(path: EndsPath, measured: Echoed, emulated: bool) -> None:
-    work = measured.work
-    (asker, answerer), *others = path.ends
-    streams = Streams(others if work.others == "tcp" else [], work.stress, measured.trial)
-    timeout_ms = TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS
-    with closing(streams.close, asker.api.echo_close):
-        asker.api.echo_open(_way(asker, answerer, work, timeout_ms))
-        streams.connect(path.testbed.settings.mtu)
-        begin = time.monotonic() + HEAD_START_S
-        begin_window(path, work, begin)
-        runs = streams.go(begin)
-        asked = asker.api.begin_echo_go(phases(measured.trial, work, begin))
-        measured.cpu, measured.far_end_cpu = watch_cpus(path, work, begin)
-        patience_s = work.warmup_s + work.duration_s + timeout_ms / 1000 + 10
-        measured.run = asked(patience_s)
-        measured.tally = asker.api.echo_collect()
-        told = [finish(patience_s) for finish in runs]
-        measured.others = dict(enumerate(streams.collect(told, emulated=emulated), start=1))
-        measured.sampled = path.cpu_meter.read()
+    def key_figure(self) -> str:
+        """Return the mean round trip, and what was lost."""
+        tally, others = self.tally, list(self.others.values())
+        mean_ns = tally.latency.mean_ns
+        mean = "no echo was answered" if mean_ns is None else f"mean round trip {mean_ns / 1e6:.3f} ms"
+        beside = f"; beside it {goodput_words(others)}" if others else ""
+        return f"{mean}, lost {tally.lost} of {tally.sent}{beside}"
 
+    def _asked_row(self) -> Row:
+        """Return the row of the echoes. Quantiles are over all that were sent: a lost one is later than every other."""
+        latency, lost, sent = self.tally.latency, self.tally.lost, self.tally.sent
+        return {
+            "trial_id": self.observed.trial,
+            "role": "victim",
+            "guest": ASKED,
+            "stream": 0,
+            "transactions": self.tally.received,
+            "failed": lost,
+            "loss_ratio": lost / sent if sent else None,
+            "probes_sent": sent,
+            **time_columns(latency, distribution_of(latency, lost)),
+            "duration_s": self.work.duration_s,
+        }
 
-def _way(asker: End, answerer: End, work: Echo, timeout_ms: int) -> EchoOpenParams:
-    return EchoOpenParams(
-        cpu=asker.cpu,
-        interface=asker.interface,
-        local_address=asker.address,
-        remote_address=answerer.address,
-        payload_bytes=work.payload_bytes,
-        interval_ms=work.interval_ms,
-        timeout_ms=timeout_ms,
-    )
+    def _asking(self, answerer: End) -> EchoOpenParams:
+        return EchoOpenParams(
+            cpu=self._asker.cpu,
+            interface=self._asker.interface,
+            local_address=self._asker.address,
+            remote_address=answerer.address,
+            payload_bytes=self.work.payload_bytes,
+            interval_ms=self.work.interval_ms,
+            timeout_ms=self.timeout_ms,
+        )

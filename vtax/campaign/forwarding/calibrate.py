@@ -20,8 +20,8 @@ from vtax.agent_api import (
     MechanismRefusal,
     SourceCalibrateAnswer,
 )
-from vtax.campaign.forwarding.passage import Passage
 from vtax.campaign.forwarding.path import forwarding_testbed
+from vtax.campaign.frames.passage import Passage
 from vtax.scenario import Cell
 from vtax.scenario.frames import FrameSpec
 from vtax.testbed.machines import Machines

@@ -4,7 +4,7 @@ from base64 import b64decode
 
 from vtax import agent_api
 from vtax.agent_api import MOST_CAPTURED_FRAMES, SinkCaptureParams
-from vtax.campaign.forwarding.passage import Passage
+from vtax.campaign.frames.passage import Passage
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
 from vtax.results import CapturedFrame

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from vtax.agent_api import InterfaceState
 from vtax.campaign.forwarding.drops import Drops, Place
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.guest import called
 from vtax.testbed.counters import InterfaceCounters
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from vtax.campaign.forwarding.counts import Counts, Hop, counted, offered
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import GUEST
 

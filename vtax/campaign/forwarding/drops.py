@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.guest import called
 from vtax.testbed.guest import GUEST
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from vtax.campaign.forwarding.hops import way_of
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.verdict import Finding, graded
 
 FOREIGN_SUSPECT, FOREIGN_INVALID = 0.001, 0.01

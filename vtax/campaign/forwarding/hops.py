@@ -7,7 +7,7 @@ before and after a trial; they take in all its phases, and whatever else went th
 from vtax.campaign.forwarding.counts import Counts, Hop
 from vtax.campaign.forwarding.dedicated_way import DedicatedWay
 from vtax.campaign.forwarding.shared_way import SharedWay
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 
 Way = DedicatedWay | SharedWay
 """The streams' way on a testbed. It knows which interfaces they pass."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from vtax.agent_api import SourceRunAnswer
 from vtax.campaign.forwarding.drops import Drops, lost_events
-from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, offered_fps
-from vtax.campaign.forwarding.source_time import thread_shares
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.limits import OFFERED_TOLERANCE, offered_fps
+from vtax.campaign.frames.measured import Measured
+from vtax.campaign.frames.source_time import thread_shares
 from vtax.campaign.verdict import Finding, Verdict, graded
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10

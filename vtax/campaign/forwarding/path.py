@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer, SinkOpenAnswer
-from vtax.campaign.forwarding.passage import Passage
+from vtax.campaign.frames.passage import Passage
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts
-from vtax.campaign.trails import Way, router_ways
+from vtax.campaign.trace_path import TracePath, router_trace_paths
 from vtax.machine.agent import AgentError
 from vtax.platforms import PlatformConfig, Preset
 from vtax.scenario.frames import FrameSpec
@@ -150,9 +150,9 @@ class ForwardingPath(Path):
             else "this kernel does not report it"
         )
 
-    def ways(self) -> list[Way]:
+    def trace_paths(self) -> list[TracePath]:
         """The ways that a traced trial follows frames along."""
-        return router_ways(self.testbed, self.nic)
+        return router_trace_paths(self.testbed, self.nic)
 
     def close(self) -> None:
         """Take everything down."""

@@ -1,22 +1,22 @@
-"""A trial as rows of the result's tables."""
+"""A trial of frames as rows of the result's tables: what is its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
-from vtax.agent_api import CollectedStream
-from vtax.campaign.cpu_rows import counted_rows, cpu_row, ledger_rows
-from vtax.campaign.forwarding.answers import StreamSent
+from vtax.campaign.cpu_rows import cpu_row
 from vtax.campaign.forwarding.counts import Hop
-from vtax.campaign.forwarding.delay import delay_columns, delay_histograms, mean_delay_ns
 from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.forwarding.limits import frames_sent, offered_fps
-from vtax.campaign.forwarding.source_time import thread_shares, waited_share
-from vtax.campaign.forwarding.trial import Measured, probe_interval
-from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
-from vtax.campaign.trial_rows import Role, traced_columns
-from vtax.campaign.verdict import Judgement
+from vtax.campaign.forwarding.path import ForwardingFacts
+from vtax.campaign.frames.delay import delay_histograms, mean_delay_ns
+from vtax.campaign.frames.flow_rows import flow_row
+from vtax.campaign.frames.limits import frames_sent, offered_fps
+from vtax.campaign.frames.measured import Measured, probe_interval
+from vtax.campaign.frames.source_time import thread_shares
+from vtax.campaign.stage_rows import unattributed_row
 from vtax.results import Row, TrialRecord
-from vtax.units import goodput_mbps, mbps
+from vtax.testbed.accounts import Account
+from vtax.units import mbps
 
 
 @dataclass(frozen=True)
@@ -30,71 +30,49 @@ class Instrument:
     sink_cost_ns: Mapping[str, float] = field(default_factory=dict)
     """What counting a frame costs, by the sink's host."""
 
+    @classmethod
+    def of(cls, ceiling_fps: float, facts: ForwardingFacts | None) -> Self:
+        """Return that of an open path whose source has this ceiling."""
+        if facts is None:
+            return cls(ceiling_fps)
+        return cls(ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
 
-def record(
-    measured: Measured, judgement: Judgement, place: Row, instrument: Instrument, machine: str
-) -> TrialRecord:
-    """All rows of a trial. `place` holds the columns of `trials` that place it (block, repetition ...)."""
-    work = measured.work
-    complete = measured.failure is None
-    window_s = measured.window_s if complete else None
-    ceiling_fps = instrument.ceiling_fps
-    trial: Row = {
-        **place,
-        "ceiling_fps": ceiling_fps,
+
+def asked_columns(measured: Measured, instrument: Instrument) -> Row:
+    """Return the columns of `trials` that are known beforehand."""
+    work, cell = measured.work, measured.cell
+    return {
+        "ceiling_fps": instrument.ceiling_fps,
         "sink_mode": instrument.sink_mode,
         "sink_fallback": instrument.sink_fallback,
-        **measured.cell.factors,
-        "trial_id": measured.trial,
-        "cell": measured.cell.key,
-        "platform": measured.cell.platform,
-        "streams": measured.cell.streams,
-        "guests": measured.cell.guests,
-        "neighbour_maximum_mbps": measured.beside.maximum_mbps,
+        "streams": cell.streams,
         "frame_bytes": None if work.mix else work.frame_bytes,
         "frame_mix": work.mix,
         "intended_mbps": work.intended_mbps,
-        "uut_context": judgement.uut_context,
         "mechanism": measured.mechanism,
-        "ceiling_share": offered_fps(measured) / ceiling_fps if complete and ceiling_fps else None,
-        "start_spread_ms": _start_spread_ms(measured) if complete else None,
-        "warmup_s": work.warmup_s,
-        "duration_s": window_s,
-        "wall_s": measured.wall_s,
-        "overhead_s": measured.wall_s - work.warmup_s - work.duration_s - measured.drain_s
-        if complete
-        else None,
-        "verdict": str(judgement.verdict),
-        **traced_columns(work, judgement),
-        "reasons": list(judgement.reasons),
-        "started_at": measured.started_at,
     }
-    if not complete:
-        return TrialRecord(trial=trial)
+
+
+def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
+    """Return the rows that a complete trial of other workloads does not have."""
+    streams, ceiling_fps = measured.source.streams, instrument.ceiling_fps
     shared = measured.cell.testbed.is_shared
-    flows = [
-        flow_row(measured, stream, "victim", stream.stream if shared else 0)
-        for stream in measured.source.streams
-    ]
     return TrialRecord(
-        trial=trial,
-        flows=[*flows, *measured.beside.flows],
-        cpu=[
-            *_cpu(measured, instrument.sink_cost_ns),
-            *ledger_rows(measured, machine),
-        ],
+        trial={
+            "ceiling_share": offered_fps(measured) / ceiling_fps if ceiling_fps else None,
+            "duration_s": measured.window_s,
+        },
+        flows=[flow_row(measured, stream, "victim", stream.stream if shared else 0) for stream in streams],
+        cpu=_instrument_cpu(measured, instrument.sink_cost_ns),
         hops=[_hop(measured, hop) for hop in hops(measured)],
-        latency=[row for stream in measured.source.streams for row in delay_histograms(measured, stream)],
-        stages=[*stage_rows(measured), *_unattributed(measured)],
-        packets=packet_rows(measured),
+        latency=[row for stream in streams for row in delay_histograms(measured, stream)],
+        stages=_unattributed(measured),
         capture=measured.captured,
     )
 
 
-def headline(measured: Measured) -> str:
-    """A trial's last number for whoever watches."""
-    if measured.failure is not None:
-        return measured.failure.splitlines()[0]
+def key_figure(measured: Measured) -> str:
+    """Return what was received of what was offered."""
     lengths = measured.work.lengths
     offered = mbps(offered_fps(measured), lengths.mean)
     sent = frames_sent(measured)
@@ -104,52 +82,6 @@ def headline(measured: Measured) -> str:
     mean_bytes = sum(stream.received_bytes for stream in sunk) / max(received, 1)
     lost = 100 * (sent - received) / sent if sent else 0.0
     return f"received {mbps(received / measured.window_s, mean_bytes):.1f} of {offered:.1f} Mbit/s, lost {lost:.2f}%"
-
-
-def offered_mbps(measured: Measured, stream: StreamSent) -> float:
-    """Return what a source sent of one stream, at layer 1."""
-    sent = stream.phase().frames_sent
-    return mbps(sent / measured.window_s, measured.work.lengths.bytes_of(sent) / max(sent, 1))
-
-
-def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> Row:
-    """A row of `flows`, by what source and sink say of one stream."""
-    work, sink = measured.work, measured.sink.stream(stream.stream)
-    phase, gap = stream.phase(), measured.times[stream.stream].gap
-    thread = thread_shares(measured, stream.host)
-    sent, received = phase.frames_sent, sink.received
-    arrived = received / measured.window_s
-    received_bytes = sink.received_bytes / max(received, 1)
-    return {
-        "trial_id": measured.trial,
-        "role": role,
-        "guest": guest,
-        "stream": stream.stream,
-        "intended_mbps": work.intended_mbps,
-        "offered_mbps": offered_mbps(measured, stream),
-        "received_mbps": mbps(arrived, received_bytes),
-        "intended_fps": work.intended_fps,
-        "offered_fps": sent / measured.window_s,
-        "received_fps": arrived,
-        "goodput_mbps": goodput_mbps(arrived, received_bytes, work.encapsulation.header_bytes),
-        "frames_sent": sent,
-        "frames_received": received,
-        "frames_lost": sent - received,
-        "frames_duplicated": sink.duplicated,
-        "frames_reordered": sink.reordered,
-        **_order_columns(sent, sink),
-        "loss_ratio": (sent - received) / sent if sent else None,
-        "send_errors": phase.send_errors,
-        "blocked": phase.blocked,
-        "waited_share": waited_share(stream),
-        "source_cpu_share": None if thread is None else thread.ran,
-        "burst_frames": phase.longest_burst,
-        **delay_columns(measured, stream),
-        "gap_p50_ns": gap.p50_ns,
-        "gap_p99_ns": gap.p99_ns,
-        "gap_max_ns": gap.max_ns,
-        "duration_s": measured.window_s,
-    }
 
 
 def _unattributed(measured: Measured) -> Sequence[Row]:
@@ -168,35 +100,22 @@ def _unattributed(measured: Measured) -> Sequence[Row]:
     return unattributed_row(measured, total_ns / frames, lambda _: None)
 
 
-def _order_columns(sent: int, sink: CollectedStream) -> Row:
-    """How far frames were displaced, and how loss is spread. What no later frame betrays is the last period."""
-    reordering, loss = sink.reordering, sink.loss
-    behind = sent - sink.next_expected
-    return {
-        "frames_displaced": reordering.displaced,
-        "reordering_extent_mean_frames": reordering.extent_mean,
-        "reordering_extent_max_frames": reordering.extent_max,
-        "reordering_extents_cut": reordering.extents_cut,
-        "loss_periods": loss.periods + (behind > 0),
-        "longest_loss_frames": None if loss.longest is None else max(loss.longest, behind),
-    }
-
-
-def _cpu(measured: Measured, sink_cost_ns: Mapping[str, float]) -> list[Row]:
-    rows = counted_rows(measured)
-    if not rows:
-        return rows
+def _instrument_cpu(measured: Measured, sink_cost_ns: Mapping[str, float]) -> list[Row]:
+    """Return what sinks and sources took of the CPUs, which no account of the UUT's host tells."""
+    if measured.cpu is None:
+        return []
+    rows: list[Row] = []
     active = {stream.stream for stream in measured.source.streams}
     for host, cost_ns in sink_cost_ns.items():
         received = sum(
             stream.received for stream in measured.sink.hosts[host].streams if stream.stream in active
         )
         percent = received / measured.window_s * cost_ns / 1e7
-        rows.append(cpu_row(measured.trial, host, "sink", "calibrated", percent))
+        rows.append(cpu_row(measured.trial, host, Account("sink", "calibrated"), percent))
     for host in measured.source.hosts:
         if (thread := thread_shares(measured, host)) is not None:
             percent, wait = 100 * thread.ran, 100 * thread.kept_off
-            rows.append(cpu_row(measured.trial, host, "source", "thread", percent, wait=wait))
+            rows.append(cpu_row(measured.trial, host, Account("source", "thread"), percent, wait=wait))
     return rows
 
 
@@ -213,8 +132,8 @@ def _hop(measured: Measured, hop: Hop) -> Row:
     }
 
 
-def _start_spread_ms(measured: Measured) -> float | None:
-    """None between sources, whose clocks are their own."""
+def start_spread_ms(measured: Measured) -> float | None:
+    """Return the time between the streams' first frames; None between sources, whose clocks are their own."""
     if len(measured.source.hosts) > 1:
         return None
     firsts = [stream.phase().first_ns for stream in measured.source.streams]

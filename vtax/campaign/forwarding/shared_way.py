@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vtax.campaign.forwarding.counts import Counters, Counts, Hop, Seen, counted, offered
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.measured import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import guest_name
 

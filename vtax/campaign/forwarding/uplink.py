@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.forwarding.limits import HELD_BACK_FRAMES, LINK_TOLERANCE, offered_fps
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.limits import HELD_BACK_FRAMES, LINK_TOLERANCE
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.units import fps
 
-UPLINK_LIMITED = "uplink-limited"
 UPLINK_LOSS = 0.005
 """More than this share lost in the switch, and no more than it behind, and the uplink set the streams' throughput."""
 
@@ -60,10 +59,3 @@ def uplink_findings(measured: Measured) -> Iterator[Finding]:
             Verdict.SUSPECT,
             "the switch lost frames below the uplink's rate, and the UUT did not hold it back",
         )
-
-
-def waits_for_uplink(measured: Measured, link_mbps: float | None) -> bool:
-    """Whether what all streams together send fills an uplink that they share."""
-    if link_mbps is None or not measured.cell.testbed.is_shared:
-        return False
-    return offered_fps(measured) >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean)

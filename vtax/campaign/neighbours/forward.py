@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 from statistics import fmean
 
 from vtax.agent_api import SinkHistogramsParams, SourceRunAnswer
-from vtax.campaign.forwarding.answers import Received, Sent
-from vtax.campaign.forwarding.passage import Asked, Passage
-from vtax.campaign.forwarding.rows import flow_row, offered_mbps
-from vtax.campaign.forwarding.source_time import thread_shares
-from vtax.campaign.forwarding.trial import DRAIN_LIMIT_MS, QUIET_MS, Measured, as_run, probe_interval
+from vtax.campaign.frames.answers import Received, Sent
+from vtax.campaign.frames.flow_rows import flow_row, offered_mbps
+from vtax.campaign.frames.measured import Measured, as_run, probe_interval
+from vtax.campaign.frames.passage import Asked, Passage
+from vtax.campaign.frames.source_time import thread_shares
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
 from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.path import PathFailed
+from vtax.campaign.timeouts import DRAIN_LIMIT_MS, QUIET_MS
 from vtax.campaign.verdict import Finding
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import Row

@@ -6,12 +6,13 @@ from vtax.agent_api import RequesterGoAnswer, SenderGoAnswer
 from vtax.agent_message import Pending
 from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End, await_echoes, make_end
-from vtax.campaign.exchange import TIMEOUT_EMULATED_MS, TIMEOUT_MS, Exchange
+from vtax.campaign.exchange import Exchange
 from vtax.campaign.exchange_rows import exchange_row
 from vtax.campaign.neighbours.base import Beside, Neighbours, Turn
 from vtax.campaign.stream_findings import stream_findings
 from vtax.campaign.stream_rows import flow_rows
 from vtax.campaign.streams import Streams
+from vtax.campaign.timeouts import answer_timeout_ms
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import AgentGone
 from vtax.results import Row
@@ -106,7 +107,7 @@ class InRequests(Talk):
             warmup_s=given.warmup_s,
             duration_s=given.duration_s,
         )
-        timeout_ms = TIMEOUT_EMULATED_MS if turn.emulated else TIMEOUT_MS
+        timeout_ms = answer_timeout_ms(emulated=turn.emulated)
         self._turn = turn
         self._exchanges = tuple(Exchange(far, near, work, turn.trial, timeout_ms) for far, near in self.ends)
         for exchange in self._exchanges:

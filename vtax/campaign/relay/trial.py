@@ -1,25 +1,23 @@
 """One trial of relays: start them, have the master make a run, collect its samples."""
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from vtax.agent_api import AgentApi, RelayCollectAnswer, RelayGoParams, RelayOpenParams, RelaySamplesParams
 from vtax.campaign.closing import closing
 from vtax.campaign.ends import End
-from vtax.campaign.observe import observe
+from vtax.campaign.observed import Observed
 from vtax.campaign.relay.ring import ring
 from vtax.campaign.ring_path import RingPath
+from vtax.campaign.run_trial import RunTrial
 from vtax.campaign.supervise import supervised
-from vtax.campaign.timed_run import TimedRun
+from vtax.campaign.timeouts import answer_timeout_ms
+from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import UNTRUE, AgentBreach, AgentError
-from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.machine.series import Part, read_series
-from vtax.scenario import Cell, Relay
-from vtax.testbed.guest_state import GuestState
+from vtax.results import Row
+from vtax.scenario import Relay
 
-TIMEOUT_MS = 2000
-TIMEOUT_EMULATED_MS = 10_000
-"""A message that takes longer is lost."""
 OPEN_S = 60.0
 """Eight relays of an emulated guest begin one after the other."""
 HOP_S = 0.02
@@ -28,71 +26,116 @@ GRACE_S = 120.0
 """What a run may last beyond that: ten messages that are lost in a row end it."""
 
 
-@dataclass
-class Ran(TimedRun):
-    """Everything one run brought home. A round whose message did not come back failed."""
+class RelayTrial(RunTrial[RingPath]):
+    """A run of rounds. Messages that were lost are results; a relay that died is none."""
 
-    given_up: bool = False
-    """Whether it ended early, since nothing went round any more."""
-    relays: list[RelayCollectAnswer] = field(default_factory=list)
-    """What became of the relays of each guest, the master's first."""
-    output_bytes: int | None = None
-    """What the master wrote to standard output; None where it did not."""
+    iteration = "a round"
+    none_done = "no message came back"
+
+    _ends: Sequence[End]
+    """Those that have relays, the master's first."""
+
+    def __init__(self, observed: Observed) -> None:
+        super().__init__(observed)
+        self.given_up = False
+        """Whether it ended early, since nothing went round any more."""
+        self.relays: list[RelayCollectAnswer] = []
+        """What became of the relays of each guest, the master's first."""
+        self.output_bytes: int | None = None
+        """What the master wrote to standard output; None where it did not."""
 
     @property
     def work(self) -> Relay:
-        """What was asked of it."""
-        return self.cell.relay
+        """What is asked of it."""
+        return self.observed.cell.relay
 
-
-def measure(path: RingPath, cell: Cell, trial: int, guests: dict[str, GuestState], *, emulated: bool) -> Ran:
-    """Measure `cell` on a ready path whose guests stand so. Never raises for what agents do: that is in `failure`."""
-    measured = Ran(trial, cell, datetime.now(UTC))
-    with cpu_latency_held():
-        observe(path, measured, guests, lambda: _run(path, measured, emulated), emulated=emulated)
-    return measured
-
-
-def _run(path: RingPath, measured: Ran, emulated: bool) -> None:
-    work = measured.work
-    relays = ring(path.ends, work, TIMEOUT_EMULATED_MS if emulated else TIMEOUT_MS)
-    with_relays = path.ends[: len(relays)]
-    master, *others = with_relays
-    go = RelayGoParams(trial=measured.trial, iterations=work.iterations, interval_ms=work.interval_ms or None)
-    patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
-    with closing(*(end.api.relay_close for end in with_relays)):
-        for end, theirs in zip(with_relays, relays, strict=True):
+    def open(self, path: RingPath, opened: contextlib.ExitStack) -> None:
+        """Start all relays."""
+        relays = ring(path.ends, self.work, answer_timeout_ms(emulated=self.observed.emulated))
+        self._ends = path.ends[: len(relays)]
+        opened.enter_context(closing(*(end.api.relay_close for end in self._ends)))
+        for end, theirs in zip(self._ends, relays, strict=True):
             end.api.relay_open(RelayOpenParams(relays=theirs), OPEN_S)
-        before = path.testbed.uut.counters(path.uut_cpus)
+
+    @contextlib.contextmanager
+    def made(self) -> Iterator[None]:
+        """Have the master make the run."""
+        work, (master, *others) = self.work, self._ends
+        go = RelayGoParams(
+            trial=self.observed.trial, iterations=work.iterations, interval_ms=work.interval_ms or None
+        )
+        patience_s = GRACE_S + work.iterations * (work.interval_ms / 1000 + HOP_S * work.hops)
         running = master.api.begin_relay_go(go)
         try:
             with supervised(others, AgentApi.begin_relay_watch, master, patience_s):
                 run = running(patience_s)
         except AgentError as error:
             raise AgentError("; ".join([str(error), *_ended(others)])) from None
-        measured.cpu = (before, path.testbed.uut.counters(path.uut_cpus))
-        measured.times_ns, measured.given_up = (run.start_ns, run.end_ns), run.given_up
-        measured.relays = [end.api.relay_collect() for end in with_relays]
-        _take_samples(master, measured, run.end_ns - run.start_ns)
-        measured.output_bytes = master.api.relay_close().output_bytes
+        yield
+        self.times_ns, self.given_up = (run.start_ns, run.end_ns), run.given_up
+
+    def collect(self) -> None:
+        """Take the samples, and how the relays ended."""
+        master = self._ends[0]
+        self.relays = [end.api.relay_collect() for end in self._ends]
+        self._take_samples(master)
+        self.output_bytes = master.api.relay_close().output_bytes
+
+    def _take_samples(self, master: End) -> None:
+        def ask(first: int, timeout_s: float) -> Part[int]:
+            answer = master.api.relay_samples(RelaySamplesParams(first=first), timeout_s)
+            self.undone |= dict(answer.undone)
+            return answer.ns, answer.iterations
+
+        start_ns, end_ns = self.times_ns
+        ns = read_series(master.agent, "relay.samples", "ns", self.work.iterations, ask)
+        if wrong := sorted(at for at in self.undone if at >= len(ns)):
+            problem = f"undone: iteration {wrong[0]} of {len(ns)}"
+            raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
+        if sum(ns) > end_ns - start_ns:  # one follows the other
+            problem = f"ns: {sum(ns)} in all, in a run of {end_ns - start_ns} ns"
+            raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
+        self.ns = [*ns]
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield how relays ended that should not have, and what the run lacks."""
+        for guest, relays in enumerate(self.relays):
+            for how in relays.ended:
+                yield Verdict.INVALID, f"of guest {guest}: {how}"
+        yield from self._output_findings()
+        if self.given_up:
+            last = self.relays[0].last_problem
+            made, asked = len(self.ns), self.work.iterations
+            yield (
+                Verdict.SUSPECT,
+                f"the run was given up after {made} of {asked} rounds, since ten in a row failed ({last})",
+            )
+
+    def _output_findings(self) -> Iterator[Finding]:
+        if self.output_bytes is None:
+            return
+        written = len(self.ns) * self.work.message_bytes
+        if self.output_bytes != written:
+            yield (
+                Verdict.INVALID,
+                f"{self.output_bytes} of {written} bytes came through the master's standard output",
+            )
+
+    def columns(self) -> Row:
+        """Return what was asked."""
+        work = self.work
+        return {
+            "transport": work.transport if work.load == "network" else None,
+            "placement": work.placement,
+            "message_bytes": work.message_bytes,
+            "interval_ms": work.interval_ms,
+            "hops": work.hops,
+            "iterations": work.iterations,
+            "load": work.load,
+            "connection": work.connection if work.load == "network" else None,
+        }
 
 
 def _ended(ends: list[End]) -> list[str]:
-    """How relays have ended, with the last that they said; raises AgentGone where one went with its guest."""
+    """Return how relays have ended, with their last output; raises AgentGone where one went with its guest."""
     return [f"of {end.agent}: {how}" for end in ends for how in end.api.relay_collect().ended]
-
-
-def _take_samples(master: End, measured: Ran, run_ns: int) -> None:
-    def ask(first: int, timeout_s: float) -> Part[int]:
-        answer = master.api.relay_samples(RelaySamplesParams(first=first), timeout_s)
-        measured.undone |= dict(answer.undone)
-        return answer.ns, answer.iterations
-
-    ns = read_series(master.agent, "relay.samples", "ns", measured.work.iterations, ask)
-    if wrong := sorted(at for at in measured.undone if at >= len(ns)):
-        problem = f"undone: iteration {wrong[0]} of {len(ns)}"
-        raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
-    if sum(ns) > run_ns:  # one follows the other
-        problem = f"ns: {sum(ns)} in all, in a run of {run_ns} ns"
-        raise AgentBreach(master.agent, "answered relay.samples", problem, UNTRUE)
-    measured.ns = [*ns]

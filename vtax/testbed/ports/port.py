@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from vtax.machine.ownership import OwnershipRecord
+from vtax.testbed.accounts import HOST, Account
 from vtax.testbed.addressing import Station
 from vtax.testbed.link import LinkEnd
 
@@ -41,11 +42,11 @@ class Surroundings:
             self.services[name] = start()
         return self.services[name]
 
-    def threads(self) -> dict[int, tuple[int, str]]:
-        """The services' threads: thread id to (process id, domain and component)."""
-        domain = "host" if self.name == UUT else self.name
+    def threads(self) -> dict[int, tuple[int, Account]]:
+        """The services' threads: thread id to (process id, whose)."""
+        domain = HOST if self.name == UUT else self.name
         told = [service.threads() for service in self.services.values()]
-        return {tid: (pid, f"{domain} {name}") for each in told for tid, (pid, name) in each.items()}
+        return {tid: (pid, Account(domain, name)) for each in told for tid, (pid, name) in each.items()}
 
     def close(self) -> None:
         """End all services."""

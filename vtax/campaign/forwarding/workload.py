@@ -1,52 +1,50 @@
-"""Kind `forwarding` of a campaign: frames through the guests, their sources' ceilings known beforehand."""
+"""Forwarding in a campaign: frames through the guests, their sources' ceilings known beforehand."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import JsonValue
 
 from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.forwarding.calibrate import Ceiling, Ceilings, MechanismRefused, calibrate
-from vtax.campaign.forwarding.instrument import sink_is_lost
-from vtax.campaign.forwarding.judge import judge
 from vtax.campaign.forwarding.path import ForwardingPath, forwarding_testbed
-from vtax.campaign.forwarding.rows import Instrument, headline, record
-from vtax.campaign.forwarding.trial import Measured, measure
-from vtax.campaign.guest import is_broken
-from vtax.campaign.kind import Finished, settings_of
+from vtax.campaign.forwarding.rows import Instrument
+from vtax.campaign.forwarding.trial import ForwardingTrial
+from vtax.campaign.frames.measured import Measured
 from vtax.campaign.neighbours.choose import neighbours_of
-from vtax.campaign.plan import Plot
+from vtax.campaign.observed import Observed
+from vtax.campaign.plan import BuildGroup
 from vtax.campaign.progress import Progress
-from vtax.campaign.verdict import Judgement
+from vtax.campaign.settings import settings_of
+from vtax.campaign.workload import Setup, Workload
 from vtax.inputs import InputError
-from vtax.platforms import PlatformConfig, Preset, Probe
-from vtax.results import Row, TrialRecord
+from vtax.platforms import PlatformConfig, Preset
 from vtax.scenario import Cell, Scenario
-from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 
 
-class Kind:
-    """See vtax.campaign.kind.Kind."""
+class ForwardingWorkload(Workload):
+    """Frames by the mechanism that calibration chooses."""
 
     def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
-        self._scenario, self._cpus = scenario, cpus
+        super().__init__(scenario, cpus)
         self._ceilings: dict[LocalSettings, Ceilings] = {}
 
-    def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
+    def check(self, cells: Sequence[Cell]) -> None:
         """Links of veth pairs, and mechanisms that they take."""
         for cell in cells:
-            settings, mechanism = settings_of(cell, self._cpus), cell.forwarding.mechanism
+            settings, mechanism = settings_of(cell, self.cpus), cell.forwarding.mechanism
             if problem := settings.problem():
-                raise scenario.error("flow_control", cell.testbed.flow_control, problem)
+                raise self.scenario.error("flow_control", cell.testbed.flow_control, problem)
             if problem := settings.refusal(mechanism):
-                raise scenario.error("workload.mechanism", mechanism, problem)
+                raise self.scenario.error("workload.mechanism", mechanism, problem)
 
     def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
         """Calibrate the source on every testbed; a scenario that names a mechanism which is refused is refused."""
         loads: dict[LocalSettings, list[Cell]] = {}
         for cell in cells:
-            loads.setdefault(settings_of(cell, self._cpus), []).append(cell)
+            loads.setdefault(settings_of(cell, self.cpus), []).append(cell)
         for settings, wanted in loads.items():
             progress.note("calibrating the source's ceilings")
             try:
@@ -58,15 +56,15 @@ class Kind:
         self._check_mechanisms(cells, progress)
         return [ceiling for found in self._ceilings.values() for ceiling in found.as_json()]
 
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> ForwardingPath:
-        """With NICs for the most streams of the plot, and a sink with room for the most captured frames."""
-        first = plot.cells[0]
-        settings = settings_of(first, self._cpus)
+    def setup(self, group: BuildGroup, preset: Preset, config: PlatformConfig, machines: Machines) -> Setup:
+        """Return a path with NICs for the most streams of the group, and a sink with room for all captured frames."""
+        first = group.cells[0]
+        settings = settings_of(first, self.cpus)
         port_kind = settings.port_kind(preset.platform().port)
-        streams = max(cell.streams for cell in plot.cells)
+        streams = max(cell.streams for cell in group.cells)
         testbed = forwarding_testbed(settings, port_kind, streams, machines)
-        works = [cell.forwarding for cell in plot.cells]
-        return ForwardingPath(
+        works = [cell.forwarding for cell in group.cells]
+        path = ForwardingPath(
             preset,
             config,
             testbed,
@@ -74,35 +72,25 @@ class Kind:
             max(work.capture_frames for work in works),
             neighbours_of(first, testbed, preset, machines),
         )
+        return Setup.of(path, partial(self._trial, path))
 
-    def measure(
-        self,
-        path: ForwardingPath,
-        cell: Cell,
-        number: int,
-        guests: dict[str, GuestState],
-        probe: Probe,
-    ) -> Finished:
-        """By the mechanism that calibration chooses."""
-        ceiling, facts = self._ceiling(cell), path.facts
-        assert facts is not None  # noqa: S101 - it is open
-        measured = measure(path, cell, number, guests, mechanism=ceiling.mechanism, emulated=probe.emulated)
-        link_mbps = cell.testbed.link_mbps
-        instrument = Instrument(ceiling.ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
-
-        def rows(trial: Measured, judgement: Judgement, place: Row, machine: str) -> TrialRecord:
-            return record(trial, judgement, place, instrument, machine)
-
-        return Finished.of(
-            measured,
-            lambda trial: judge(trial, link_mbps),
-            headline,
-            lambda trial: is_broken(trial) or sink_is_lost(trial),
-            rows,
+    def _trial(self, path: ForwardingPath, observed: Observed) -> ForwardingTrial:
+        """Begin a trial by the mechanism that calibration chooses."""
+        ceiling = self._ceiling(observed.cell)
+        return ForwardingTrial(
+            Measured(
+                observed.trial,
+                observed.cell,
+                observed.started_at,
+                emulated=observed.emulated,
+                mechanism=ceiling.mechanism,
+                egress_words=path.egress_words,
+            ),
+            Instrument.of(ceiling.ceiling_fps, path.facts),
         )
 
     def _ceiling(self, cell: Cell) -> Ceiling:
-        return self._ceilings[settings_of(cell, self._cpus)].choose(cell)
+        return self._ceilings[settings_of(cell, self.cpus)].choose(cell)
 
     def _check_mechanisms(self, cells: Sequence[Cell], progress: Progress) -> None:
         """Say which mechanisms are not used and why; refuse a scenario that names one of these."""
@@ -119,4 +107,4 @@ class Kind:
             except MechanismRefused as refusal:
                 problem = f"{refusal}; allowed: auto, or a mechanism that is not refused"
                 mechanism = cell.forwarding.mechanism
-                raise self._scenario.error("workload.mechanism", mechanism, problem) from None
+                raise self.scenario.error("workload.mechanism", mechanism, problem) from None

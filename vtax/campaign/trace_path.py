@@ -1,4 +1,4 @@
-"""The ways of a testbed's packets past its hosts, as trails of hooks: what a traced trial follows packets along."""
+"""The paths of a testbed's packets past its hosts, as trails of hooks: what a traced trial follows packets along."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from vtax.testbed.testbed import Testbed
 
 
 @dataclass(frozen=True)
-class Way:
+class TracePath:
     """A trail with whose packets it is of: `guest` is None where the host has none."""
 
     host: str
@@ -25,7 +25,7 @@ def joint_of(guest: PlacedGuest, number: int, kind: NicKind) -> Joint:
     return guest.host.joint(nic.port, nic.mac, kind)
 
 
-def end_host_ways(testbed: Testbed, kind: NicKind) -> list[Way]:
+def end_host_trace_paths(testbed: Testbed, kind: NicKind) -> list[TracePath]:
     """To guests and from them, on each guest's host; from each to the other where two have no link between them.
 
     `kind` is what the platform's NICs are. Guests of a platform that has none are their host.
@@ -36,18 +36,18 @@ def end_host_ways(testbed: Testbed, kind: NicKind) -> list[Way]:
             if pair[0].host is pair[1].host:
                 return list(_inside(pair, kind))
     guests = _with_nics_of_their_own(testbed.guests)
-    return [way for number, guest in enumerate(guests) for way in _ends(guest, number, kind)]
+    return [path for number, guest in enumerate(guests) for path in _ends(guest, number, kind)]
 
 
-def router_ways(testbed: Testbed, kind: NicKind) -> list[Way]:
+def router_trace_paths(testbed: Testbed, kind: NicKind) -> list[TracePath]:
     """From each stream's source into a host, through a guest and out to the sink; a guest's NICs are in pairs."""
     network, guests = testbed.network, _with_nics_of_their_own(testbed.guests)
     last = {network.beyond(stream.sink, stream.sink_interface).host for stream in network.streams}
     into_sink = last == {testbed.uut.name}
     return [
-        way
+        path
         for number, guest in enumerate(guests)
-        for way in _through(guest, number, kind, into_sink=into_sink)
+        for path in _through(guest, number, kind, into_sink=into_sink)
     ]
 
 
@@ -59,31 +59,31 @@ def _with_nics_of_their_own(guests: Sequence[PlacedGuest]) -> list[PlacedGuest]:
     return list(first.values())
 
 
-def _ends(guest: PlacedGuest, number: int, kind: NicKind) -> Iterator[Way]:
+def _ends(guest: PlacedGuest, number: int, kind: NicKind) -> Iterator[TracePath]:
     joint, host = joint_of(guest, 0, kind), guest.host.name
     whose = f"{host} {guest.name}"
     link, nic = joint.link, joint.nic
     if nic is None:
-        yield Way(host, None, trail(f"{whose} rx", "rx", [Arrives(link, "rx")]))
-        yield Way(host, None, trail(f"{whose} tx", "tx", [Leaves(link, "tx")]))
+        yield TracePath(host, None, trail(f"{whose} rx", "rx", [Arrives(link, "rx")]))
+        yield TracePath(host, None, trail(f"{whose} tx", "tx", [Leaves(link, "tx")]))
         return
     to: list[Part] = [Arrives(link, "rx"), Gap(SWITCH, "rx"), Leaves(nic, "rx")]
     out: list[Part] = [Arrives(nic, "tx"), Gap(SWITCH, "tx"), Leaves(link, "tx")]
-    yield Way(host, number, trail(f"{whose} rx", "rx", to))
-    yield Way(host, number, trail(f"{whose} tx", "tx", out))
+    yield TracePath(host, number, trail(f"{whose} rx", "rx", to))
+    yield TracePath(host, number, trail(f"{whose} tx", "tx", out))
 
 
-def _inside(guests: Sequence[PlacedGuest], kind: NicKind) -> Iterator[Way]:
+def _inside(guests: Sequence[PlacedGuest], kind: NicKind) -> Iterator[TracePath]:
     nics = [joint_of(guest, 0, kind).nic for guest in guests]
     for number, other in ((0, 1), (1, 0)):
         own, far = nics[number], nics[other]
         assert own is not None and far is not None  # noqa: S101 - a bare host has no two guests
         parts: list[Part] = [Arrives(own, "tx"), Gap(SWITCH, "tx"), Leaves(far, "rx")]
         names = [guests[each].name for each in (number, other)]
-        yield Way(guests[number].host.name, number, trail(" to ".join(names), "through", parts))
+        yield TracePath(guests[number].host.name, number, trail(" to ".join(names), "through", parts))
 
 
-def _through(guest: PlacedGuest, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[Way]:
+def _through(guest: PlacedGuest, number: int, kind: NicKind, *, into_sink: bool) -> Iterator[TracePath]:
     for stream in range(len(guest.nics) // 2):
         to, out = (joint_of(guest, 2 * stream + side, kind) for side in (0, 1))
         parts = [
@@ -92,7 +92,7 @@ def _through(guest: PlacedGuest, number: int, kind: NicKind, *, into_sink: bool)
             Leaves(out.link, "tx", into_sink),
         ]
         whose = None if to.nic is None else number
-        yield Way(guest.host.name, whose, trail(f"{guest.name} stream {stream}", "through", parts))
+        yield TracePath(guest.host.name, whose, trail(f"{guest.name} stream {stream}", "through", parts))
 
 
 def _inner(to: Joint, out: Joint) -> Sequence[Part]:

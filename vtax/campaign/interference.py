@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Iterator
 
-from vtax.campaign.observed import Observed, shares_apart
+from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Finding, Verdict, graded
 from vtax.machine import cpu
 from vtax.machine.bridge_netfilter import in_words, is_other
+from vtax.testbed.cpu_time import guests_between
 
 STOLEN = "CPU time stolen from the UUT by the hypervisor below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
@@ -16,8 +17,8 @@ CLOCK_STEP_NS = 100_000_000
 """Time of day that moved this far against the monotonic clock was stepped."""
 
 
-def surroundings_findings(measured: Observed) -> Iterator[Finding]:
-    """Findings on what was around a complete trial."""
+def interference_findings(measured: Observed) -> Iterator[Finding]:
+    """Findings on what else went on around a complete trial."""
     yield from _stolen(measured)
     yield from taken_findings(measured, measured.cpu[1]["idle_s"] if measured.cpu else (), "the UUT")
     yield from _clock(measured)
@@ -42,9 +43,9 @@ def stepped_ns(before: int, after: int) -> int:
 
 def host_step_ns(measured: Observed) -> int:
     """By how much the host's clock was stepped in a trial."""
-    if measured.surroundings is None:
+    if measured.interference is None:
         return 0
-    before, after = measured.surroundings
+    before, after = measured.interference
     return stepped_ns(before["clock_offset_ns"], after["clock_offset_ns"])
 
 
@@ -59,16 +60,16 @@ def _stolen(measured: Observed) -> Iterator[Finding]:
     )
     elapsed_s = after["at_s"] - before["at_s"]
     # Where the machine below is a hypervisor that runs the guests, it took their time for them.
-    stolen_s -= elapsed_s * sum(shares_apart(before, after).values())
+    stolen_s -= elapsed_s * sum(guests_between(before, after).values())
     share = max(0.0, stolen_s) / (elapsed_s * max(1, len(before["steal_s"])))
     yield from graded(share, STEAL_SUSPECT, STEAL_INVALID, STOLEN)
 
 
 def taken_findings(measured: Observed, cpus: Collection[int], whose: str) -> Iterator[Finding]:
     """What other processes took of the CPUs that are somebody's."""
-    if measured.surroundings is None:
+    if measured.interference is None:
         return
-    before, after = measured.surroundings
+    before, after = measured.interference
     taken_s = {
         process: used["cpu_s"] - before["others"].get(process, {"cpu_s": 0.0})["cpu_s"]
         for process, used in after["others"].items()

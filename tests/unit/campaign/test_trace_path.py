@@ -1,10 +1,10 @@
-"""The ways of packets past the hosts of a network: whose they are, and where they end."""
+"""The paths of packets past the hosts of a network: whose they are, and where they end."""
 
 import pytest
 
 from tests.helpers.noted_machines import CPUS, NotedMachines
-from vtax.campaign import trails
-from vtax.campaign.trails import Way, end_host_ways, router_ways
+from vtax.campaign import trace_path
+from vtax.campaign.trace_path import TracePath, end_host_trace_paths, router_trace_paths
 from vtax.stages import Joint
 from vtax.stages.hooks import SUNK, NicKind
 from vtax.stages.trails import Interface, Place
@@ -30,11 +30,11 @@ def joint(guest: PlacedGuest, number: int, kind: NicKind) -> Joint:
 @pytest.fixture(autouse=True)
 def no_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is made, and no host is asked what its interfaces are."""
-    monkeypatch.setattr(trails, "joint_of", joint)
+    monkeypatch.setattr(trace_path, "joint_of", joint)
 
 
-def named(ways: list[Way]) -> list[tuple[str, int | None, str]]:
-    return [(way.host, way.guest, way.trail.name) for way in ways]
+def named(paths: list[TracePath]) -> list[tuple[str, int | None, str]]:
+    return [(path.host, path.guest, path.trail.name) for path in paths]
 
 
 def port(kind: NicKind) -> str:
@@ -42,12 +42,12 @@ def port(kind: NicKind) -> str:
 
 
 def ends_of(network: Network, kind: NicKind) -> list[tuple[str, int | None, str]]:
-    return named(end_host_ways(Testbed(network, MACHINES), kind))
+    return named(end_host_trace_paths(Testbed(network, MACHINES), kind))
 
 
 def test_guests_behind_one_link_have_ways_of_their_own() -> None:
-    ways = ends_of(shared(SETTINGS, "bridge", 2, forwards=False), "tap")
-    assert ways == [
+    paths = ends_of(shared(SETTINGS, "bridge", 2, forwards=False), "tap")
+    assert paths == [
         ("uut", 0, "uut guest0 rx"),
         ("uut", 0, "uut guest0 tx"),
         ("uut", 1, "uut guest1 rx"),
@@ -56,13 +56,13 @@ def test_guests_behind_one_link_have_ways_of_their_own() -> None:
 
 
 def test_guests_of_the_bare_host_have_one_nic_and_one_way() -> None:
-    ways = ends_of(shared(SETTINGS, "wire", 2, forwards=False), "wire")
-    assert ways == [("uut", None, "uut guest0 rx"), ("uut", None, "uut guest0 tx")]
+    paths = ends_of(shared(SETTINGS, "wire", 2, forwards=False), "wire")
+    assert paths == [("uut", None, "uut guest0 rx"), ("uut", None, "uut guest0 tx")]
 
 
 def test_bare_hosts_with_a_link_between_them_have_a_way_each() -> None:
-    ways = ends_of(pair(SETTINGS, "wire", "inter-host"), "wire")
-    assert {(host, name) for host, _, name in ways} == {
+    paths = ends_of(pair(SETTINGS, "wire", "inter-host"), "wire")
+    assert {(host, name) for host, _, name in paths} == {
         (host, f"{host} {guest} {direction}")
         for host, guest in (("uut", "guest0"), ("source", "guest1"))
         for direction in ("rx", "tx")
@@ -70,19 +70,19 @@ def test_bare_hosts_with_a_link_between_them_have_a_way_each() -> None:
 
 
 def test_guests_of_one_host_send_to_each_other_inside_it() -> None:
-    ways = ends_of(pair(SETTINGS, "bridge", "intra-host"), "tap")
-    assert ways == [("uut", 0, "guest0 to guest1"), ("uut", 1, "guest1 to guest0")]
+    paths = ends_of(pair(SETTINGS, "bridge", "intra-host"), "tap")
+    assert paths == [("uut", 0, "guest0 to guest1"), ("uut", 1, "guest1 to guest0")]
 
 
 def test_streams_with_links_of_their_own_end_in_their_sinks() -> None:
-    ways = router_ways(Testbed(dedicated(SETTINGS, "bridge", 2, MACHINES.roles), MACHINES), "tap")
-    assert named(ways) == [("uut", 0, "guest stream 0"), ("uut", 0, "guest stream 1")]
-    assert {way.trail.points[-1].hook for way in ways} == {SUNK[-1].name}
+    paths = router_trace_paths(Testbed(dedicated(SETTINGS, "bridge", 2, MACHINES.roles), MACHINES), "tap")
+    assert named(paths) == [("uut", 0, "guest stream 0"), ("uut", 0, "guest stream 1")]
+    assert {path.trail.points[-1].hook for path in paths} == {SUNK[-1].name}
 
 
 @pytest.mark.parametrize("kind", ["tap", "wire"])
 def test_streams_behind_one_link_end_in_a_switch(kind: NicKind) -> None:
     network = shared(SETTINGS, port(kind), 2, forwards=True, busy_source=True)
-    ways = router_ways(Testbed(network, MACHINES), kind)
-    assert [way.guest for way in ways] == ([None] if kind == "wire" else [0, 1])
-    assert SUNK[-1].name not in {way.trail.points[-1].hook for way in ways}
+    paths = router_trace_paths(Testbed(network, MACHINES), kind)
+    assert [path.guest for path in paths] == ([None] if kind == "wire" else [0, 1])
+    assert SUNK[-1].name not in {path.trail.points[-1].hook for path in paths}

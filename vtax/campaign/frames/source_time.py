@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from vtax.campaign.forwarding.answers import StreamSent
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.answers import StreamSent
+from vtax.campaign.frames.measured import Measured
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ import math
 from dataclasses import replace
 
 from vtax.agent_api import Durations
-from vtax.campaign.forwarding.answers import StreamSent
-from vtax.campaign.forwarding.limits import OFFERED_TOLERANCE, at_link_rate, held_back
-from vtax.campaign.forwarding.trial import Measured, probe_interval
-from vtax.campaign.forwarding.uplink import waits_for_uplink
+from vtax.campaign.frames.answers import StreamSent
+from vtax.campaign.frames.limits import OFFERED_TOLERANCE, at_link_rate, held_back, waits_for_uplink
+from vtax.campaign.frames.measured import Measured, probe_interval
 from vtax.campaign.untenable import counted
 from vtax.results import Row
 from vtax.statistics import decode, merge
@@ -52,9 +51,9 @@ def mean_delay_ns(measured: Measured, stream: StreamSent) -> float | None:
     return measured.sink.stream(stream.stream).latency.mean_ns
 
 
-def queued_before_uut(measured: Measured, stream: StreamSent, link_mbps: float | None) -> bool:
+def queued_before_uut(measured: Measured, stream: StreamSent) -> bool:
     """Whether the stream's probes waited in the switch, in the source's queue, or for a source that fell behind."""
-    if waits_for_uplink(measured, link_mbps):
+    if waits_for_uplink(measured):
         return True
     work = measured.work
     if work.intended_fps is None:
@@ -62,7 +61,7 @@ def queued_before_uut(measured: Measured, stream: StreamSent, link_mbps: float |
     offered = stream.phase().frames_sent / measured.window_s
     if offered < (1 - OFFERED_TOLERANCE) * work.intended_fps:
         return True
-    return at_link_rate(measured, stream, link_mbps) or held_back(measured, stream)
+    return at_link_rate(measured, stream) or held_back(measured, stream)
 
 
 def delay_columns(measured: Measured, stream: StreamSent) -> Row:
@@ -122,7 +121,7 @@ def _is_untold(measured: Measured, stream: StreamSent) -> bool:
     latency = measured.sink.stream(stream.stream).latency
     if measured.clock_error_ns.get(stream.stream) and latency.min_ns == 0:
         return True
-    return queued_before_uut(measured, stream, measured.cell.testbed.link_mbps)
+    return queued_before_uut(measured, stream)
 
 
 def _beyond(least: float | None, value: float | None) -> float | None:

@@ -1,17 +1,16 @@
-"""What kinds of workload between ends have in common as kinds."""
+"""What kinds of workload between ends have in common."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pydantic import JsonValue
-
 from vtax.campaign.ends import EndsPath
-from vtax.campaign.kind import settings_of
+from vtax.campaign.ends_trial import EndsTrial
 from vtax.campaign.neighbours.choose import neighbours_of
-from vtax.campaign.plan import Plot
-from vtax.campaign.progress import Progress
+from vtax.campaign.plan import BuildGroup
+from vtax.campaign.settings import settings_of
+from vtax.campaign.workload import Setup, Workload
 from vtax.platforms import PlatformConfig, Preset, presets
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Cell
 from vtax.testbed.machines import Machines
 from vtax.testbed.network import Network
 from vtax.testbed.pair import Placement, pair
@@ -19,16 +18,15 @@ from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
 
 
-class EndsKind:
-    """A kind that knows nothing beforehand: ends find their own rates. Guests share a link, or two ends are placed."""
+class EndsWorkload(Workload):
+    """Work between ends, which find their own rates. Guests share a link, or two ends are placed."""
 
     burst_frames: ClassVar[int | None] = None
     """What the link of two placed ends lets pass at once; None: as much as any host's."""
+    trial: ClassVar[type[EndsTrial]]
+    """How a trial is made."""
 
-    def __init__(self, scenario: Scenario, cpus: dict[str, list[int]]) -> None:
-        self.cpus = cpus
-
-    def check(self, scenario: Scenario, cells: Sequence[Cell]) -> None:
+    def check(self, cells: Sequence[Cell]) -> None:
         """Links of veth pairs; two guests of one host only where that has guests."""
         known = presets()
         for cell in cells:
@@ -38,22 +36,19 @@ class EndsKind:
                     f"{cell.platform} is the host itself and has no two guests; "
                     "allowed with it: guest-to-peer, inter-host"
                 )
-                raise scenario.error("placement", placement, problem)
+                raise self.scenario.error("placement", placement, problem)
             if (unfit := settings_of(cell, self.cpus).problem()) is not None:
-                raise scenario.error("flow_control", cell.testbed.flow_control, unfit)
+                raise self.scenario.error("flow_control", cell.testbed.flow_control, unfit)
 
-    def prepare(self, cells: Sequence[Cell], machines: Machines, progress: Progress) -> list[JsonValue]:
-        """A transport finds its own rate: nothing has a ceiling that is known beforehand."""
-        return []
-
-    def path(self, plot: Plot, preset: Preset, config: PlatformConfig, machines: Machines) -> EndsPath:
-        """As the cells of the plot have it."""
-        first = plot.cells[0]
+    def setup(self, group: BuildGroup, preset: Preset, config: PlatformConfig, machines: Machines) -> Setup:
+        """Return a path as the cells of the group have it."""
+        first = group.cells[0]
         testbed = Testbed(self.network(first, preset), machines)
         neighbours = neighbours_of(first, testbed, preset, machines)
-        protocols = sorted({module for cell in plot.cells for module in cell.workload.protocols})
-        samples_hz = max(cell.timed.cpu_samples_hz for cell in plot.cells)
-        return EndsPath(preset, config, testbed, protocols, samples_hz, neighbours)
+        protocols = sorted({module for cell in group.cells for module in cell.workload.protocols})
+        samples_hz = max(cell.timed.cpu_samples_hz for cell in group.cells)
+        path = EndsPath(preset, config, testbed, protocols, samples_hz, neighbours)
+        return Setup.of(path, self.trial)
 
     def network(self, cell: Cell, preset: Preset) -> Network:
         """Declare two ends, placed as the cell says, or as many guests as it has, all behind one link."""

@@ -4,9 +4,9 @@ Decided by what happened in the trial: whether the link was full, how long the s
 its CPU it used. The source's calibrated ceiling plays no part: trials exceed it, or stay below it, by tens of percent.
 """
 
-from vtax.campaign.forwarding.answers import StreamSent
-from vtax.campaign.forwarding.source_time import thread_shares, waited_share
-from vtax.campaign.forwarding.trial import Measured
+from vtax.campaign.frames.answers import StreamSent
+from vtax.campaign.frames.measured import Measured
+from vtax.campaign.frames.source_time import thread_shares, waited_share
 from vtax.units import fps
 
 OFFERED_TOLERANCE = 0.005
@@ -24,7 +24,7 @@ LINK_TOLERANCE = 0.98
 """A load above this share of the link's rate fills the link."""
 
 GENERATOR_LIMITED, LINK_LIMITED, BACKPRESSURED = "generator-limited", "link-limited", "backpressured"
-LIMIT_UNKNOWN = "limit-unknown"
+LIMIT_UNKNOWN, UPLINK_LIMITED = "limit-unknown", "uplink-limited"
 
 
 def offered_fps(measured: Measured) -> float:
@@ -32,13 +32,13 @@ def offered_fps(measured: Measured) -> float:
     return frames_sent(measured) / measured.window_s
 
 
-def limit(measured: Measured, stream: StreamSent, link_mbps: float | None) -> str | None:
+def limit(measured: Measured, stream: StreamSent) -> str | None:
     """Return the mark that names what kept a stream's load below the intended one; None where nothing did."""
     intended = measured.work.intended_fps
     offered = stream.phase().frames_sent / measured.window_s
     if intended is not None and offered >= (1 - OFFERED_TOLERANCE) * intended:
         return None
-    if at_link_rate(measured, stream, link_mbps):
+    if at_link_rate(measured, stream):
         return LINK_LIMITED
     waited, thread = waited_share(stream), thread_shares(measured, stream.host)
     if waited is None or thread is None:
@@ -57,9 +57,9 @@ def limit(measured: Measured, stream: StreamSent, link_mbps: float | None) -> st
     return GENERATOR_LIMITED if is_busy and waited < WAITED_SHARE else LIMIT_UNKNOWN
 
 
-def at_link_rate(measured: Measured, stream: StreamSent, link_mbps: float | None) -> bool:
+def at_link_rate(measured: Measured, stream: StreamSent) -> bool:
     """Whether a stream fills its link."""
-    if link_mbps is None:
+    if (link_mbps := measured.cell.testbed.link_mbps) is None:
         return False
     offered = stream.phase().frames_sent / measured.window_s
     return offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean)
@@ -77,3 +77,11 @@ def held_back(measured: Measured, stream: StreamSent) -> bool:
 def frames_sent(measured: Measured) -> int:
     """Frames that the source sent in the window, all streams together."""
     return sum(stream.phase().frames_sent for stream in measured.source.streams)
+
+
+def waits_for_uplink(measured: Measured) -> bool:
+    """Whether what all streams together send fills an uplink that they share."""
+    testbed = measured.cell.testbed
+    if testbed.link_mbps is None or not testbed.is_shared:
+        return False
+    return offered_fps(measured) >= LINK_TOLERANCE * fps(testbed.link_mbps, measured.work.lengths.mean)

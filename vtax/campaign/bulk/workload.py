@@ -1,0 +1,17 @@
+"""Bulk streams of a campaign: to, from or through guests, each with a peer of its own, or between two."""
+
+from vtax.campaign.bulk.trial import BulkTrial
+from vtax.campaign.ends_workload import EndsWorkload
+from vtax.scenario import Cell
+from vtax.testbed.pair import Placement
+
+
+class BulkWorkload(EndsWorkload):
+    """Streams as the transport goes."""
+
+    trial = BulkTrial
+
+    def placement(self, cell: Cell) -> Placement | None:
+        """None where far ends are bare."""
+        work = cell.bulk
+        return None if work.has_bare_peers else work.placement
