@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from vtax.model.bound import Limit
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Dimension, Further, Level, Levels, Setting
-from vtax.model.metric import VICTIM, BoundedBy, Metric, Relation
+from vtax.model.metric import VICTIM, Metric, Relation
 from vtax.model.sample import Sample
 from vtax.model.series import series
 from vtax.results import Result, Value, number, text, whole
@@ -108,14 +108,14 @@ class Reading:
 
     Without a `dimension` the setting says all that cells differ by.
 
-    `limits` returns what bounded a cell's throughput by block in the platform's stead, and what bounded its load.
+    `limits` returns what bounded a cell's bounded metrics by block in the platform's stead.
     """
 
     levels: type[Levels]
     dimension: Dimension | None = None
     asides: tuple[Aside, ...] = ()
     parts: Parts | None = None
-    limits: Mapping[BoundedBy, Callable[[Cell], Mapping[int, Limit]]] = field(default_factory=dict)
+    limits: Callable[[Cell], Mapping[int, Limit]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,15 +188,15 @@ class Cell:
         values = self.columns.get(column, ())
         return {block: value for block, value in zip(self.blocks, values, strict=False) if value is not None}
 
-    def limits(self, bounded_by: BoundedBy) -> Mapping[int, Limit]:
-        """Return what bounded values by block; exact ones are left out."""
-        found = self.reading.limits.get(bounded_by)
-        return found(self) if found else {}
+    @property
+    def limits(self) -> Mapping[int, Limit]:
+        """What bounded the values of bounded metrics by block; exact ones are left out."""
+        return self.reading.limits(self) if self.reading.limits else {}
 
     def sample(self, metric: Metric) -> Sample | None:
         """Return a metric's values by block; None where no block has one."""
         values = self.by_block(metric.column)
-        return self.sample_of(values, self.limits(metric.bounded_by)) if values else None
+        return self.sample_of(values, self.limits if metric.is_bounded else {}) if values else None
 
     def sample_of(self, values: ByBlock, limits: Mapping[int, Limit]) -> Sample:
         """Return values by block as a sample of this cell's."""

@@ -21,14 +21,6 @@ class Better(StrEnum):
     LOWER = "lower"
 
 
-class BoundedBy(StrEnum):
-    """Which limits of a trial bound a metric: what kept the platform from more, or the source from offering more."""
-
-    NOTHING = "nothing"
-    THROUGHPUT = "throughput"
-    LOAD = "load"
-
-
 @dataclass(frozen=True)
 class Relation:
     """Rows of a result, some for each trial: a table in SQL, and which of its rows count."""
@@ -54,10 +46,11 @@ HOST_CPU = Relation("host_cpu", "cpu WHERE domain = 'host' AND component = 'tota
 class Metric:
     """A number of a trial, `sql` over its rows of `relation`.
 
-    Changes of it are relative, in percent, or where `points` of the values themselves, which are ratios, in percentage
-    points; those have a tolerance of their own. `resolution` is the width of the steps that values come in, as a share
-    of them; where each trial records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a
-    repetition without one may have lost what it would be of: without that repetition the others would look too good.
+    Where it `is_bounded`, something other than the platform may have kept it from more. Changes of it are relative, in
+    percent, or where `points` of the values themselves, which are ratios, in percentage points; those have a tolerance
+    of their own. `resolution` is the width of the steps that values come in, as a share of them; where each trial
+    records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a repetition without one may have
+    lost what it would be of: without that repetition the others would look too good.
     """
 
     name: str
@@ -67,7 +60,7 @@ class Metric:
     better: Better
     form: Format
     relation: Relation = VICTIM
-    bounded_by: BoundedBy = BoundedBy.NOTHING
+    is_bounded: bool = False
     points: bool = False
     tolerance: float | None = None
     resolution: float = 0.0

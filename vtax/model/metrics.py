@@ -1,21 +1,28 @@
 """Metrics that several kinds of workload have."""
 
 from vtax.model import numbers
-from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, Better, BoundedBy, Metric
+from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, Better, Metric
 
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
 
 
-def _quantile(name: str) -> str:
+def _latency(name: str) -> Metric:
     """The quantile of a trial: of several flows the geometric mean; of flows by clocks that differ none.
 
     What clocks are wrong by is another each time. A quantile that some flow does not have is none of the trial.
     """
     column = f"latency_{name}_ns"
-    return (
-        f"CASE WHEN count({column}) FILTER (exact) = count(*) THEN "
-        f"CASE count(*) WHEN 1 THEN any_value({column}) ELSE exp(avg(ln({column}))) END END"
+    return Metric(
+        name=f"latency_{name}",
+        column=column,
+        sql=f"CASE WHEN count({column}) FILTER (exact) = count(*) THEN "
+        f"CASE count(*) WHEN 1 THEN any_value({column}) ELSE exp(avg(ln({column}))) END END",
+        unit="µs",
+        better=Better.LOWER,
+        form=numbers.microseconds,
+        resolution=BUCKET,
+        quantile=True,
     )
 
 
@@ -26,7 +33,7 @@ THROUGHPUT = Metric(
     unit="Mbit/s",
     better=Better.HIGHER,
     form=numbers.mbps,
-    bounded_by=BoundedBy.THROUGHPUT,
+    is_bounded=True,
     resolution=ONE_IN_A_THOUSAND,
 )
 """Layer 1, all streams together."""
@@ -37,7 +44,7 @@ GOODPUT = Metric(
     unit="Mbit/s",
     better=Better.HIGHER,
     form=numbers.mbps,
-    bounded_by=BoundedBy.THROUGHPUT,
+    is_bounded=True,
     resolution=ONE_IN_A_THOUSAND,
 )
 """Layer-4 payload, all guests together."""
@@ -71,36 +78,7 @@ RESPONSE_TIME = Metric(
     resolution=ONE_IN_A_THOUSAND,
 )
 """Of what was answered; of one microsecond at least, in steps of a nanosecond."""
-LATENCY_P50 = Metric(
-    name="latency_p50",
-    column="latency_p50_ns",
-    sql=_quantile("p50"),
-    unit="µs",
-    better=Better.LOWER,
-    form=numbers.microseconds,
-    resolution=BUCKET,
-    quantile=True,
-)
-LATENCY_P90 = Metric(
-    name="latency_p90",
-    column="latency_p90_ns",
-    sql=_quantile("p90"),
-    unit="µs",
-    better=Better.LOWER,
-    form=numbers.microseconds,
-    resolution=BUCKET,
-    quantile=True,
-)
-LATENCY_P99 = Metric(
-    name="latency_p99",
-    column="latency_p99_ns",
-    sql=_quantile("p99"),
-    unit="µs",
-    better=Better.LOWER,
-    form=numbers.microseconds,
-    resolution=BUCKET,
-    quantile=True,
-)
+LATENCY_P50, LATENCY_P90, LATENCY_P99 = map(_latency, ("p50", "p90", "p99"))
 CPU = Metric(
     name="cpu",
     column="host_percent",

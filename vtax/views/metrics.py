@@ -10,7 +10,7 @@ from msgspec import Struct
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.cell import USABLE, Cell, read_cells
 from vtax.model.marks import GENERATOR_LIMITED, LIMIT_UNKNOWN, LINK_LIMITED, UPLINK_LIMITED
-from vtax.model.metric import BoundedBy, Metric
+from vtax.model.metric import Metric
 from vtax.model.metrics import (
     THROUGHPUT,
 )
@@ -84,7 +84,7 @@ class Measured:
 
     def limit_of(self, metric: Metric) -> Limit | None:
         """What bounded a metric; None where its values are the platform's own."""
-        return self.limit if metric.bounded_by is BoundedBy.THROUGHPUT else None
+        return self.limit if metric.is_bounded else None
 
     def bound(self, metric: Metric) -> Bound:
         """How a metric's mean is read."""
@@ -144,5 +144,5 @@ def _measured(cell: Cell, metrics: Sequence[Metric]) -> Measured:
         {metric.name: cell.values(metric.column) for metric in metrics},
         tuple(cell.marks),
         {name: max(widths, default=0.0) for name, widths in steps.items()},
-        main_limit(cell.limits(BoundedBy.THROUGHPUT).values()),
+        main_limit(cell.limits.values()),
     )

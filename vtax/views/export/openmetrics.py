@@ -8,7 +8,7 @@ from math import isfinite
 
 from vtax.model.bound import Bound
 from vtax.model.estimate import estimate
-from vtax.model.metric import BoundedBy, Metric
+from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.statistics import anytime_interval, mean_interval
 from vtax.views.metrics import METRICS, Measured, metrics_of, read_measured
@@ -55,7 +55,7 @@ def openmetrics(result: Result) -> Iterator[str]:
 
 
 def _help(metric: Metric) -> str:
-    lower = ", or at least" if metric.bounded_by is BoundedBy.THROUGHPUT else ""
+    lower = ", or at least" if metric.is_bounded else ""
     return f"{metric.name} of a cell: mean over repetitions{lower}, and bounds of its 95% interval."
 
 

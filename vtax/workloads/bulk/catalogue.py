@@ -15,7 +15,7 @@ from vtax.model.diagnosed import STREAMS
 from vtax.model.dimensions import GUESTS
 from vtax.model.levels import Levels, Setting
 from vtax.model.marks import FAR_END_BUSY, marked
-from vtax.model.metric import Better, BoundedBy, Metric
+from vtax.model.metric import Better, Metric
 from vtax.model.metrics import CPU, GOODPUT, LOSS
 from vtax.model.quantity import Quantity
 from vtax.model.sample import Sample
@@ -163,7 +163,7 @@ CATALOGUE = Catalogue(
         BulkLevels,
         GUESTS,
         asides=(BUSY_GOODPUT,),
-        limits={BoundedBy.THROUGHPUT: far_end_limits},
+        limits=far_end_limits,
         parts=Parts("guest", GOODPUT),
     ),
     metrics=(GOODPUT, LOSS, CPU),

@@ -19,7 +19,7 @@ from vtax.model.marks import (
     UPLINK_LIMITED,
     marked,
 )
-from vtax.model.metric import Better, BoundedBy, Metric
+from vtax.model.metric import Better, Metric
 from vtax.model.metrics import (
     CARRIED_IN_FULL_LOSS_RATIO,
     CPU,
@@ -174,7 +174,7 @@ READING = Reading(
     FrameLevels,
     LOAD,
     asides=(OWN_LIMITS, LOAD_LIMITS),
-    limits={BoundedBy.THROUGHPUT: throughput_limits, BoundedBy.LOAD: load_limits},
+    limits=throughput_limits,
     parts=Parts("stream", THROUGHPUT),
 )
 
