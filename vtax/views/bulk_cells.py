@@ -9,10 +9,10 @@ from statistics import fmean
 from msgspec import Struct
 
 from vtax.model.bound import Limit
-from vtax.model.cell import recorded_cells
 from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
+from vtax.model.reading import recorded_cells
 from vtax.model.sample import Sample
 from vtax.results import Result, whole
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vtax.model.cell import USABLE, Cell
+from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.levels import Setting
+from vtax.model.reading import USABLE
 from vtax.model.series import series
 from vtax.results import Result
 

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vtax.model.cell import USABLE, Cell
+from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, estimate
 from vtax.model.levels import Setting
+from vtax.model.reading import USABLE
 from vtax.results import Result
 from vtax.statistics import (
     Distributions,

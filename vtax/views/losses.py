@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from vtax.model.cell import USABLE, Cell
+from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.levels import Setting
+from vtax.model.reading import USABLE
 from vtax.results import Result
 
 # All phases of a trial, all streams together; a trial without a hop that others have lost nothing there.

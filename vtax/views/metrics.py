@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from vtax.model.bound import Bound, Limit, main_limit
-from vtax.model.cell import USABLE, Cell, read_cells
+from vtax.model.cell import Cell
 from vtax.model.marks import GENERATOR_LIMITED, LIMIT_UNKNOWN, LINK_LIMITED, UPLINK_LIMITED
 from vtax.model.metric import Metric
 from vtax.model.metrics import (
     THROUGHPUT,
 )
+from vtax.model.reading import USABLE, read_cells
 from vtax.results import Result
 from vtax.views.provenance import workload_kind
 from vtax.workloads import CATALOGUES

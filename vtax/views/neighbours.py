@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from vtax.model.cell import recorded_cells
 from vtax.model.estimate import Estimate, mean_of_known
 from vtax.model.levels import Levels
 from vtax.model.published import printed_rows
+from vtax.model.reading import recorded_cells
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
 

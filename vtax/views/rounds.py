@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vtax.model.cell import Recorded, recorded_cells
 from vtax.model.estimate import Estimate, estimate, mean_estimate
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform, references
 from vtax.model.published import printed_rows
+from vtax.model.reading import Recorded, recorded_cells
 from vtax.model.runs import RunLevels, run_levels
 from vtax.results import Result
 from vtax.results.stored import StoredScenario

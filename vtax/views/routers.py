@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from vtax.model.bound import Bound
-from vtax.model.cell import USABLE, Cell
+from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.levels import Setting
 from vtax.model.published import printed_rows
+from vtax.model.reading import USABLE
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
 from vtax.workloads.forwarding.catalogue import frame_levels, throughput_limits

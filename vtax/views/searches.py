@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from vtax.model.bound import Bound
-from vtax.model.cell import any_levels, any_values, further_factors
 from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.levels import Setting
+from vtax.model.reading import any_levels, any_values, further_factors
 from vtax.results import Result
 from vtax.workloads.forwarding.catalogue import FrameLevels
 

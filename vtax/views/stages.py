@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import Struct
 
-from vtax.model.cell import Recorded, recorded_cells
 from vtax.model.dimensions import LOAD, load_phrase
 from vtax.model.estimate import Estimate, estimate, mean_estimate
 from vtax.model.levels import Levels, Setting
 from vtax.model.published import printed_rows
+from vtax.model.reading import Recorded, recorded_cells
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
 from vtax.statistics import Distribution, decode, merge, quantile_interval

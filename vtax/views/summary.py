@@ -7,9 +7,10 @@ from pathlib import Path
 
 from vtax.model.against import Added
 from vtax.model.catalogue import Catalogue
-from vtax.model.cell import Cell, read_cells
+from vtax.model.cell import Cell
 from vtax.model.platform import Platform
 from vtax.model.published import Printed
+from vtax.model.reading import read_cells
 from vtax.model.sentence import Sentence
 from vtax.results import Result
 from vtax.views.artifacts import Artifact, round_artifacts

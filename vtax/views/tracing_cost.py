@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from vtax.model.cell import LevelsType, Recorded
 from vtax.model.estimate import Estimate, estimate
+from vtax.model.reading import LevelsType, Recorded
 from vtax.results import Result
 from vtax.statistics import paired_difference
 

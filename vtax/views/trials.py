@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from msgspec import Struct
 from pydantic import JsonValue
 
-from vtax.model.cell import trial_tables
 from vtax.model.metric import Metric
+from vtax.model.reading import trial_tables
 from vtax.results import Result
 from vtax.views.metrics import ALL, METRICS
 from vtax.views.verdicts import VERDICTS, CellVerdict

@@ -18,8 +18,8 @@ from tests.helpers.results.stored import record
 from vtax.campaign.blocks import read_blocks
 from vtax.cli import main
 from vtax.inputs import InputError
-from vtax.model.cell import read_cells
 from vtax.model.metrics import THROUGHPUT
+from vtax.model.reading import read_cells
 from vtax.results import CapturedFrame, Delivered, MergedWriter, Result, ResultWriter, manifest, merge
 from vtax.results.captures import capture_path
 from vtax.results.schema import TABLES

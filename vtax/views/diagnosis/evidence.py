@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from vtax.model.cell import Recorded, recorded_cells
 from vtax.model.dimensions import LOAD
 from vtax.model.levels import Dimension
+from vtax.model.reading import Recorded, recorded_cells
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vtax.model.catalogue import Catalogue
-from vtax.model.cell import UNKNOWN_CONTEXT, Cell, read_cells
+from vtax.model.cell import UNKNOWN_CONTEXT, Cell
+from vtax.model.reading import read_cells
 from vtax.results import Result
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.sample import Levels, Sample

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vtax.model.cell import read_cells
+from vtax.model.reading import read_cells
 from vtax.results import Result
 from vtax.views.claims.levels import held
 from vtax.views.claims.readings.cells import levels_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from vtax.model import numbers
-from vtax.model.cell import recorded_cells
 from vtax.model.quantity import Quantity
+from vtax.model.reading import recorded_cells
 from vtax.results import Result
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.sample import Sample, StageSample

@@ -7,10 +7,11 @@ import pytest
 from tests.helpers.results.builder import make
 from tests.helpers.results.echo import MadeEcho
 from tests.helpers.results.forwarding import Made
-from vtax.model.cell import Cell, Reading, read_cells
+from vtax.model.cell import Cell, Reading
 from vtax.model.dimensions import GUESTS, LOAD
 from vtax.model.levels import Levels
 from vtax.model.metrics import CPU, LOSS, RESPONSE_TIME, THROUGHPUT
+from vtax.model.reading import read_cells
 from vtax.results import Result
 
 
