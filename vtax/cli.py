@@ -300,6 +300,8 @@ def _fail(text: str, status: int) -> int:
 
 
 def _one_sentence(text: str) -> str:
-    """DuckDB's message without the drawing of the query below it."""
+    """DuckDB's message without the drawing of the query below it, and how names are found where it knows one not."""
     lines = (line.strip() for line in text.partition("\nLINE ")[0].splitlines())
-    return " ".join(line for line in lines if line)
+    sentence = " ".join(line for line in lines if line)
+    unknown = any(error in sentence for error in ("Binder Error", "Catalog Error"))
+    return f"{sentence}; SHOW TABLES lists tables, DESCRIBE trials their columns" if unknown else sentence

@@ -355,6 +355,7 @@ def test_sql_as_a_table_keeps_long_cells_whole(result: Path, capsys: Captured) -
     ("query", "said"),
     [
         ("SELECT nope FROM trials", "nope"),
+        ("SELECT nope FROM trials", "; SHOW TABLES lists tables, DESCRIBE trials their columns"),
         ("SELECT 1 +", "syntax error"),
         ("DROP VIEW trials", "SELECT"),
         ("SELECT * FROM read_csv('/etc/passwd')", ""),

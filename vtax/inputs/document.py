@@ -109,8 +109,13 @@ def one_line(text: str) -> str:
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:
     """`did you mean "streams"?`, or nothing where no candidate is close to `word`."""
-    close = difflib.get_close_matches(word.lower(), list(candidates), n=1)
-    return f'did you mean "{close[0]}"?' if close else ""
+    close = closest(word, candidates)
+    return f'did you mean "{close}"?' if close else ""
+
+
+def closest(word: str, candidates: Iterable[str]) -> str:
+    """The candidate that `word` may be a misspelling of, or nothing where none is close."""
+    return "".join(difflib.get_close_matches(word.lower(), list(candidates), n=1))
 
 
 def advised(problem: str, near: str, rest: str) -> str:

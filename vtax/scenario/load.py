@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.inputs import InputError, advised, one_line, read_document, suggestion
+from vtax.inputs import InputError, advised, closest, one_line, read_document, suggestion
 from vtax.scenario.scenario import Scenario
 
 SCENARIOS = Path(__file__).parent.parent / "data" / "scenarios"
@@ -31,7 +31,8 @@ def load_scenario(name_or_path: str) -> Scenario:
     path = Path(name_or_path)
     if path.exists() or path.suffix in {".yaml", ".yml"}:
         return Scenario.from_document(read_document(path))
-    near = suggestion(name_or_path, named)
+    endings = {name.rpartition("/")[2]: name for name in named}
+    near = suggestion(endings.get(closest(name_or_path, endings), name_or_path), named)
     others = "vtax list scenarios prints them all; a file of your own is named by its path"
     raise InputError(advised(f'no scenario "{one_line(name_or_path)}"', near, others))
 
