@@ -12,9 +12,9 @@ from bench.ground import Ground, link_ground, sent_fps
 from bench.pauses import NOTICED_NS, Pauses, pauses, together
 from vtax.agent_api import Ceiling, Mechanism
 from vtax.campaign.forwarding.calibrate import AMPLE, PLAIN
+from vtax.keys.frames import FrameSpec
 from vtax.machine.cpu import sample_cpus
 from vtax.machine.ownership import OwnershipRecord
-from vtax.scenario.frames import FrameSpec
 from vtax.statistics import mean_interval
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout

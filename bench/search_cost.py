@@ -145,7 +145,7 @@ def _carry_out(scenario: Scenario, out: Path) -> Result:
 
 
 def _planned_s(fixed: Scenario, cells: int) -> float:
-    work = fixed.cells()[0].forwarding
+    work = fixed.cells()[0].frame_load
     return cells * fixed.repetitions * (work.warmup_s + work.duration_s)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from bench.ground import SOURCE_INTERFACE, STREAM, Ground
 from validation.agreement.process import started, within
 from vtax.agent_api import Mechanism
+from vtax.keys.frames import FrameSpec
 from vtax.machine.offloads import CHECKSUMS, PIECES
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import UDP_PORT
 from vtax.units import HEADER_BYTES
 

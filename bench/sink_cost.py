@@ -9,7 +9,7 @@ from bench.ground import STREAM, Ground, link_ground, sent_fps
 from bench.rounds import ROUNDS, mpps_text
 from validation.agreement.process import started
 from vtax.agent_api import AttachRequest, ExpectedStream, SinkCollectParams, SinkOpenParams, StreamInterface
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.statistics import paired_difference, paired_ratio
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout

@@ -11,9 +11,10 @@ from vtax.campaign.bulk.trial import BulkTrial
 from vtax.campaign.ends import EndsPath
 from vtax.campaign.observed import Observed
 from vtax.campaign.settings import settings_of
+from vtax.keys.cell import Cell
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
-from vtax.scenario import Cell, load_scenario
+from vtax.scenario import load_scenario
 from vtax.statistics import paired_ratio
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout

@@ -42,9 +42,10 @@ from vtax.campaign.frames.measured import Measured
 from vtax.campaign.observed import Observed
 from vtax.campaign.streams import Flows
 from vtax.campaign.verdict import Judgement
+from vtax.keys.cell import Cell
+from vtax.keys.lengths import Lengths
+from vtax.keys.testbed import TestbedSettings
 from vtax.results import Row, TrialRecord
-from vtax.scenario import Cell, Forwarding, TestbedSettings
-from vtax.scenario.lengths import Lengths
 from vtax.stages import StageTimes
 from vtax.testbed.accounts import Account
 from vtax.testbed.counters import InterfaceCounters
@@ -53,6 +54,7 @@ from vtax.testbed.guest import GUEST
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import host_names, turn_of
 from vtax.units import fps
+from vtax.workloads.forwarding.keys import Forwarding
 
 SECOND_NS = 1_000_000_000
 INGRESS_IN0 = Account.of_ingress("in0")
@@ -90,10 +92,10 @@ def make_measured(
     Sinks are as many as `sources`.
     """
     senders, receivers = host_names("source", sources), host_names("sink", sources)
-    work = cell.forwarding
+    work = cell.frame_load
     rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.lengths.mean)
     sent = round(rate)
-    measured = Measured(1, cell, datetime.now(UTC), mechanism="raw")
+    measured = Measured(1, cell, datetime.now(UTC), load=work, mechanism="raw")
     received = round(sent * received_share)
     measured.source = Sent(
         {

@@ -21,6 +21,7 @@ from vtax.listing import print_checks
 from vtax.scenario import Scenario
 from vtax.scenario.load import SCENARIOS
 from vtax.testbed.machines import Machines
+from vtax.workloads.forwarding.keys import Forwarding
 
 Captured = pytest.CaptureFixture[str]
 
@@ -232,7 +233,7 @@ def test_run_prints_tables_and_the_reports_path(campaign: Campaign, capsys: Capt
     assert "[1/1] platform=raw: received 99.9 of 100.0 Mbit/s (valid)" in captured.err
     (scenario,) = campaign.scenarios
     assert (scenario.platforms, scenario.repetitions) == (["raw", "container"], 2)
-    assert {(cell.forwarding.frame_bytes, cell.workload.duration_s) for cell in scenario.cells()} == {
+    assert {(cell.of(Forwarding).frame_bytes, cell.workload.duration_s) for cell in scenario.cells()} == {
         (64, 0.5)
     }
     assert (campaign.seed, campaign.out) == (7, Path("somewhere"))

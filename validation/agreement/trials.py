@@ -19,9 +19,10 @@ from vtax.campaign.frames.measured import Measured
 from vtax.campaign.timeouts import DRAIN_LIMIT_MS, quiet_ms
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
+from vtax.keys.cell import Cell
+from vtax.keys.frames import FrameSpec
 from vtax.results import number, whole
-from vtax.scenario import Cell, Scenario
-from vtax.scenario.frames import FrameSpec
+from vtax.scenario import Scenario
 from vtax.statistics import decode
 from vtax.units import mbps
 
@@ -45,7 +46,9 @@ class Trials:
         reasons: tuple[str, ...] = ()
         for _ in range(ATTEMPTS):
             at = next(self.numbers)
-            measured = Measured(at, cell, datetime.now(UTC), emulated=emulated, mechanism="raw")
+            measured = Measured(
+                at, cell, datetime.now(UTC), load=cell.frame_load, emulated=emulated, mechanism="raw"
+            )
             measured.egress_words = path.egress_words
             trial = ForwardingTrial(measured, Instrument())
             trial.measure(path, path.guest_states())

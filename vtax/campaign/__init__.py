@@ -22,8 +22,9 @@ from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.standing import Standing, standing_of
 from vtax.inputs import InputError
 from vtax.inputs.needs import Consent, NeedKind, by_name
+from vtax.keys.cell import Cell
 from vtax.results import Result, ResultWriter
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Scenario
 from vtax.testbed.hold import clean_host
 from vtax.testbed.machines import Machines, OneMachine
 

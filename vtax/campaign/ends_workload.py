@@ -9,8 +9,9 @@ from vtax.campaign.neighbours.choose import neighbours_of
 from vtax.campaign.plan import BuildGroup
 from vtax.campaign.settings import settings_of
 from vtax.campaign.workload import Setup, Workload
+from vtax.keys.cell import Cell
+from vtax.keys.workload import TimedKeys
 from vtax.platforms import PlatformConfig, Preset, presets
-from vtax.scenario import Cell
 from vtax.testbed.machines import Machines
 from vtax.testbed.network import Network
 from vtax.testbed.pair import Placement, pair
@@ -46,7 +47,7 @@ class EndsWorkload(Workload):
         testbed = Testbed(self.network(first, preset), machines)
         neighbours = neighbours_of(first, testbed, preset, machines)
         protocols = sorted({module for cell in group.cells for module in cell.workload.protocols})
-        samples_hz = max(cell.timed.cpu_samples_hz for cell in group.cells)
+        samples_hz = max(cell.of(TimedKeys).cpu_samples_hz for cell in group.cells)
         path = EndsPath(preset, config, testbed, protocols, samples_hz, neighbours)
         return Setup.of(path, self.trial)
 

@@ -13,7 +13,7 @@ from vtax.agent_api import (
 )
 from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End
-from vtax.scenario import Requests
+from vtax.keys.exchange import ExchangeSpec
 
 PORT = 5001
 SHORT_BYTES = 20
@@ -26,7 +26,7 @@ class Exchange:
 
     asker: End
     answerer: End
-    work: Requests
+    work: ExchangeSpec
     trial: int
     timeout_ms: int
 
@@ -78,7 +78,7 @@ class Exchange:
             port=PORT,
             message_bytes=work.message_bytes,
             response_bytes=self._response_bytes,
-            rps=work.requests_per_s if work.loop == "open" else None,
+            rps=work.requests_per_s,
             timeout_ms=self.timeout_ms,
             options=work.options,
         )

@@ -9,8 +9,9 @@ from typing import Protocol
 from vtax.campaign.precision import Precise
 from vtax.campaign.search import Searching
 from vtax.campaign.standing import Standing
+from vtax.keys.cell import Cell
 from vtax.results import Row
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Scenario
 
 
 class Mode(Protocol):

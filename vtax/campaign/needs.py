@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from vtax.campaign.resumed import Resumed
 from vtax.inputs.needs import Consent, Need, NeedKind, require
+from vtax.keys.fields import Scalar
 from vtax.platforms import Preset, presets
 from vtax.scenario import Scenario
-from vtax.scenario.fields import Scalar
 
 
 def needs_of(scenario: Scenario) -> list[Need]:

@@ -7,8 +7,8 @@ from typing import TypeAlias, TypeVar
 from vtax.agent_api import CpuReadAnswer
 from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.tracing import Traced
+from vtax.keys.cell import Cell
 from vtax.machine.bridge_netfilter import BridgeNetfilter
-from vtax.scenario import Cell
 from vtax.testbed.cpu_time import Activity, CpuCounters, Owners
 from vtax.testbed.guest_state import GuestState
 

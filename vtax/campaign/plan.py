@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vtax.scenario import Cell
+from vtax.keys.cell import Cell
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from vtax.inputs import advised, suggestion
+from vtax.keys.cell import Cell
+from vtax.keys.fields import Scalar
 from vtax.machine.emulation import MOST_GUESTS
 from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
-from vtax.scenario import Cell, Scenario
-from vtax.scenario.fields import Scalar
+from vtax.scenario import Scenario
 from vtax.testbed.machines import Machine, Machines
 from vtax.testbed.ports import require_meeting
 

@@ -7,8 +7,9 @@ over loads that is asked for, loads that cannot change its interval drop out.
 from collections.abc import Sequence
 
 from vtax.campaign.standing import Standing
+from vtax.keys.cell import Cell
 from vtax.results import Row
-from vtax.scenario import Cell, Precision
+from vtax.scenario import Precision
 from vtax.statistics import Interval, anytime_interval, climb, load_cap, relative_width
 
 
@@ -60,9 +61,9 @@ class Precise:
         if self._settings.of == "throughput":
             return set() if self._enough(anytime_interval(known[cell.key])) else {cell.key}
         caps = {
-            load.key: load_cap(load.forwarding.intended_mbps, load.streams)
+            load.key: load_cap(load.frame_load.intended_mbps, load.streams)
             for load in loads
-            if load.forwarding.intended_mbps is not None
+            if load.frame_load.intended_mbps is not None
         }
         ladder = climb(known, caps)
         if self._enough(ladder.interval):

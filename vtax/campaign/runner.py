@@ -16,9 +16,10 @@ from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.untenable import UNTENABLE, untenable
 from vtax.campaign.verdict import Verdict
 from vtax.campaign.workload import Setup, Workload
+from vtax.keys.cell import Cell
 from vtax.machine.failure import in_words
 from vtax.results import ResultWriter, Row
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Scenario
 from vtax.testbed.machines import Machines
 
 STARTS = 2

@@ -9,8 +9,9 @@ from vtax.campaign.frames.limits import (
 )
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
+from vtax.keys.cell import Cell
 from vtax.results import Row
-from vtax.scenario import Cell, Search
+from vtax.scenario import Search
 from vtax.scenario.modes import largest_load
 from vtax.statistics.search import Bounds, Outcome, ReplayError, Step, advance
 from vtax.statistics.search import Search as Goals
@@ -72,12 +73,12 @@ class Searching:
         )
 
     def _advance(self, cell: Cell, trials: list[Trial]) -> Step | list[Bounds]:
-        work, settings = cell.forwarding, self._settings
+        settings = self._settings
         goals = Goals(
             loss_ratios=settings.goals,
             relative_width=settings.relative_width,
             exceed_ratio=settings.exceed_ratio,
-            final_trial_s=work.duration_s,
+            final_trial_s=cell.frame_load.duration_s,
             duration_sum_s=settings.duration_sum_s,
             min_mbps=settings.min_mbps,
             max_mbps=largest_load(settings, cell) or settings.min_mbps,
@@ -95,8 +96,7 @@ def _outcome(cell: Cell, trial: Trial) -> Outcome:
 
     A source that keeps its load within the tolerance sent what it should: the last frames are those of a boundary.
     """
-    work = cell.forwarding
-    intended = round(fps(trial.intended_mbps, work.lengths.mean) * trial.duration_s * cell.streams)
+    intended = round(fps(trial.intended_mbps, cell.frame_load.lengths.mean) * trial.duration_s * cell.streams)
     kept = trial.frames_sent >= (1 - OFFERED_TOLERANCE) * intended
     return Outcome(
         trial.intended_mbps,

@@ -1,6 +1,6 @@
 """The built-in testbed as a cell wants it."""
 
-from vtax.scenario import Cell
+from vtax.keys.cell import Cell
 from vtax.testbed.settings import LocalSettings
 
 

@@ -21,10 +21,10 @@ from vtax.agent_message import Pending
 from vtax.campaign.closing import close_all
 from vtax.campaign.ends import End
 from vtax.campaign.timeouts import DRAIN_LIMIT_MS, quiet_ms
+from vtax.keys.streams import StreamSpec
+from vtax.keys.workload import TimedKeys
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
-from vtax.scenario import Bulk
-from vtax.scenario.workloads import TimedKeys
 
 PORT = 5001
 CONNECT_MS = 10_000
@@ -53,7 +53,7 @@ class Streams:
     """The streams of a trial; each pair is a sender and its receiver. A trial has connections of its own."""
 
     pairs: Sequence[tuple[End, End]]
-    work: Bulk
+    work: StreamSpec
     trial: int
     receive_buffer_bytes: int | None = None
     """Of receivers' sockets, where it differs from what is asked for."""
@@ -153,7 +153,7 @@ class Streams:
             raise AgentBreach(end.agent, f"answered {method}", problem, UNTRUE)
 
 
-def phases(trial: int, work: TimedKeys, begin: float | None) -> GoParams:
+def phases(trial: int, work: StreamSpec | TimedKeys, begin: float | None) -> GoParams:
     """What `sender.go` and `echo.go` are asked: to begin at a moment of the host's clock, or at once."""
     at_ns = None if begin is None else round(begin * 1e9)
     return GoParams(trial=trial, warmup_s=work.warmup_s or None, duration_s=work.duration_s, at_ns=at_ns)

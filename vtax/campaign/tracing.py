@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vtax.agent_api import Follow
 from vtax.campaign.closing import closing
 from vtax.campaign.trace_path import TracePath
-from vtax.scenario.workloads import TracedKeys
+from vtax.keys.traced import TracedKeys
 from vtax.stages import Event, Reading, StageMeter
 from vtax.testbed.host import Host
 

@@ -4,8 +4,9 @@ from typing import Literal
 
 from vtax.campaign.observed import Observed
 from vtax.campaign.verdict import Judgement
+from vtax.keys.traced import TracedKeys
+from vtax.keys.workload import WorkloadKeys
 from vtax.results import Row
-from vtax.scenario.workloads import TracedKeys, WorkloadKeys
 
 Role = Literal["victim", "neighbour"]
 

@@ -5,6 +5,7 @@ import time
 from abc import abstractmethod
 
 from vtax.campaign.trial import P, Trial
+from vtax.keys.workload import TimedKeys
 from vtax.testbed.cpu_time import CpuCounters
 
 SAMPLE_INSET_S = 0.03
@@ -20,7 +21,7 @@ class WindowTrial(Trial[P]):
 
     def run(self, path: P) -> None:
         """Open, arm, go, observe the window, collect, close."""
-        observed, work = self.observed, self.observed.cell.timed
+        observed, work = self.observed, self.observed.cell.of(TimedKeys)
         with contextlib.ExitStack() as opened:
             self.open(path, opened)
             self.arm()
@@ -34,7 +35,7 @@ class WindowTrial(Trial[P]):
 
     def _watch_cpus(self, path: P, begun: float) -> None:
         """Count CPU time in the window of a trial that began at a moment of the host's clock; returns at its end."""
-        observed, work = self.observed, self.observed.cell.timed
+        observed, work = self.observed, self.observed.cell.of(TimedKeys)
         uut = path.testbed.uut
         _sleep_until(begun + work.warmup_s + SAMPLE_INSET_S)
         first, far_first = uut.counters(path.uut_cpus), self.count_far_end(path)
@@ -47,7 +48,7 @@ class WindowTrial(Trial[P]):
     @property
     def phases_s(self) -> tuple[float, float]:
         """As the cell says."""
-        work = self.observed.cell.timed
+        work = self.observed.cell.of(TimedKeys)
         return work.warmup_s, work.duration_s
 
     @property

@@ -12,8 +12,9 @@ from vtax.campaign.path import Path
 from vtax.campaign.plan import BuildGroup
 from vtax.campaign.progress import Progress
 from vtax.campaign.trial import Finished, P, Trial
+from vtax.keys.cell import Cell
 from vtax.platforms import PlatformConfig, Preset, Probe
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Scenario
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
 

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from vtax.inputs import read_document, validate
 from vtax.inputs.needs import Need
+from vtax.keys.fields import Keys, key
 from vtax.results.delivered import NAME
-from vtax.scenario.fields import Keys, key
 
 Words = list[Annotated[str, Field(min_length=1)]]
 PATH = r"^[A-Za-z0-9_./~+-]+$"

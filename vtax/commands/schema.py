@@ -47,8 +47,8 @@ def schema(
 def _file_schema(what: Described) -> "dict[str, JsonValue]":
     """Return the schema of a kind of file, or of a part of one."""
     from vtax.inputs.json_schema import json_schema
+    from vtax.keys.testbed import TestbedSettings
     from vtax.platforms.preset import preset_model
-    from vtax.scenario.links import TestbedSettings
     from vtax.scenario.schema import ScenarioFile
     from vtax.testbed.remote import TestbedFile
 

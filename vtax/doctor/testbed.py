@@ -10,10 +10,10 @@ from vtax.campaign.failures import BUILD_FAILURES
 from vtax.campaign.frames.passage import Passage
 from vtax.doctor.check import Check, unusable
 from vtax.inputs import InputError
+from vtax.keys.frames import FrameSpec
 from vtax.machine.bridge_netfilter import BridgeNetfilter, in_words
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.remedy import leave_netfilter_out
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.clocks import Clock
 from vtax.testbed.host import Borrowed

@@ -6,8 +6,6 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from vtax.scenario.workloads import KINDS
-
 ANY: Final = "*"
 MAPPING, LIST, TEXT, NUMBER, WHOLE, NAME = (
     "a mapping",
@@ -116,10 +114,6 @@ def mend(campaign: dict[str, JsonValue]) -> list[str]:
     for path in {path[:-1] for path in _SHAPES if path[-1] == ANY}:
         for place in list(_places(campaign, path)):
             place.put(_without_nulls(place.value))
-    for place in list(_places(campaign, ("scenario", "workload", "kind"))):
-        if place.value is not None and place.value not in KINDS:
-            problems.append(f"campaign.json: {place.at} is {place.value!r}; there are: {', '.join(KINDS)}")
-            place.take_out()
     return problems
 
 

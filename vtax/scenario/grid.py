@@ -5,27 +5,18 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from vtax.inputs import Document, InputError, Loc, problems
-from vtax.scenario.fields import Scalar
+from vtax.keys.cell import Cell
+from vtax.keys.fields import Scalar
+from vtax.keys.testbed import TestbedSettings
 from vtax.scenario.keys import SECTIONS, Key, Section
-from vtax.scenario.links import TestbedSettings
 from vtax.scenario.schema import ScenarioFile
 from vtax.scenario.switches import switch_refusals
-from vtax.scenario.workloads import (
-    KINDS,
-    Bulk,
-    Echo,
-    Forwarding,
-    Program,
-    Relay,
-    Requests,
-    TimedKeys,
-    WorkloadKeys,
-)
+from vtax.workloads.keys import KINDS
 
 MAX_CELLS = 100_000
 
@@ -42,114 +33,6 @@ class Factor:
     def column(self) -> str:
         """Its name in cells and tables."""
         return self.key.column
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One combination of the factors' values, resolved.
-
-    `key` is the factors' text in factor order, `platform=raw streams=1 frame_bytes=64 intended_mbps=max`.
-    `factors` holds the values by column name, None where `intended_mbps` is `max` or `frame_bytes` a mix. Cells of
-    one `plot` share a built testbed and a guest: the text of the platform and of each `testbed.*` and `platform.*`
-    factor. A trial of a search is a cell of its own, `step` from 0 of the search named by the key of the grid's cell;
-    so is each of several trials in a row, `run` from 0.
-    """
-
-    key: str
-    factors: dict[str, Scalar | None]
-    workload: WorkloadKeys
-    testbed: TestbedSettings
-    platform: str
-    platform_overrides: dict[str, Scalar]
-    plot: str
-    search: str | None = None
-    step: int | None = None
-    run: int | None = None
-
-    @property
-    def forwarding(self) -> Forwarding:
-        """Its workload, which is of that kind: for those who know it is."""
-        if not isinstance(self.workload, Forwarding):
-            raise TypeError(f"{self.key} is {self.workload.kind}, not forwarding")
-        return self.workload
-
-    @property
-    def bulk(self) -> Bulk:
-        """The same of bulk streams."""
-        if not isinstance(self.workload, Bulk):
-            raise TypeError(f"{self.key} is {self.workload.kind}, not bulk")
-        return self.workload
-
-    @property
-    def echo(self) -> Echo:
-        """The same of echoes."""
-        if not isinstance(self.workload, Echo):
-            raise TypeError(f"{self.key} is {self.workload.kind}, not echo")
-        return self.workload
-
-    @property
-    def requests(self) -> Requests:
-        """The same of requests."""
-        if not isinstance(self.workload, Requests):
-            raise TypeError(f"{self.key} is {self.workload.kind}, not requests")
-        return self.workload
-
-    @property
-    def timed(self) -> TimedKeys:
-        """The same of trials that last as long as the scenario says."""
-        if not isinstance(self.workload, TimedKeys):
-            raise TypeError(f"{self.key} is {self.workload.kind}, which lasts as long as it takes")
-        return self.workload
-
-    @property
-    def relay(self) -> Relay:
-        """The same of relays."""
-        if not isinstance(self.workload, Relay):
-            raise TypeError(f"{self.key} is {self.workload.kind}, not relay")
-        return self.workload
-
-    @property
-    def program(self) -> Program:
-        """The same of programs."""
-        if not isinstance(self.workload, Program):
-            raise TypeError(f"{self.key} is {self.workload.kind}, not program")
-        return self.workload
-
-    @property
-    def guests(self) -> int:
-        """Guests on the UUT's host that are measured."""
-        own = self.workload.own_guests
-        return self.testbed.guests if own is None else own
-
-    @property
-    def streams(self) -> int:
-        """Parallel streams of frames: of its one guest, or one of each guest."""
-        return self.testbed.guests if self.testbed.is_shared else self.forwarding.streams
-
-    @property
-    def place(self) -> str:
-        """What is measured once in a block: the cell, this step of its search, or this of its runs."""
-        if self.search is not None:
-            return f"{self.search} step={self.step}"
-        return self.key if self.run is None else f"{self.key} run={self.run}"
-
-    @property
-    def trials(self) -> "list[Cell]":
-        """What is measured of it in a block: itself, or each of its runs."""
-        in_a_row = self.workload.trials_in_a_row
-        return [self] if in_a_row == 1 else [replace(self, run=run) for run in range(in_a_row)]
-
-    def at_step(self, step: int, intended_mbps: float, duration_s: float) -> "Cell":
-        """The trial that a search of this cell makes at its step."""
-        return replace(
-            self,
-            key=f"{self.key} intended_mbps={intended_mbps:.6g}",
-            workload=self.forwarding.model_copy(
-                update={"intended_mbps": intended_mbps, "duration_s": duration_s}
-            ),
-            search=self.key,
-            step=step,
-        )
 
 
 def read_factors(document: Document, file: ScenarioFile) -> tuple[Factor, ...]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from vtax.inputs import advised, suggestion
-from vtax.scenario.fields import PLATFORM_KEY, Keys
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads import KINDS
+from vtax.keys.fields import PLATFORM_KEY, Keys
+from vtax.keys.testbed import TestbedSettings
+from vtax.workloads.keys import KINDS
 
 SHORT_NAMES = {
     "streams": "workload.streams",

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from vtax.agent_api import GREATEST_FPS
 from vtax.inputs import Document
-from vtax.scenario.grid import Cell, Factor, refusal
+from vtax.keys.cell import Cell
+from vtax.keys.traced import TracedKeys
+from vtax.scenario.grid import Factor, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.schema import ScenarioFile, Search
-from vtax.scenario.workloads import TracedKeys
 from vtax.units import fps
 
 LOAD = Key("workload", "intended_mbps")
-TIMED = ("echo", "requests", "relay", "program")
-"""Kinds that carry nothing worth a rate."""
 
 
 def check_modes(
@@ -24,7 +23,7 @@ def check_modes(
     if file.precision and file.precision.least > file.repetitions:
         problem = f"{file.precision.least} is too large; allowed: at most repetitions, {file.repetitions}"
         raise document.error(("precision", "least"), problem)
-    if file.precision and file.workload.kind in TIMED:
+    if file.precision and not file.workload.has_rate:
         problem = (
             f"precision is of what is carried, and {file.workload.kind} workloads are timed; leave it out"
         )
@@ -33,7 +32,7 @@ def check_modes(
     if file.precision and file.precision.of == "maximum" and len(loads) < 2:
         problem = "a maximum needs a factor intended_mbps of two loads at least"
         raise document.error(("precision", "of"), problem)
-    if file.search and file.workload.kind != "forwarding":
+    if file.search and file.workload.frame_load is None:
         problem = f"a search is for frames; leave it out, or the {file.workload.kind} workload"
         raise document.error(("search",), problem)
     for cell in cells if file.precision or file.search else ():
@@ -46,7 +45,7 @@ def check_modes(
 
 
 def _check_search(document: Document, search: Search, factors: Sequence[Factor], cell: Cell) -> None:
-    work = cell.forwarding
+    work = cell.frame_load
     if work.intended_mbps is not None or any(factor.key == LOAD for factor in factors):
         problem = "a search finds the load; leave intended_mbps out, or search"
         raise refusal(document, factors, LOAD, work.intended_mbps or "max", problem)

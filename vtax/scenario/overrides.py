@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.inputs import Document, InputError, one_line, scalar
-from vtax.scenario.fields import Scalar
+from vtax.keys.fields import Scalar
 from vtax.scenario.keys import Key
 
 

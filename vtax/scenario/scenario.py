@@ -8,8 +8,9 @@ from pydantic import JsonValue
 
 from vtax.inputs import Document, InputError, advised, suggestion, validate
 from vtax.inputs.beneath import read_beneath
-from vtax.scenario.fields import Scalar
-from vtax.scenario.grid import Cell, Factor, expand, place, read_factors, refusal
+from vtax.keys.cell import Cell
+from vtax.keys.fields import Scalar
+from vtax.scenario.grid import Factor, expand, place, read_factors, refusal
 from vtax.scenario.keys import Key
 from vtax.scenario.modes import check_modes
 from vtax.scenario.overrides import apply_overrides

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vtax.scenario.fields import PLATFORM_KEY, Keys, Named, PlainScalar, key, slug, written
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads import Workload
+from vtax.keys.fields import PLATFORM_KEY, Keys, Named, PlainScalar, key, slug, written
+from vtax.keys.testbed import TestbedSettings
+from vtax.workloads.keys import Workload
 
 ScenarioName = Annotated[
     str, slug(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*", "schlosser2011/dedicated")

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads import WorkloadKeys
-from vtax.scenario.workloads.base import Refusal
-from vtax.scenario.workloads.traced import TracedKeys
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.traced import TracedKeys
+from vtax.keys.workload import Refusal, WorkloadKeys
 
 MOST_ROUTED_GUESTS = 2
 """A router stands in for one neighbour of each guest."""

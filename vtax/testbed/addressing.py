@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_interface
 
 from vtax.agent_api import SourceStream
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 
 UDP_PORT = 9
 """Ports of test frames: discard, as pktgen sends them. Further flows have the source ports above."""

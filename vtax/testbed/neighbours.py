@@ -10,8 +10,8 @@ The far ends are bare, and have the agents' CPUs. The guest's link is that of vt
 from dataclasses import replace
 
 from vtax.agent_api import GuestNic
-from vtax.scenario.encapsulation import Encapsulation
-from vtax.scenario.links import MOST_GUESTS
+from vtax.keys.encapsulation import Encapsulation
+from vtax.keys.testbed import MOST_GUESTS
 from vtax.testbed.addressing import neighbour_streams
 from vtax.testbed.dedicated import stream_links
 from vtax.testbed.guest import NEIGHBOUR, GuestSpec, interface

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vtax.agent_api import GuestConfigureParams, GuestNic, SourceStream, StreamInterface
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.addressing import Station, StreamAddresses, source_stream
 from vtax.testbed.cap import Cap
 from vtax.testbed.end_acts import EndAct

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from vtax.scenario.encapsulation import Encapsulation
+from vtax.keys.encapsulation import Encapsulation
 from vtax.testbed.cap import Cap
 
 

@@ -3,7 +3,7 @@
 import contextlib
 
 from vtax.agent_api import SourceStream, StreamInterface
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.end_acts import SetAddress
 from vtax.testbed.guest import PlacedGuest

@@ -17,7 +17,7 @@ from vtax.model.metrics import (
 from vtax.model.reading import USABLE, read_cells
 from vtax.results import Result
 from vtax.views.provenance import workload_kind
-from vtax.workloads import CATALOGUES
+from vtax.workloads.catalogues import CATALOGUES
 
 METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
 """By kind of workload."""

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from msgspec import Struct
 from pydantic import JsonValue
 
+from vtax.inputs import InputError, one_line
 from vtax.model.platform import Platform
 from vtax.model.published import citation
 from vtax.results import Result, Row
 from vtax.results.stored import mapping
+from vtax.workloads.catalogues import CATALOGUES
 
 SHARED_CORE = "shared-core"
 FORWARDING, BULK, RELAY = "forwarding", "bulk", "relay"
@@ -109,8 +111,19 @@ class Provenance:
 
 
 def workload_kind(result: Result) -> str:
-    """Return the kind of workload of the campaign's scenario; a result that names none is of forwarding."""
-    return str((result.scenario.get("workload") or {}).get("kind") or FORWARDING)
+    """Return the kind of workload of the campaign's scenario; a result that names none is of the first there was.
+
+    Raises:
+        InputError: this vtax has no such kind.
+    """
+    kind = str((result.scenario.get("workload") or {}).get("kind") or next(iter(CATALOGUES)))
+    if kind not in CATALOGUES:
+        known = ", ".join(CATALOGUES)
+        problem = (
+            f'{result.directory}: its workload is of kind "{one_line(kind)}", which this vtax does not know'
+        )
+        raise InputError(f"{problem} (it knows {known}); read it with the vtax that wrote it")
+    return kind
 
 
 def read_provenance(result: Result) -> Provenance:

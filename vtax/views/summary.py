@@ -82,8 +82,8 @@ from vtax.views.verdicts import (
     verdict_counts,
     verdict_totals,
 )
-from vtax.workloads import CATALOGUES
 from vtax.workloads.bulk.catalogue import bulk_levels
+from vtax.workloads.catalogues import CATALOGUES
 
 
 @dataclass(frozen=True)

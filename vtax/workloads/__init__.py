@@ -1,14 +1,5 @@
-"""The kinds of workload: a folder each, and a line here."""
+"""The kinds of workload: a folder each, and a line in each of the registries that are here.
 
-from vtax.model.catalogue import Catalogue
-from vtax.workloads.bulk.catalogue import CATALOGUE as BULK
-from vtax.workloads.echo.catalogue import CATALOGUE as ECHO
-from vtax.workloads.forwarding.catalogue import CATALOGUE as FORWARDING
-from vtax.workloads.program.catalogue import CATALOGUE as PROGRAM
-from vtax.workloads.relay.catalogue import CATALOGUE as RELAY
-from vtax.workloads.requests.catalogue import CATALOGUE as REQUESTS
-
-CATALOGUES: dict[str, Catalogue] = {
-    each.kind: each for each in (FORWARDING, BULK, ECHO, REQUESTS, RELAY, PROGRAM)
-}
-"""What views know of each kind, by its name in scenarios."""
+Each registry is of what one layer knows of a kind: `keys` what scenarios may say, `catalogues` what views show,
+`measures` how campaigns measure it.
+"""

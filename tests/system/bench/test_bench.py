@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ground import link_ground
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 

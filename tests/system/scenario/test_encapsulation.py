@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from vtax.keys.encapsulation import Encapsulation
 from vtax.machine.agent import agent_binary
-from vtax.scenario.encapsulation import Encapsulation
 from vtax.testbed.addressing import StreamAddresses
 
 pytestmark = pytest.mark.system

@@ -24,13 +24,13 @@ from vtax.agent_api import (
     SourceOpenParams,
     StreamInterface,
 )
+from vtax.keys.frames import FrameSpec
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import cpu_use, sample_cpus, thread_time, threads_of
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import CHECKSUMS, SEGMENTATION
 from vtax.platforms.tap import open_tap
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import Station, StreamAddresses, source_stream
 from vtax.testbed.counters import interface_counters
 from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape, share, switch_to

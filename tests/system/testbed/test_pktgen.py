@@ -22,8 +22,8 @@ from vtax.agent_api import (
     SourceRunParams,
     SourceStream,
 )
+from vtax.keys.frames import FrameSpec
 from vtax.machine.ownership import OwnershipRecord
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.dedicated import dedicated
 from vtax.testbed.guest import GUEST
 from vtax.testbed.layout import cpu_layout

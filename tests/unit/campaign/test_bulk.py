@@ -17,7 +17,11 @@ from vtax.campaign.registry import workload_of
 from vtax.campaign.standing import Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
-from vtax.scenario import Bulk, Cell, Scenario, TestbedSettings, load_scenario
+from vtax.keys.cell import Cell
+from vtax.keys.testbed import TestbedSettings
+from vtax.scenario import Scenario, load_scenario
+from vtax.workloads.bulk.keys import Bulk
+from vtax.workloads.forwarding.keys import Forwarding
 
 SCENARIO = """
 name: own/bulk
@@ -38,9 +42,9 @@ def test_guests_are_cells_with_a_testbed_each(tmp_path: Path) -> None:
     one, two = load_scenario(written(tmp_path)).cells()
     assert (one.testbed.guests, two.testbed.guests) == (1, 2)
     assert one.plot != two.plot
-    assert one.bulk.transport == "tcp"
-    with pytest.raises(TypeError, match="is bulk, not forwarding"):
-        assert one.forwarding
+    assert one.of(Bulk).transport == "tcp"
+    with pytest.raises(TypeError, match="is bulk, not Forwarding"):
+        assert one.of(Forwarding)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_two_ends_have_a_link_of_their_own_and_all_lengths_and_buffers_one_testb
     sets = ["placement=inter-host,intra-host", "message_bytes=64,65536", "buffer_bytes=default,4194304"]
     cells = between(tmp_path).override(sets=sets).cells()
     assert len({cell.plot for cell in cells}) == 2
-    assert [cell.bulk.buffer_bytes for cell in cells] == [None, 4194304] * 4
+    assert [cell.of(Bulk).buffer_bytes for cell in cells] == [None, 4194304] * 4
     assert cells[0].factors["buffer_bytes"] == "default"
 
 
@@ -132,7 +136,7 @@ def test_only_bare_peers_need_the_protocols_of_this_machine() -> None:
 def test_the_papers_figure_is_its_scenario() -> None:
     """Figure 5: one minute, ten repetitions, TCP and SCTP up to 64 KiB, the kernels' buffers and larger ones."""
     scenario = load_scenario("oljira2016/throughput")
-    works = [cell.bulk for cell in scenario.cells()]
+    works = [cell.of(Bulk) for cell in scenario.cells()]
     assert (scenario.repetitions, {work.duration_s for work in works}) == (10, {60.0})
     assert {work.placement for work in works} == {"inter-host"}
     assert {work.transport for work in works} == {"tcp", "sctp"}
@@ -145,17 +149,18 @@ def test_the_papers_figure_is_its_scenario() -> None:
 def test_pieces_are_what_costs_the_sender_little() -> None:
     work = {"kind": "bulk"}
     sizes = {
-        name: Bulk.model_validate({**work, "transport": name}).piece_bytes(1500) for name in ("tcp", "udp")
+        name: Bulk.model_validate({**work, "transport": name}).streams.piece_bytes(1500)
+        for name in ("tcp", "udp")
     }
     assert sizes == {"tcp": 65536, "udp": 1472}
-    assert Bulk.model_validate({**work, "message_bytes": 100}).piece_bytes(1500) == 100
+    assert Bulk.model_validate({**work, "message_bytes": 100}).streams.piece_bytes(1500) == 100
 
 
 def test_options_leave_to_the_kernels_what_was_not_asked_for() -> None:
-    assert Bulk.model_validate({"kind": "bulk"}).options == SocketOptions(no_delay=False)
-    assert Bulk.model_validate({"kind": "bulk", "transport": "udp"}).options == SocketOptions()
+    assert Bulk.model_validate({"kind": "bulk"}).streams.options == SocketOptions(no_delay=False)
+    assert Bulk.model_validate({"kind": "bulk", "transport": "udp"}).streams.options == SocketOptions()
     asked = {"kind": "bulk", "congestion": "reno", "buffer_bytes": 65536, "no_delay": True}
-    assert Bulk.model_validate(asked).options == SocketOptions(
+    assert Bulk.model_validate(asked).streams.options == SocketOptions(
         congestion="reno", no_delay=True, send_buffer_bytes=65536, receive_buffer_bytes=65536
     )
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.helpers.trials import make_cell
 from vtax.agent_api import Ceiling, Mechanism, MechanismRefusal, SourceCalibrateAnswer
 from vtax.campaign.forwarding.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic, together
-from vtax.scenario import Cell
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.cell import Cell
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.settings import LocalSettings
 from vtax.units import fps
 

@@ -17,7 +17,11 @@ from vtax.campaign.observed import Observed
 from vtax.campaign.standing import Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
-from vtax.scenario import Cell, Echo, TestbedSettings, load_scenario
+from vtax.keys.cell import Cell
+from vtax.keys.testbed import TestbedSettings
+from vtax.scenario import load_scenario
+from vtax.workloads.bulk.keys import Bulk
+from vtax.workloads.echo.keys import Echo
 
 SCENARIO = """
 name: own/echo
@@ -39,9 +43,9 @@ written = partial(write_scenario, SCENARIO)
 def test_what_the_others_do_needs_no_other_testbed(tmp_path: Path) -> None:
     cells = load_scenario(written(tmp_path)).cells()
     assert len({cell.plot for cell in cells}) == 2
-    assert [cell.echo.others for cell in cells] == ["idle", "tcp"] * 2
-    with pytest.raises(TypeError, match="is echo, not bulk"):
-        assert cells[0].bulk
+    assert [cell.of(Echo).others for cell in cells] == ["idle", "tcp"] * 2
+    with pytest.raises(TypeError, match="is echo, not Bulk"):
+        assert cells[0].of(Bulk)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +95,11 @@ def test_a_router_on_links_of_its_own_is_refused(tmp_path: Path) -> None:
 def test_anhalt2009_latency_is_the_papers_experiment() -> None:
     """Table III: 1, 2, 4 and 8 routers, idle and stressed."""
     cells = load_scenario("anhalt2009/latency").cells()
-    assert {(cell.testbed.guests, cell.echo.others) for cell in cells} == {
+    assert {(cell.testbed.guests, cell.of(Echo).others) for cell in cells} == {
         (guests, others) for guests in (1, 2, 4, 8) for others in ("idle", "tcp")
     }
-    assert {cell.echo.stress.transport for cell in cells} == {"tcp"}
-    assert {(cell.testbed.link_mbps, cell.echo.payload_bytes) for cell in cells} == {(1000.0, 56)}
+    assert {cell.of(Echo).stress.transport for cell in cells} == {"tcp"}
+    assert {(cell.testbed.link_mbps, cell.of(Echo).payload_bytes) for cell in cells} == {(1000.0, 56)}
 
 
 def echoed(guests: int = 3, lost: int = 0, **work: Any) -> EchoTrial:

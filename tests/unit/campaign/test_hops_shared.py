@@ -25,7 +25,7 @@ from vtax.campaign.forwarding.counts import Hop
 from vtax.campaign.forwarding.hops import hops
 from vtax.campaign.frames.measured import Measured
 from vtax.campaign.verdict import Verdict
-from vtax.scenario import TestbedSettings
+from vtax.keys.testbed import TestbedSettings
 from vtax.testbed.addressing import StreamAddresses
 from vtax.units import mbps
 
@@ -224,7 +224,8 @@ def test_a_switch_that_loses_frames_for_no_cause_on_the_way_is_the_instruments()
 )
 def test_a_source_behind_a_switch_is_held_back_by_nobody(waited: float, ran: float, mark: str) -> None:
     measured = lossy({})
-    measured.cell = replace(measured.cell, workload=make_cell(intended_mbps=None).workload)
+    flood = make_cell(intended_mbps=None)
+    measured.cell, measured.load = replace(measured.cell, workload=flood.workload), flood.frame_load
     for stream in range(GUESTS):
         change_phase(measured, stream, waited_ns=round(waited * SECOND_NS))
     change_thread(measured, run_ns=round(ran * SECOND_NS))

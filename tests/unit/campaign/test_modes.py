@@ -16,7 +16,8 @@ from vtax.campaign.mode import mode_of
 from vtax.campaign.plan import plan_block
 from vtax.campaign.standing import ATTEMPTS, Standing, Trial
 from vtax.inputs import Document, InputError, read_document
-from vtax.scenario import Cell, Scenario
+from vtax.keys.cell import Cell
+from vtax.scenario import Scenario
 from vtax.units import fps
 
 PRECISION = """
@@ -52,7 +53,7 @@ def scenario(text: str) -> Scenario:
 
 def measure(number: int, block: int, cell: Cell) -> Trial:
     """A platform that carries what it is offered up to a capacity that varies; a function of the trial's number."""
-    work = cell.forwarding
+    work = cell.frame_load
     assert work.intended_mbps is not None
     noise = 1 + CV[cell.platform] * np.random.default_rng(number).standard_normal()
     sent = round(fps(work.intended_mbps, work.lengths.mean) * work.duration_s)

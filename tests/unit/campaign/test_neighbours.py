@@ -15,8 +15,9 @@ from vtax.campaign.neighbours.base import Beside
 from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.neighbours.stress import LOADS, MEMORY_BYTES
 from vtax.campaign.verdict import Verdict
+from vtax.keys.testbed import TestbedSettings
 from vtax.platforms import container, raw
-from vtax.scenario import TestbedSettings, load_scenario
+from vtax.scenario import load_scenario
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.guest_state import GuestState

@@ -20,9 +20,9 @@ from vtax.agent_message import Answer, Message, Nothing, Pending
 from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.campaign.frames.answers import Sent
 from vtax.campaign.frames.passage import Passage
+from vtax.keys.frames import FrameSpec
 from vtax.machine.agent import AgentGone
 from vtax.platforms import load_kind, presets
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.dedicated import dedicated
 from vtax.testbed.host import Host

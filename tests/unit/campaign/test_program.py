@@ -23,10 +23,13 @@ from vtax.campaign.registry import workload_of
 from vtax.campaign.verdict import Verdict
 from vtax.cli import main
 from vtax.inputs import InputError
+from vtax.keys.cell import Cell
+from vtax.keys.testbed import TestbedSettings
 from vtax.platforms import PlatformUnusable, uml
 from vtax.platforms.userland import Userland
 from vtax.results import FILES, ResultWriter
-from vtax.scenario import Cell, Program, TestbedSettings, list_scenarios, load_scenario
+from vtax.scenario import list_scenarios, load_scenario
+from vtax.workloads.program.keys import Program
 
 SCENARIO = """
 name: own/programs
@@ -401,9 +404,9 @@ def test_what_comes_with_vtax_is_whole() -> None:
     page = own["matthews2009/http"].files()["index.html"]
     assert len(page) == 44
     placements = [
-        cell.program.placement
+        cell.of(Program).placement
         for name in ("http", "http-across")
         for cell in own[f"matthews2009/{name}"].cells()
     ]
     assert set(placements) == {"inside", "inter-host", "intra-host"}
-    assert {cell.program.iterations for cell in own["matthews2009/http"].cells()} == {1000}
+    assert {cell.of(Program).iterations for cell in own["matthews2009/http"].cells()} == {1000}

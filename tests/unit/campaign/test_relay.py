@@ -19,7 +19,10 @@ from vtax.campaign.relay.trial import RelayTrial
 from vtax.campaign.standing import Standing, Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
-from vtax.scenario import Cell, Relay, TestbedSettings, load_scenario
+from vtax.keys.cell import Cell
+from vtax.keys.testbed import TestbedSettings
+from vtax.scenario import load_scenario
+from vtax.workloads.relay.keys import Relay
 
 SCENARIO = """
 name: own/relay
@@ -249,8 +252,10 @@ def test_the_paper_s_experiments_are_its() -> None:
         load_scenario(f"matthews2009/{name}") for name in ("relay", "relay-across", "null")
     )
     for scenario in (within, across, null):
-        assert {(cell.relay.runs, cell.relay.iterations) for cell in scenario.cells()} == {(50, 10_000)}
+        assert {(cell.of(Relay).runs, cell.of(Relay).iterations) for cell in scenario.cells()} == {
+            (50, 10_000)
+        }
         workload_of(scenario, CPUS).check(scenario.cells())
-    assert {cell.relay.hops for cell in within.cells()} == set(range(1, 9))
-    assert {cell.relay.is_in_one_guest for cell in across.cells()} == {False}
-    assert [cell.relay.load for cell in null.cells()[:4]] == ["nothing", "output", "lines", "network"]
+    assert {cell.of(Relay).hops for cell in within.cells()} == set(range(1, 9))
+    assert {cell.of(Relay).is_in_one_guest for cell in across.cells()} == {False}
+    assert [cell.of(Relay).load for cell in null.cells()[:4]] == ["nothing", "output", "lines", "network"]

@@ -18,7 +18,11 @@ from vtax.campaign.requests.trial import RequestsTrial
 from vtax.campaign.standing import Trial
 from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
-from vtax.scenario import Cell, Requests, TestbedSettings, load_scenario
+from vtax.keys.cell import Cell
+from vtax.keys.testbed import TestbedSettings
+from vtax.scenario import load_scenario
+from vtax.workloads.echo.keys import Echo
+from vtax.workloads.requests.keys import Requests
 
 SCENARIO = """
 name: own/requests
@@ -41,9 +45,9 @@ def test_placements_have_testbeds_of_their_own_and_lengths_share_one(tmp_path: P
     assert len({cell.plot for cell in scenario.cells()}) == 1
     placed = scenario.override(sets=["placement=guest-to-peer,inter-host"]).cells()
     assert len({cell.plot for cell in placed}) == 2
-    assert [cell.requests.message_bytes for cell in placed] == [1, 1, 65536, 65536]
-    with pytest.raises(TypeError, match="is requests, not echo"):
-        assert placed[0].echo
+    assert [cell.of(Requests).message_bytes for cell in placed] == [1, 1, 65536, 65536]
+    with pytest.raises(TypeError, match="is requests, not Echo"):
+        assert placed[0].of(Echo)
 
 
 @pytest.mark.parametrize(
@@ -128,10 +132,10 @@ def test_only_a_bare_peer_needs_the_protocols_of_this_machine() -> None:
 def test_the_papers_experiments_are_theirs() -> None:
     """Figures 2 to 4: one minute, ten repetitions, TCP and SCTP up to 64 KiB."""
     between, inside = (load_scenario(f"oljira2016/response-time{name}") for name in ("", "-inside"))
-    assert {cell.requests.placement for cell in between.cells()} == {"inter-host"}
-    assert {cell.requests.placement for cell in inside.cells()} == {"intra-host"}
+    assert {cell.of(Requests).placement for cell in between.cells()} == {"inter-host"}
+    assert {cell.of(Requests).placement for cell in inside.cells()} == {"intra-host"}
     for scenario in (between, inside):
-        works = [cell.requests for cell in scenario.cells()]
+        works = [cell.of(Requests) for cell in scenario.cells()]
         assert scenario.repetitions == 10
         assert {work.duration_s for work in works} == {60.0}
         assert {work.transport for work in works} == {"tcp", "sctp"}

@@ -129,11 +129,11 @@ def test_loss_behind_the_last_frame_is_a_period_too() -> None:
 def test_probes_are_counted_as_the_source_sends_them() -> None:
     """The source rounds halves up: at 2500 frames a second every third is a probe."""
     mbps_of = 2500 * 8 * 1524 / 1e6
-    assert probe_interval(make_cell(intended_mbps=mbps_of).forwarding) == 3
-    assert probe_interval(make_cell(intended_mbps=mbps_of / 10).forwarding) == 1
-    assert probe_interval(make_cell(intended_mbps=None).forwarding) == 1
+    assert probe_interval(make_cell(intended_mbps=mbps_of).frame_load) == 3
+    assert probe_interval(make_cell(intended_mbps=mbps_of / 10).frame_load) == 1
+    assert probe_interval(make_cell(intended_mbps=None).frame_load) == 1
     mix = make_cell(frame_bytes="1:64 1:100", intended_mbps=2500 * 8 * (82 + 24) / 1e6)
-    assert probe_interval(mix.forwarding) == 3
+    assert probe_interval(mix.frame_load) == 3
 
 
 def test_delay_in_the_sources_own_queue_is_not_given() -> None:

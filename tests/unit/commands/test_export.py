@@ -24,8 +24,8 @@ from vtax.inputs import InputError
 from vtax.platforms import presets
 from vtax.results import Result
 from vtax.scenario.schema import ScenarioFile
-from vtax.scenario.workloads import KINDS
 from vtax.views.export import tables_document
+from vtax.workloads.keys import KINDS
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = 'a"b\\c\nd'

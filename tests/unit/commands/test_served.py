@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.results.kinds import RESULTS, TRACED
 from vtax.cli import app, main
-from vtax.scenario.workloads import KINDS
+from vtax.workloads.keys import KINDS
 
 Captured = pytest.CaptureFixture[str]
 EVERY = set(RESULTS)

@@ -21,11 +21,12 @@ from vtax.campaign.settings import settings_of
 from vtax.campaign.verdict import Verdict
 from vtax.doctor.machine import bridge_netfilter
 from vtax.doctor.testbed import _netfilter
+from vtax.keys.cell import Cell
 from vtax.machine import bridge_netfilter as sysctl
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter, set_bridge_netfilter
 from vtax.machine.environment import host_environment
 from vtax.platforms import Probe
-from vtax.scenario import Cell, load_scenario
+from vtax.scenario import load_scenario
 from vtax.testbed.dedicated import dedicated
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.neighbours import own_links

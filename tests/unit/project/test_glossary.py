@@ -11,7 +11,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.words import offences
 from vtax.documents.schema import DOCUMENTS, document_schema
 from vtax.results.schema import TABLES
-from vtax.scenario.workloads import KINDS
+from vtax.workloads.keys import KINDS
 
 LONGEST_LINE = 120
 FIELD = "Terms of the field"

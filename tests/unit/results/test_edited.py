@@ -93,6 +93,15 @@ def test_a_key_of_another_shape_is_named_and_all_else_is_shown(path: str, restor
     assert compare(side, replace(side, identity=("another campaign",)), within=0.05).changes
 
 
+def test_a_kind_of_workload_that_nobody_knows_is_refused_by_its_name(restored: Result) -> None:
+    found = edited(restored, ("scenario", "workload", "kind"), "teleport\x1b[2J")
+    with pytest.raises(
+        InputError,
+        match=r'of kind "teleport\\x1b\[2J", which this vtax does not know \(it knows forwarding, ',
+    ):
+        views.show(found, Console(file=io.StringIO()))
+
+
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_edit_leaves_a_campaign_that_can_be_mended(result: Result, data: st.DataObject) -> None:

@@ -8,30 +8,25 @@ from pydantic import BaseModel
 
 from tests.helpers.paths import ROOT
 from vtax.inputs import allowed
-from vtax.scenario import (
-    KINDS,
-    Bulk,
-    Echo,
-    Forwarding,
-    Precision,
-    Program,
-    Relay,
-    Requests,
-    ScenarioFile,
-    Search,
-    TestbedSettings,
-    load_scenario,
-)
-from vtax.scenario.encapsulation import TAG_BYTES
+from vtax.keys.encapsulation import TAG_BYTES
+from vtax.keys.testbed import TestbedSettings
+from vtax.scenario import Precision, ScenarioFile, Search, load_scenario
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.keys import SHORT_NAMES
 from vtax.scenario.schema import Source
-from vtax.scenario.workloads.forwarding import (
+from vtax.views import figure_names
+from vtax.workloads.bulk.keys import Bulk
+from vtax.workloads.echo.keys import Echo
+from vtax.workloads.forwarding.keys import (
     FRAME_BYTES_BEYOND_MTU,
     GREATEST_FRAME_BYTES,
     LEAST_FRAME_BYTES,
+    Forwarding,
 )
-from vtax.views import figure_names
+from vtax.workloads.keys import KINDS
+from vtax.workloads.program.keys import Program
+from vtax.workloads.relay.keys import Relay
+from vtax.workloads.requests.keys import Requests
 
 DOCUMENT = ROOT / "docs" / "scenario.md"
 PAGE = DOCUMENT.read_text()

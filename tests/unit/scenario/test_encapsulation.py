@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from vtax.inputs import InputError
+from vtax.keys.encapsulation import Encapsulation
 from vtax.scenario import load_scenario
-from vtax.scenario.encapsulation import Encapsulation
 
 QUICK = load_scenario("quick")
 
@@ -42,7 +42,7 @@ def test_the_shortest_frame_of_imix_is_the_least() -> None:
         sets = ["intended_mbps=10", "frame_bytes=imix", f"ip_version={ip_version}", f"vlan={vlan or 'none'}"]
         (cell, *_) = QUICK.override(sets=sets).cells()
         least = Encapsulation(ip_version, vlan).least_frame_bytes
-        assert sorted(set(cell.forwarding.lengths.cycle)) == [least, 590, 1514]
+        assert sorted(set(cell.frame_load.lengths.cycle)) == [least, 590, 1514]
 
 
 def test_another_encapsulation_is_another_testbed_and_flows_are_not() -> None:

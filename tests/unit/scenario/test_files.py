@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vtax.inputs import InputError
 from vtax.scenario import Scenario, list_scenarios, load_scenario
+from vtax.workloads.forwarding.keys import Forwarding
 
 MINIMAL = """\
 name: own
@@ -47,7 +48,7 @@ def test_schlosser2011_dedicated_is_the_papers_experiment() -> None:
     cells = load_scenario("schlosser2011/dedicated").cells()
     assert cells[0].key == "platform=raw streams=1 frame_bytes=64 intended_mbps=10"
     assert cells[-1].key == "platform=qemu-e1000 streams=3 frame_bytes=1500 intended_mbps=max"
-    assert cells[-1].forwarding.intended_mbps is None
+    assert cells[-1].of(Forwarding).intended_mbps is None
     assert cells[-1].factors["intended_mbps"] is None
     assert cells[-1].plot == "platform=qemu-e1000"
     assert {cell.testbed.link_mbps for cell in cells} == {1000}
@@ -57,8 +58,8 @@ def test_schlosser2011_dedicated_is_the_papers_experiment() -> None:
 def test_defaults(tmp_path: Path) -> None:
     (cell,) = load_scenario(write(tmp_path, MINIMAL)).cells()
     assert cell.key == cell.plot == "platform=raw"
-    assert cell.forwarding.streams == 1
-    assert cell.forwarding.intended_mbps is None
+    assert cell.of(Forwarding).streams == 1
+    assert cell.of(Forwarding).intended_mbps is None
     assert cell.testbed.link_mbps is None
     assert cell.platform_overrides == {}
 

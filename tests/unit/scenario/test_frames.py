@@ -8,15 +8,15 @@ import pytest
 from tests.helpers.paths import ROOT
 from tests.helpers.trials import make_cell
 from vtax.campaign.frames.measured import as_run
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
 
 MADE_OF_FRAMES = {
     "SourceStream": {"vtax/testbed/addressing.py"},
-    "SourcePhase": {"vtax/scenario/frames.py"},
-    "SourceRunParams": {"vtax/scenario/frames.py"},
-    "SourceCalibrateParams": {"vtax/scenario/frames.py"},
-    "SinkArmParams": {"vtax/scenario/frames.py"},
+    "SourcePhase": {"vtax/keys/frames.py"},
+    "SourceRunParams": {"vtax/keys/frames.py"},
+    "SourceCalibrateParams": {"vtax/keys/frames.py"},
+    "SinkArmParams": {"vtax/keys/frames.py"},
 }
 """What tells agents of frames, and where it may be made."""
 METHODS = {"source.open", "source.run", "source.calibrate", "sink.arm"}
@@ -34,11 +34,11 @@ def test_source_and_sink_are_asked_for_the_frames_of_the_scenario(
     frame_bytes: int | str, lengths: int | list[int]
 ) -> None:
     cell = make_cell(frame_bytes=frame_bytes, flows=5, vlan=7, ip_version=6, warmup_s=0)
-    frames = cell.forwarding.frames
+    frames = cell.frame_load.frames
     stream = StreamAddresses(0, 6)
-    run = as_run(3, cell.forwarding, "raw")
+    run = as_run(3, cell.frame_load, "raw")
     assert (run.trial, run.mechanism, run.flows, run.frame_bytes) == (3, "raw", 5, lengths)
-    assert run.intended_fps == cell.forwarding.intended_fps
+    assert run.intended_fps == cell.frame_load.intended_fps
     assert [(phase.phase, phase.duration_s) for phase in run.phases] == [("measure", 1.0)]
     assert frames.arm(3, "measure").frame_bytes == lengths
     assert (frames.calibrate("paced").frame_bytes, frames.calibrate("flood").flows) == (lengths, 5)
@@ -46,7 +46,7 @@ def test_source_and_sink_are_asked_for_the_frames_of_the_scenario(
 
 
 def test_frames_are_what_they_are_made_of() -> None:
-    assert make_cell(frame_bytes="imix").forwarding.frames == FrameSpec("imix")
+    assert make_cell(frame_bytes="imix").frame_load.frames == FrameSpec("imix")
     assert len({FrameSpec(64), FrameSpec(64), FrameSpec(64, flows=2)}) == 2
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vtax.inputs import Document, InputError
 from vtax.scenario import Scenario, load_scenario
+from vtax.workloads.forwarding.keys import Forwarding
 
 QUICK = load_scenario("quick")
 
@@ -70,7 +71,7 @@ def test_a_resolved_scenario_gives_the_same_cells_again(factors: dict[str, list[
 @given(st.lists(st.integers(64, 1514), min_size=1, max_size=5, unique=True))
 def test_overriding_changes_that_factor_and_nothing_else(sizes: list[int]) -> None:
     changed = QUICK.override(sets=[f"frame_bytes={','.join(map(str, sizes))}"])
-    assert {cell.forwarding.frame_bytes for cell in changed.cells()} == set(sizes)
+    assert {cell.of(Forwarding).frame_bytes for cell in changed.cells()} == set(sizes)
     back = changed.override(sets=["frame_bytes=64,1500"])
     assert {cell.workload for cell in back.cells()} == {cell.workload for cell in QUICK.cells()}
 
@@ -95,7 +96,7 @@ def test_one_value_fixes_the_key() -> None:
     )
     assert [cell.key for cell in changed.cells()] == [f"platform={name}" for name in QUICK.platforms]
     cell = changed.cells()[0]
-    assert (cell.forwarding.frame_bytes, cell.forwarding.intended_mbps, cell.testbed.link_mbps) == (
+    assert (cell.of(Forwarding).frame_bytes, cell.of(Forwarding).intended_mbps, cell.testbed.link_mbps) == (
         100,
         None,
         None,

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.helpers.trials import change_received, make_cell, make_measured, record
 from vtax.campaign.forwarding.rows import Instrument
 from vtax.inputs import InputError
-from vtax.scenario import Forwarding, load_scenario
-from vtax.scenario.lengths import IMIX, Lengths, interleaved, lengths_of, shares
+from vtax.keys.lengths import IMIX, Lengths, interleaved, lengths_of, shares
+from vtax.scenario import load_scenario
 from vtax.units import OVERHEAD_BYTES
+from vtax.workloads.forwarding.keys import Forwarding
 
 QUICK = load_scenario("quick")
 PARTS = st.lists(st.tuples(st.integers(1, 30), st.integers(64, 1514)), min_size=2, max_size=7)
@@ -73,7 +74,7 @@ def test_a_mix_is_a_level_beside_lengths() -> None:
         'platform=raw frame_bytes="3:64 1:1514"',
     ]
     assert [cell.factors["frame_bytes"] for cell in cells] == [64, None, None]
-    assert [cell.forwarding.mix for cell in cells] == [None, "imix", "3:64 1:1514"]
+    assert [cell.of(Forwarding).mix for cell in cells] == [None, "imix", "3:64 1:1514"]
 
 
 def test_a_train_takes_no_mix() -> None:
@@ -83,8 +84,8 @@ def test_a_train_takes_no_mix() -> None:
 
 def test_the_intended_load_is_met_by_the_mean_frame() -> None:
     work = Forwarding.model_validate({"kind": "forwarding", "frame_bytes": "imix", "intended_mbps": 100})
-    wire_bits = 8 * sum(length + OVERHEAD_BYTES for length in work.lengths.cycle) / 12
-    assert work.intended_fps == pytest.approx(100e6 / wire_bits)
+    wire_bits = 8 * sum(length + OVERHEAD_BYTES for length in work.frame_load.lengths.cycle) / 12
+    assert work.frame_load.intended_fps == pytest.approx(100e6 / wire_bits)
 
 
 def test_throughput_counts_the_bytes_that_arrived() -> None:

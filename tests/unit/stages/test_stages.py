@@ -32,6 +32,7 @@ from vtax.stages import (
     trail,
 )
 from vtax.stages.hooks import ARRIVING, GUEST, LEAVING, STACK, SWITCH
+from vtax.workloads.requests.keys import Requests
 
 HOST, FAR, INSIDE = "/run/netns/uut", "/run/netns/source", "/run/netns/guest"
 LINK = Interface("wire", Place("in0", HOST), Place("src0", FAR))
@@ -245,6 +246,6 @@ def test_the_papers_breakdowns_are_traced() -> None:
     between, beside = (load_scenario(f"oljira2016/breakdown{name}") for name in ("", "-co-located"))
     assert {cell.testbed.guests for cell in beside.cells()} == {1, 2, 3, 4}
     for scenario in (between, beside):
-        works = [cell.requests for cell in scenario.cells()]
+        works = [cell.of(Requests) for cell in scenario.cells()]
         assert scenario.repetitions == 10
         assert {(work.transport, work.duration_s, work.is_traced) for work in works} == {("tcp", 60.0, True)}

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
+from vtax.keys.cell import Cell
 from vtax.machine import emulation
 from vtax.platforms import PlatformUnusable, Probe
-from vtax.scenario import Cell, load_scenario
+from vtax.scenario import load_scenario
 from vtax.testbed import machines
 from vtax.testbed.emulated import image, machine
 from vtax.testbed.emulated.machine import EmulatedKeys, command

@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.helpers import laid_networks
 from tests.helpers.noted_machines import CPUS, NotedMachines
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.dedicated import dedicated
 from vtax.testbed.neighbours import own_links
 from vtax.testbed.network import FarEnd, FlowEnd, Network

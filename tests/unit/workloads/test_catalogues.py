@@ -4,8 +4,8 @@ import pytest
 
 from vtax.model.catalogue import Catalogue
 from vtax.results.schema import TRIALS
-from vtax.scenario.workloads import KINDS
-from vtax.workloads import CATALOGUES
+from vtax.workloads.catalogues import CATALOGUES
+from vtax.workloads.keys import KINDS
 
 each = pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)
 

@@ -16,7 +16,7 @@ from vtax.campaign.streams import Flows, Streams
 from vtax.campaign.verdict import Finding
 from vtax.campaign.window_trial import HEAD_START_S
 from vtax.results import Row, TrialRecord
-from vtax.scenario import Bulk
+from vtax.workloads.bulk.keys import Bulk
 
 PEER_BUFFER_BYTES = 16 << 20
 """Datagrams of a tenth of a second at 1000 Mbit/s."""
@@ -38,7 +38,7 @@ class BulkTrial(EndsTrial):
     @property
     def work(self) -> Bulk:
         """What is asked of it."""
-        return self.observed.cell.bulk
+        return self.observed.cell.of(Bulk)
 
     @property
     def instrument_receives(self) -> bool:
@@ -53,7 +53,7 @@ class BulkTrial(EndsTrial):
         self.far_cpus = path.far_cpus
         spares = self.instrument_receives and work.transport == "udp"
         buffer_bytes = PEER_BUFFER_BYTES if spares else None
-        self._streams = Streams(pairs, work, self.observed.trial, buffer_bytes)
+        self._streams = Streams(pairs, work.streams, self.observed.trial, buffer_bytes)
         opened.enter_context(closing(self._streams.close))
         self._streams.connect(path.testbed.settings.mtu)
 

@@ -2,8 +2,9 @@
 
 from vtax.campaign.bulk.trial import BulkTrial
 from vtax.campaign.ends_workload import EndsWorkload
-from vtax.scenario import Cell
+from vtax.keys.cell import Cell
 from vtax.testbed.pair import Placement
+from vtax.workloads.bulk.keys import Bulk
 
 
 class BulkWorkload(EndsWorkload):
@@ -13,5 +14,5 @@ class BulkWorkload(EndsWorkload):
 
     def placement(self, cell: Cell) -> Placement | None:
         """None where far ends are bare."""
-        work = cell.bulk
+        work = cell.of(Bulk)
         return None if work.has_bare_peers else work.placement

@@ -17,7 +17,7 @@ from vtax.campaign.timeouts import answer_timeout_ms
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.campaign.window_trial import HEAD_START_S
 from vtax.results import Row, TrialRecord
-from vtax.scenario import Echo
+from vtax.workloads.echo.keys import Echo
 
 ASKED = 0
 """The guest that echoes go through."""
@@ -46,7 +46,7 @@ class EchoTrial(EndsTrial):
     @property
     def work(self) -> Echo:
         """What is asked of it."""
-        return self.observed.cell.echo
+        return self.observed.cell.of(Echo)
 
     @property
     def timeout_ms(self) -> int:

@@ -22,10 +22,11 @@ from vtax.agent_api import (
 )
 from vtax.campaign.forwarding.path import forwarding_testbed
 from vtax.campaign.frames.passage import Passage
-from vtax.scenario import Cell
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.cell import Cell
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
+from vtax.workloads.forwarding.keys import Forwarding
 
 LOADS: tuple[CalibratedLoad, ...] = ("paced", "flood")
 PLAIN: Mechanism = "raw"
@@ -44,7 +45,7 @@ class Traffic(NamedTuple):
     @classmethod
     def of(cls, cell: Cell) -> Self:
         """That of a cell."""
-        return cls(cell.streams, cell.forwarding.frames)
+        return cls(cell.streams, cell.frame_load.frames)
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,16 @@ class Ceilings:
 
         A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
         """
-        work = cell.forwarding
-        load: CalibratedLoad = "flood" if work.intended_mbps is None else "paced"
+        work, offered = cell.of(Forwarding), cell.frame_load
+        load: CalibratedLoad = "flood" if offered.intended_mbps is None else "paced"
         ranked = self._ceilings[load, Traffic.of(cell)]
         by_name: dict[str, Ceiling] = {ceiling.mechanism: ceiling for ceiling in ranked}
         if work.mechanism != "auto":
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
             return by_name[work.mechanism]
-        if work.intended_fps is not None:
-            needed = cell.streams * work.intended_fps
+        if offered.intended_fps is not None:
+            needed = cell.streams * offered.intended_fps
             if by_name[PLAIN].ceiling_fps >= AMPLE * needed:
                 return by_name[PLAIN]
         return ranked[0]

@@ -47,10 +47,10 @@ def _kept_up_unhindered(measured: Measured) -> bool:
 
     A source that waits for room, as at the link's full rate, is late by the link's doing and not by its own.
     """
-    work = measured.work
-    if work.intended_fps is None or any(stream.phase().blocked for stream in measured.source.streams):
+    load = measured.load
+    if load.intended_fps is None or any(stream.phase().blocked for stream in measured.source.streams):
         return False
-    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * measured.cell.streams * work.intended_fps
+    return offered_fps(measured) >= (1 - OFFERED_TOLERANCE) * measured.cell.streams * load.intended_fps
 
 
 def _sinks(measured: Measured) -> Iterator[Finding]:

@@ -10,9 +10,9 @@ from vtax.campaign.frames.passage import Passage
 from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.path import Path, PathFacts
 from vtax.campaign.trace_path import TracePath, router_trace_paths
+from vtax.keys.frames import FrameSpec
 from vtax.machine.agent import AgentError
 from vtax.platforms import PlatformConfig, Preset
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.dedicated import dedicated
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings

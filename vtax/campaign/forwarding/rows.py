@@ -17,6 +17,7 @@ from vtax.campaign.stage_rows import unattributed_row
 from vtax.results import Row, TrialRecord
 from vtax.testbed.accounts import Account
 from vtax.units import mbps
+from vtax.workloads.forwarding.keys import Forwarding
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Instrument:
 
 def asked_columns(measured: Measured, instrument: Instrument) -> Row:
     """Return the columns of `trials` that are known beforehand."""
-    work, cell = measured.work, measured.cell
+    cell = measured.cell
+    work = cell.of(Forwarding)
     return {
         "ceiling_fps": instrument.ceiling_fps,
         "sink_mode": instrument.sink_mode,
@@ -73,7 +75,7 @@ def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
 
 def key_figure(measured: Measured) -> str:
     """Return what was received of what was offered."""
-    lengths = measured.work.lengths
+    lengths = measured.load.lengths
     offered = mbps(offered_fps(measured), lengths.mean)
     sent = frames_sent(measured)
     active = {stream.stream for stream in measured.source.streams}
@@ -89,7 +91,7 @@ def _unattributed(measured: Measured) -> Sequence[Row]:
     streams = measured.source.streams
     if any(measured.clock_error_ns.get(stream.stream) for stream in streams):
         return []
-    if probe_interval(measured.work) > 1:
+    if probe_interval(measured.load) > 1:
         return []
     total_ns, frames = 0.0, 0
     for stream in streams:

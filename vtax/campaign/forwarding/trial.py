@@ -29,10 +29,10 @@ from vtax.campaign.verdict import Finding
 from vtax.campaign.window_trial import WindowTrial
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.results import Row, TrialRecord
-from vtax.scenario import Forwarding
 from vtax.testbed.clocks import ClockAhead
 from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.guest import GUEST, NEIGHBOUR
+from vtax.workloads.forwarding.keys import Forwarding
 
 
 class ForwardingTrial(WindowTrial[ForwardingPath]):
@@ -53,27 +53,27 @@ class ForwardingTrial(WindowTrial[ForwardingPath]):
     @property
     def work(self) -> Forwarding:
         """What is asked of it."""
-        return self.observed.work
+        return self.observed.cell.of(Forwarding)
 
     def open(self, path: ForwardingPath, opened: ExitStack) -> None:
         """Open the sources on its streams, and make ready to trace."""
         self._path = path
-        path.use_streams(self.observed.cell.streams, self.work.frames)
+        path.use_streams(self.observed.cell.streams, self.observed.load.frames)
         self._tracer = opened.enter_context(
             tracing(*path.testbed.watcher, self.work, path.trace_paths, "stamp")
         )
 
     def arm(self) -> None:
         """Have the sinks await its frames, and read what is compared with the end."""
-        measured, work, path = self.observed, self.work, self._path
+        measured, load, path = self.observed, self.observed.load, self._path
         # Stamps tell the frames of the measurement: the window only has to hold them.
         self._tracer.arm(0.0, self.patience_s)
         self._clocks = path.testbed.compare_clocks()
         path.passage.arm(
-            work.frames.arm(measured.trial, "measure", probe_interval(work)),
+            load.frames.arm(measured.trial, "measure", probe_interval(load)),
             [SourceClock(stream=stream, ahead_ns=clock.ahead_ns) for stream, clock in self._clocks.items()],
         )
-        intended = work.intended_fps
+        intended = load.intended_fps
         path.meter_drops(None if intended is None else intended * measured.cell.streams)
         measured.no_drop_reasons = path.no_drop_reasons()
         self._before = path.interface_counters(), path.dropped()
@@ -81,7 +81,7 @@ class ForwardingTrial(WindowTrial[ForwardingPath]):
     def go(self, begin: float) -> float:
         """Have all streams sent from now on."""
         measured = self.observed
-        run = as_run(measured.trial, self.work, measured.mechanism, probes_per_s(measured.cell))
+        run = as_run(measured.trial, measured.load, measured.mechanism, probes_per_s(measured.cell))
         self._sending = self._path.passage.run(run)
         return time.monotonic()
 

@@ -40,7 +40,7 @@ class Uplink:
         behind = sum(hop.dropped for hop in found if hop.name not in ("link", "switch"))
         return cls(
             overflowed=sum(hop.dropped for hop in switch) > UPLINK_LOSS * arrived,
-            is_full=passed_on >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean) * sending_s,
+            is_full=passed_on >= LINK_TOLERANCE * fps(link_mbps, measured.load.lengths.mean) * sending_s,
             held_back=max((hop.held_back for hop in switch), default=0) * HELD_BACK_FRAMES > passed_on,
             lossless_behind=behind <= UPLINK_LOSS * passed_on,
         )

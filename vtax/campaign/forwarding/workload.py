@@ -18,10 +18,12 @@ from vtax.campaign.progress import Progress
 from vtax.campaign.settings import settings_of
 from vtax.campaign.workload import Setup, Workload
 from vtax.inputs import InputError
+from vtax.keys.cell import Cell
 from vtax.platforms import PlatformConfig, Preset
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Scenario
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
+from vtax.workloads.forwarding.keys import Forwarding
 
 
 class ForwardingWorkload(Workload):
@@ -34,7 +36,7 @@ class ForwardingWorkload(Workload):
     def check(self, cells: Sequence[Cell]) -> None:
         """Links of veth pairs, and mechanisms that they take."""
         for cell in cells:
-            settings, mechanism = settings_of(cell, self.cpus), cell.forwarding.mechanism
+            settings, mechanism = settings_of(cell, self.cpus), cell.of(Forwarding).mechanism
             if problem := settings.problem():
                 raise self.scenario.error("flow_control", cell.testbed.flow_control, problem)
             if problem := settings.refusal(mechanism):
@@ -63,7 +65,7 @@ class ForwardingWorkload(Workload):
         port_kind = settings.port_kind(preset.platform().port)
         streams = max(cell.streams for cell in group.cells)
         testbed = forwarding_testbed(settings, port_kind, streams, machines)
-        works = [cell.forwarding for cell in group.cells]
+        works = [cell.of(Forwarding) for cell in group.cells]
         path = ForwardingPath(
             preset,
             config,
@@ -82,6 +84,7 @@ class ForwardingWorkload(Workload):
                 observed.trial,
                 observed.cell,
                 observed.started_at,
+                load=observed.cell.frame_load,
                 emulated=observed.emulated,
                 mechanism=ceiling.mechanism,
                 egress_words=path.egress_words,
@@ -106,5 +109,5 @@ class ForwardingWorkload(Workload):
                 self._ceiling(cell)
             except MechanismRefused as refusal:
                 problem = f"{refusal}; allowed: auto, or a mechanism that is not refused"
-                mechanism = cell.forwarding.mechanism
+                mechanism = cell.of(Forwarding).mechanism
                 raise self.scenario.error("workload.mechanism", mechanism, problem) from None

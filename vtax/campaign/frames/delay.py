@@ -33,10 +33,10 @@ OF_DELAY = (
 
 def probes_sent(measured: Measured, stream: StreamSent) -> int:
     """Frames of the measured phase whose delay was to be taken."""
-    phase, work = stream.phase(), measured.work
-    if work.intended_fps is None:
+    phase, load = stream.phase(), measured.load
+    if load.intended_fps is None:
         return phase.probes_sent
-    return math.ceil(phase.frames_sent / probe_interval(work))
+    return math.ceil(phase.frames_sent / probe_interval(load))
 
 
 def probes_lost(measured: Measured, stream: StreamSent) -> int:
@@ -55,11 +55,11 @@ def queued_before_uut(measured: Measured, stream: StreamSent) -> bool:
     """Whether the stream's probes waited in the switch, in the source's queue, or for a source that fell behind."""
     if waits_for_uplink(measured):
         return True
-    work = measured.work
-    if work.intended_fps is None:
+    load = measured.load
+    if load.intended_fps is None:
         return False
     offered = stream.phase().frames_sent / measured.window_s
-    if offered < (1 - OFFERED_TOLERANCE) * work.intended_fps:
+    if offered < (1 - OFFERED_TOLERANCE) * load.intended_fps:
         return True
     return at_link_rate(measured, stream) or held_back(measured, stream)
 

@@ -13,12 +13,12 @@ from vtax.units import goodput_mbps, mbps
 def offered_mbps(measured: Measured, stream: StreamSent) -> float:
     """Return what a source sent of one stream, at layer 1."""
     sent = stream.phase().frames_sent
-    return mbps(sent / measured.window_s, measured.work.lengths.bytes_of(sent) / max(sent, 1))
+    return mbps(sent / measured.window_s, measured.load.lengths.bytes_of(sent) / max(sent, 1))
 
 
 def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> Row:
     """A row of `flows`, by what source and sink say of one stream."""
-    work, sink = measured.work, measured.sink.stream(stream.stream)
+    load, sink = measured.load, measured.sink.stream(stream.stream)
     phase, gap = stream.phase(), measured.times[stream.stream].gap
     thread = thread_shares(measured, stream.host)
     sent, received = phase.frames_sent, sink.received
@@ -29,13 +29,13 @@ def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> 
         "role": role,
         "guest": guest,
         "stream": stream.stream,
-        "intended_mbps": work.intended_mbps,
+        "intended_mbps": load.intended_mbps,
         "offered_mbps": offered_mbps(measured, stream),
         "received_mbps": mbps(arrived, received_bytes),
-        "intended_fps": work.intended_fps,
+        "intended_fps": load.intended_fps,
         "offered_fps": sent / measured.window_s,
         "received_fps": arrived,
-        "goodput_mbps": goodput_mbps(arrived, received_bytes, work.encapsulation.header_bytes),
+        "goodput_mbps": goodput_mbps(arrived, received_bytes, load.frames.encapsulation.header_bytes),
         "frames_sent": sent,
         "frames_received": received,
         "frames_lost": sent - received,

@@ -34,7 +34,7 @@ def offered_fps(measured: Measured) -> float:
 
 def limit(measured: Measured, stream: StreamSent) -> str | None:
     """Return the mark that names what kept a stream's load below the intended one; None where nothing did."""
-    intended = measured.work.intended_fps
+    intended = measured.load.intended_fps
     offered = stream.phase().frames_sent / measured.window_s
     if intended is not None and offered >= (1 - OFFERED_TOLERANCE) * intended:
         return None
@@ -47,7 +47,7 @@ def limit(measured: Measured, stream: StreamSent) -> str | None:
     if waited - thread.kept_off >= WAITED_SHARE:
         # The switch before a shared uplink takes all that comes: there the UUT holds nobody back.
         return GENERATOR_LIMITED if measured.cell.testbed.is_shared else BACKPRESSURED
-    # Neighbours' frames are sent from the first source's CPU, and are the instrument's own work.
+    # Neighbours' frames are sent from the first source's CPU, and are the instrument's own load.
     is_first = stream.host == next(iter(measured.source.hosts))
     beside = measured.beside.source_share if is_first else 0.0
     taken = max(0.0, thread.kept_off - beside)
@@ -62,7 +62,7 @@ def at_link_rate(measured: Measured, stream: StreamSent) -> bool:
     if (link_mbps := measured.cell.testbed.link_mbps) is None:
         return False
     offered = stream.phase().frames_sent / measured.window_s
-    return offered >= LINK_TOLERANCE * fps(link_mbps, measured.work.lengths.mean)
+    return offered >= LINK_TOLERANCE * fps(link_mbps, measured.load.lengths.mean)
 
 
 def held_back(measured: Measured, stream: StreamSent) -> bool:
@@ -84,4 +84,4 @@ def waits_for_uplink(measured: Measured) -> bool:
     testbed = measured.cell.testbed
     if testbed.link_mbps is None or not testbed.is_shared:
         return False
-    return offered_fps(measured) >= LINK_TOLERANCE * fps(testbed.link_mbps, measured.work.lengths.mean)
+    return offered_fps(measured) >= LINK_TOLERANCE * fps(testbed.link_mbps, measured.load.lengths.mean)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from vtax.agent_api import DropsReadAnswer, Mechanism, Phase, SinkHistogramsAnswer, SourceRunParams
 from vtax.campaign.frames.answers import Received, Sent, StreamSent
 from vtax.campaign.observed import Observed, Twice
+from vtax.keys.cell import Cell
+from vtax.keys.frames import FrameLoad
 from vtax.results import CapturedFrame
-from vtax.scenario import Cell, Forwarding
 from vtax.testbed.counters import InterfaceCounters
 
 PROBES_PER_S_PACED = 1000
@@ -20,6 +21,8 @@ PROBES_PER_S_SHARED_FLOOD = 0.1
 class Measured(Observed):
     """Everything one trial brought home."""
 
+    load: FrameLoad = field(kw_only=True)
+    """What was asked of it."""
     mechanism: Mechanism = "raw"
     source: Sent = field(default_factory=Sent)
     sink: Received = field(default_factory=Received)
@@ -37,14 +40,9 @@ class Measured(Observed):
     egress_words: str | None = None
     """The queueing discipline that the guest was asked to send through (Path.egress_words)."""
 
-    @property
-    def work(self) -> Forwarding:
-        """What was asked of it."""
-        return self.cell.forwarding
-
     def departed(self, stream: StreamSent) -> int:
         """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
-        beside = self.work.intended_mbps is None
+        beside = self.load.intended_mbps is None
         return sum(phase.frames_sent + (phase.probes_sent if beside else 0) for phase in stream.phases)
 
     def refused(self, stream: StreamSent) -> int:
@@ -75,33 +73,33 @@ class Measured(Observed):
 
 def probes_per_s(cell: Cell) -> float:
     """Frames a second of each stream whose delay is taken."""
-    if cell.forwarding.intended_fps is not None:
+    if cell.frame_load.intended_mbps is not None:
         return PROBES_PER_S_PACED
     return PROBES_PER_S_SHARED_FLOOD if cell.testbed.is_shared else PROBES_PER_S_FLOOD
 
 
-def probe_interval(work: Forwarding) -> int:
+def probe_interval(load: FrameLoad) -> int:
     """One frame of a paced stream in so many is a probe, as the source reckons; a flood's probes go beside it."""
-    if work.intended_fps is None:
+    if load.intended_fps is None:
         return 1
-    return max(1, math.floor(work.intended_fps / PROBES_PER_S_PACED + 0.5))
+    return max(1, math.floor(load.intended_fps / PROBES_PER_S_PACED + 0.5))
 
 
 def as_run(
     trial: int,
-    work: Forwarding,
+    load: FrameLoad,
     mechanism: Mechanism,
     probe_fps: float | None = None,
     *,
     shares_cpu: bool = False,
 ) -> SourceRunParams:
     """Parameters of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
-    phases_s: dict[Phase, float] = {"warmup": work.warmup_s} if work.warmup_s else {}
-    return work.frames.run(
+    phases_s: dict[Phase, float] = {"warmup": load.warmup_s} if load.warmup_s else {}
+    return load.frames.run(
         trial,
         mechanism,
-        {**phases_s, "measure": work.duration_s},
-        intended_fps=work.intended_fps,
-        probe_fps=probe_fps or (PROBES_PER_S_FLOOD if work.intended_fps is None else PROBES_PER_S_PACED),
+        {**phases_s, "measure": load.duration_s},
+        intended_fps=load.intended_fps,
+        probe_fps=probe_fps or (PROBES_PER_S_FLOOD if load.intended_fps is None else PROBES_PER_S_PACED),
         shares_cpu=shares_cpu,
     )

@@ -31,7 +31,7 @@ from vtax.agent_api import (
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Nothing, Pending
 from vtax.campaign.frames.answers import Received, Sent
 from vtax.campaign.path import PathFailed
-from vtax.scenario.frames import FrameSpec
+from vtax.keys.frames import FrameSpec
 from vtax.testbed.machines import Agent, turn_of
 from vtax.testbed.testbed import Testbed
 

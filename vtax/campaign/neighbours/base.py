@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.campaign.verdict import Finding
+from vtax.keys.cell import Cell
 from vtax.results import Row
-from vtax.scenario import Cell
 from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.host import Host
 from vtax.testbed.testbed import Testbed

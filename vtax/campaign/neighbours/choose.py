@@ -4,8 +4,8 @@ from vtax.campaign.neighbours.base import Neighbours
 from vtax.campaign.neighbours.forward import Forward
 from vtax.campaign.neighbours.stress import LOADS, Stress
 from vtax.campaign.neighbours.talk import InBulk, InRequests
+from vtax.keys.cell import Cell
 from vtax.platforms import Preset
-from vtax.scenario import Cell
 from vtax.testbed.machines import Machines
 from vtax.testbed.neighbours import needing, own_links
 from vtax.testbed.testbed import Testbed

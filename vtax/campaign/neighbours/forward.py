@@ -1,6 +1,5 @@
 """Neighbours that forward frames of 64 bytes at a share of what they can (schlosser2011, section 3.4)."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import fmean
 
@@ -15,10 +14,11 @@ from vtax.campaign.neighbours.findings import missed
 from vtax.campaign.path import PathFailed
 from vtax.campaign.timeouts import DRAIN_LIMIT_MS, QUIET_MS
 from vtax.campaign.verdict import Finding
+from vtax.keys.cell import Cell
+from vtax.keys.frames import FrameLoad, FrameSpec
+from vtax.keys.workload import TimedKeys
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.results import Row
-from vtax.scenario import Forwarding
-from vtax.scenario.frames import FrameSpec
 from vtax.testbed.guest import NEIGHBOUR
 from vtax.testbed.host import Host
 from vtax.testbed.neighbours import FAR_AGENT
@@ -63,27 +63,24 @@ class Forward(Neighbours):
     def open(self, turn: Turn) -> None:
         """Have the sink await the trial's frames."""
         self._turn = turn
-        self._arm(turn.trial, self._work(turn.cell.timed.warmup_s, turn.cell.timed.duration_s))
+        self._arm(turn.trial, self._load(turn.cell))
 
     def go(self, begin: float) -> None:
         """Send from now on."""
         assert self._turn is not None  # noqa: S101 - opened before
-        work = self._turn.cell.timed
-        self._run = self._begin(self._turn.trial, self._work(work.warmup_s, work.duration_s))
+        self._run = self._begin(self._turn.trial, self._load(self._turn.cell))
 
     def collect(self) -> Beside:
         """What each was offered, and passed on."""
         assert self._turn is not None and self._run is not None  # noqa: S101 - it went
-        given = self._turn.cell.timed
+        load = self._load(self._turn.cell)
         run, self._run = self._run, None
-        source = Sent(run.answers(given.warmup_s + given.duration_s + 10))
-        load_mbps = self._load_mbps
-        work = self._work(given.warmup_s, given.duration_s)
-        cell = replace(self._turn.cell, workload=work)
+        source = Sent(run.answers(load.warmup_s + load.duration_s + 10))
         measured = Measured(
             self._turn.trial,
-            cell,
+            self._turn.cell,
             datetime.now(UTC),
+            load=load,
             mechanism="raw",
             source=source,
             sink=self._drained(source),
@@ -94,7 +91,7 @@ class Forward(Neighbours):
             sink = self._passage.sink(stream.stream)
             measured.times[stream.stream] = sink.sink_histograms(SinkHistogramsParams(stream=stream.stream))
             flows.append({**flow_row(measured, stream, "neighbour", number), "stream": 0})
-            findings += missed(number, offered_mbps(measured, stream), load_mbps)
+            findings += missed(number, offered_mbps(measured, stream), self._load_mbps)
         thread = thread_shares(measured, self._far.name)
         return Beside(flows, findings, self._maximum_mbps, thread.ran if thread else 0.0)
 
@@ -115,20 +112,21 @@ class Forward(Neighbours):
         (far,) = self.site.hosts
         return far
 
-    def _work(self, warmup_s: float, duration_s: float) -> Forwarding:
-        """The load of a trial, of each neighbour."""
-        return frames(self._load_mbps, warmup_s, duration_s)
+    def _load(self, cell: Cell) -> FrameLoad:
+        """What each neighbour is offered in a trial."""
+        given = cell.of(TimedKeys)
+        return FrameLoad(FRAMES, given.warmup_s, given.duration_s, self._load_mbps)
 
     @property
     def _load_mbps(self) -> float:
         return self._load_share * self._maximum_mbps
 
-    def _arm(self, trial: int, work: Forwarding) -> None:
-        self._passage.arm(work.frames.arm(trial, "measure", probe_interval(work)))
+    def _arm(self, trial: int, load: FrameLoad) -> None:
+        self._passage.arm(load.frames.arm(trial, "measure", probe_interval(load)))
 
-    def _begin(self, trial: int, work: Forwarding) -> Asked[SourceRunAnswer]:
-        shares_cpu = work.intended_mbps is not None
-        return self._passage.run(as_run(trial, work, "raw", shares_cpu=shares_cpu))
+    def _begin(self, trial: int, load: FrameLoad) -> Asked[SourceRunAnswer]:
+        shares_cpu = load.intended_mbps is not None
+        return self._passage.run(as_run(trial, load, "raw", shares_cpu=shares_cpu))
 
     def _drained(self, source: Sent) -> Received:
         """What the sink counted, once all of a run has come."""
@@ -146,22 +144,9 @@ class Forward(Neighbours):
 
     def _carried(self, load_mbps: float | None) -> tuple[float, float]:
         """What of a load was offered and passed on in the mean."""
-        work = frames(load_mbps, MAXIMUM_WARMUP_S, MAXIMUM_S)
-        self._arm(MAXIMUM_TRIAL, work)
-        source = Sent(self._begin(MAXIMUM_TRIAL, work).answers(MAXIMUM_WARMUP_S + MAXIMUM_S + 10))
+        load = FrameLoad(FRAMES, MAXIMUM_WARMUP_S, MAXIMUM_S, load_mbps)
+        self._arm(MAXIMUM_TRIAL, load)
+        source = Sent(self._begin(MAXIMUM_TRIAL, load).answers(MAXIMUM_WARMUP_S + MAXIMUM_S + 10))
         sent = [stream.phases[-1].frames_sent for stream in source.streams]
         came = [stream.received for stream in self._drained(source).streams]
         return mbps(fmean(sent) / MAXIMUM_S, FRAME_BYTES), mbps(fmean(came) / MAXIMUM_S, FRAME_BYTES)
-
-
-def frames(load_mbps: float | None, warmup_s: float, duration_s: float) -> Forwarding:
-    """Frames for a neighbour; None is a flood."""
-    return Forwarding.model_validate(
-        {
-            "kind": "forwarding",
-            "frame_bytes": FRAME_BYTES,
-            "intended_mbps": "max" if load_mbps is None else load_mbps,
-            "warmup_s": warmup_s,
-            "duration_s": duration_s,
-        }
-    )

@@ -14,9 +14,11 @@ from vtax.campaign.stream_rows import flow_rows
 from vtax.campaign.streams import Streams
 from vtax.campaign.timeouts import answer_timeout_ms
 from vtax.campaign.verdict import Finding, Verdict
+from vtax.keys.exchange import ExchangeSpec
+from vtax.keys.streams import StreamSpec
+from vtax.keys.workload import TimedKeys
 from vtax.machine.agent import AgentGone
 from vtax.results import Row
-from vtax.scenario import Bulk, Requests
 from vtax.testbed.guest import NEIGHBOUR
 from vtax.testbed.network import FlowEnd
 from vtax.testbed.testbed import Testbed
@@ -55,8 +57,8 @@ class InBulk(Talk):
 
     def open(self, turn: Turn) -> None:
         """Connect all."""
-        given = turn.cell.timed
-        work = Bulk(kind="bulk", warmup_s=given.warmup_s, duration_s=given.duration_s)
+        given = turn.cell.of(TimedKeys)
+        work = StreamSpec(given.warmup_s, given.duration_s)
         self._turn, self._streams = turn, Streams([(near, far) for far, near in self.ends], work, turn.trial)
         self._streams.connect(self.site.settings.mtu)
 
@@ -100,13 +102,8 @@ class InRequests(Talk):
 
     def open(self, turn: Turn) -> None:
         """Listen everywhere."""
-        given = turn.cell.timed
-        work = Requests(
-            kind="requests",
-            message_bytes=REQUEST_BYTES,
-            warmup_s=given.warmup_s,
-            duration_s=given.duration_s,
-        )
+        given = turn.cell.of(TimedKeys)
+        work = ExchangeSpec(given.warmup_s, given.duration_s, REQUEST_BYTES)
         timeout_ms = answer_timeout_ms(emulated=turn.emulated)
         self._turn = turn
         self._exchanges = tuple(Exchange(far, near, work, turn.trial, timeout_ms) for far, near in self.ends)

@@ -22,7 +22,7 @@ from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
 from vtax.results import Row
-from vtax.scenario import Program
+from vtax.workloads.program.keys import Program
 
 GRACE_S = 20.0
 """What an answer may take beyond the time that a program has."""
@@ -47,7 +47,7 @@ class ProgramTrial(RunTrial[ProgramPath]):
     @property
     def work(self) -> Program:
         """What is asked of it."""
-        return self.observed.cell.program
+        return self.observed.cell.of(Program)
 
     def open(self, path: ProgramPath, opened: contextlib.ExitStack) -> None:
         """Start the server, and wait until it is ready."""

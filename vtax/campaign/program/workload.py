@@ -8,12 +8,14 @@ from vtax.campaign.program.path import AcrossPath, InsidePath, ProgramPath
 from vtax.campaign.program.trial import ProgramTrial
 from vtax.campaign.settings import settings_of
 from vtax.campaign.workload import Setup, Workload
+from vtax.keys.cell import Cell
 from vtax.platforms import PlatformConfig, Preset, presets
-from vtax.scenario import Cell, Scenario
+from vtax.scenario import Scenario
 from vtax.testbed.machines import Machines
 from vtax.testbed.pair import pair
 from vtax.testbed.ring import ring
 from vtax.testbed.testbed import Testbed
+from vtax.workloads.program.keys import Program
 
 
 class ProgramWorkload(Workload):
@@ -28,7 +30,7 @@ class ProgramWorkload(Workload):
         known = presets()
         able = ", ".join(name for name, preset in known.items() if preset.platform().programs_of is not None)
         for cell in cells:
-            platform, work = known[cell.platform].platform(), cell.program
+            platform, work = known[cell.platform].platform(), cell.of(Program)
             if platform.programs_of is None:
                 problem = f"no programs can be started in guests of {cell.platform}; allowed: {able}"
                 raise self.scenario.error("platform", cell.platform, problem)
@@ -49,14 +51,15 @@ class ProgramWorkload(Workload):
     def setup(self, group: BuildGroup, preset: Preset, config: PlatformConfig, machines: Machines) -> Setup:
         """Return a path as the cells of the group place their programs."""
         first = group.cells[0]
+        work = first.of(Program)
         settings = settings_of(first, self.cpus)
         port_kind = settings.port_kind(preset.platform().port)
         path: ProgramPath
-        if first.program.placement == "inside":
+        if work.placement == "inside":
             path = InsidePath(preset, config, Testbed(ring(settings, port_kind, 1), machines), [], 0)
         else:
-            network = pair(settings, port_kind, first.program.placement)
+            network = pair(settings, port_kind, work.placement)
             path = AcrossPath(preset, config, Testbed(network, machines), [], 0)
         path.files = self.files
-        path.packages = first.program.packages
+        path.packages = work.packages
         return Setup.of(path, ProgramTrial)

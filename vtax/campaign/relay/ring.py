@@ -2,7 +2,7 @@
 
 from vtax.agent_api import RelayLoad, RelayLoadFields, RelayMode, RelayParams, RelayPath
 from vtax.campaign.ends import End
-from vtax.scenario import Relay
+from vtax.workloads.relay.keys import Relay
 
 FIRST_PORT = 5001
 NULL_TESTS: dict[str, RelayLoad] = {

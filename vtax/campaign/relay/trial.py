@@ -16,7 +16,7 @@ from vtax.campaign.verdict import Finding, Verdict
 from vtax.machine.agent import UNTRUE, AgentBreach, AgentError
 from vtax.machine.series import Part, read_series
 from vtax.results import Row
-from vtax.scenario import Relay
+from vtax.workloads.relay.keys import Relay
 
 OPEN_S = 60.0
 """Eight relays of an emulated guest begin one after the other."""
@@ -47,7 +47,7 @@ class RelayTrial(RunTrial[RingPath]):
     @property
     def work(self) -> Relay:
         """What is asked of it."""
-        return self.observed.cell.relay
+        return self.observed.cell.of(Relay)
 
     def open(self, path: RingPath, opened: contextlib.ExitStack) -> None:
         """Start all relays."""

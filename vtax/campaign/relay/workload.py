@@ -7,11 +7,12 @@ from vtax.campaign.relay.trial import RelayTrial
 from vtax.campaign.ring_path import RingPath
 from vtax.campaign.settings import settings_of
 from vtax.campaign.workload import Setup, Workload
+from vtax.keys.cell import Cell
 from vtax.platforms import PlatformConfig, Preset, presets
-from vtax.scenario import Cell
 from vtax.testbed.machines import Machines
 from vtax.testbed.ring import ring
 from vtax.testbed.testbed import Testbed
+from vtax.workloads.relay.keys import Relay
 
 
 class RelayWorkload(Workload):
@@ -22,9 +23,9 @@ class RelayWorkload(Workload):
         known = presets()
         for cell in cells:
             is_host = known[cell.platform].platform().port == "wire"
-            if is_host and not cell.relay.is_in_one_guest:
+            if is_host and not cell.of(Relay).is_in_one_guest:
                 problem = f"{cell.platform} is the host itself and has one kernel; allowed with it: one-guest"
-                raise self.scenario.error("placement", cell.relay.placement, problem)
+                raise self.scenario.error("placement", cell.of(Relay).placement, problem)
 
     def setup(self, group: BuildGroup, preset: Preset, config: PlatformConfig, machines: Machines) -> Setup:
         """Return a path of as many guests as any cell of the group takes."""

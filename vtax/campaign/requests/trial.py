@@ -17,7 +17,7 @@ from vtax.campaign.trace_path import TracePath
 from vtax.campaign.tracing import Tracer, tracing
 from vtax.campaign.verdict import Finding, Verdict
 from vtax.results import Row, TrialRecord
-from vtax.scenario import Requests
+from vtax.workloads.requests.keys import Requests
 
 HEADERS_BYTES = 80
 """Of IPv4 with TCP and its timestamps, or SCTP, and a little more."""
@@ -43,14 +43,14 @@ class RequestsTrial(EndsTrial):
     @property
     def work(self) -> Requests:
         """What is asked of it."""
-        return self.observed.cell.requests
+        return self.observed.cell.of(Requests)
 
     def open(self, path: EndsPath, opened: ExitStack) -> None:
         """Listen everywhere, and make ready to ask and to trace."""
         number, timeout_ms = self.observed.trial, answer_timeout_ms(emulated=self.observed.emulated)
         self.far_cpus = path.far_cpus
         self._exchanges = [
-            Exchange(asker, answerer, self.work, number, timeout_ms) for asker, answerer in path.ends
+            Exchange(asker, answerer, self.work.exchange, number, timeout_ms) for asker, answerer in path.ends
         ]
         opened.enter_context(closing(*(exchange.close for exchange in self._exchanges)))
         self._tracer = opened.enter_context(tracing(*path.watcher, self.work, path.trace_paths, "headers"))

@@ -2,8 +2,9 @@
 
 from vtax.campaign.ends_workload import EndsWorkload
 from vtax.campaign.requests.trial import RequestsTrial
-from vtax.scenario import Cell
+from vtax.keys.cell import Cell
 from vtax.testbed.pair import BURST_FRAMES, Placement
+from vtax.workloads.requests.keys import Requests
 
 
 class RequestsWorkload(EndsWorkload):
@@ -14,4 +15,4 @@ class RequestsWorkload(EndsWorkload):
 
     def placement(self, cell: Cell) -> Placement | None:
         """As the cell says; None of guests behind one link."""
-        return None if cell.testbed.is_shared else cell.requests.placement
+        return None if cell.testbed.is_shared else cell.of(Requests).placement

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from vtax.keys.fields import Keys, key
 from vtax.model.platform import RAW, Platform
-from vtax.scenario.fields import Keys, key
 from vtax.views.claims.checks import AnyCheck
 
 

@@ -24,7 +24,7 @@ from vtax.views.diagnosis.trials import UNNAMED
 from vtax.views.diagnosis.words import LEFT_OVER, sentence
 from vtax.views.provenance import Provenance
 from vtax.views.served import Served
-from vtax.workloads import CATALOGUES
+from vtax.workloads.catalogues import CATALOGUES
 
 __all__ = ["DIAGNOSIS", "Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"]
 

@@ -19,7 +19,7 @@ from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
 from vtax.views.provenance import Provenance
-from vtax.workloads import CATALOGUES
+from vtax.workloads.catalogues import CATALOGUES
 
 Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""

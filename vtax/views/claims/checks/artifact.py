@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal
 
+from vtax.keys.fields import key
 from vtax.model.estimate import Estimate, estimate
-from vtax.scenario.fields import key
 from vtax.statistics import proportion_interval
 from vtax.statistics.artifacts import Finding, NotEnough
 from vtax.statistics.artifacts.detect import FALSE_ALARMS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated
 
+from vtax.keys.fields import key
 from vtax.model.estimate import Estimate
-from vtax.scenario.fields import key
 from vtax.views.claims.checks.check import Asked, Check, Comparison, Level, comparable, levels_of, place
 from vtax.views.claims.levels import words
 from vtax.views.claims.sample import Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from vtax.scenario.fields import key
+from vtax.keys.fields import key
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place
 from vtax.views.claims.sample import Sample
 

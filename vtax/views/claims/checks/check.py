@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
+from vtax.keys.fields import Keys, PlainScalar, key
 from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.model.numbers import Format
-from vtax.scenario.fields import Keys, PlainScalar, key
 from vtax.scenario.grid import text
 from vtax.views.claims.levels import matches, words
 from vtax.views.claims.readings import QUANTITIES

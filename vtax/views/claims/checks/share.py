@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 
+from vtax.keys.fields import key
 from vtax.model.estimate import Estimate
-from vtax.scenario.fields import key
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place
 from vtax.views.claims.readings.stages import STAGE_NS
 from vtax.views.claims.sample import Sample, StageSample

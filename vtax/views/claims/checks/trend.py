@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vtax.scenario.fields import PlainScalar, key
+from vtax.keys.fields import PlainScalar, key
 from vtax.scenario.grid import text
 from vtax.views.claims.checks.check import Asked, Check, Comparison, comparable, place, unmeasured
 from vtax.views.claims.sample import Sample

@@ -10,7 +10,7 @@ from vtax.views.claims.readings import cells, forwarding, relay, stages
 from vtax.views.claims.sample import Sample
 from vtax.views.provenance import FORWARDING, PROGRAM, RELAY, Provenance
 from vtax.views.served import Served
-from vtax.workloads import CATALOGUES
+from vtax.workloads.catalogues import CATALOGUES
 
 __all__ = ["CLAIMS", "COORDINATES", "OF_KIND", "QUANTITIES", "Quantity", "read_samples"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from vtax.agent_api import GREATEST_SAMPLE_EVERY, MOST_PACKETS, MOST_TRAIL_ENDS
-from vtax.scenario.fields import key
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, TimedKeys
+from vtax.keys.fields import key
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.workload import Refusal, TimedKeys
 
 MOST_WAYS = MOST_TRAIL_ENDS
 """Ways that lead to one place and are still told apart: guests on a link, streams of a guest."""

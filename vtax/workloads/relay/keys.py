@@ -10,9 +10,9 @@ from vtax.agent_api import (
     MOST_ITERATIONS,
     MOST_RELAYS,
 )
-from vtax.scenario.fields import key
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
+from vtax.keys.fields import key
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.workload import Refusal, WorkloadKeys
 
 SEGMENT_HEADERS_BYTES = 100
 """Of TCP and IP with options, and more: what is this much shorter than the mtu stays one segment."""

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from vtax.agent_api import LONGEST_FILE_NAME, LONGEST_PROGRAM_MS, MOST_COMMAND_WORDS, MOST_ITERATIONS
 from vtax.inputs.needs import Need
-from vtax.scenario.fields import key, slug
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, WorkloadKeys
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, INTRA_HOST
+from vtax.keys.ends import GUEST_TO_PEER, INTRA_HOST
+from vtax.keys.fields import key, slug
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.workload import Refusal, WorkloadKeys
 
 Word = Annotated[str, Field(max_length=4096)]
 Argv = Annotated[list[Word], Field(min_length=1, max_length=MOST_COMMAND_WORDS)]

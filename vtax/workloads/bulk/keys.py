@@ -13,20 +13,19 @@ from vtax.agent_api import (
     MOST_FLOWS,
     SocketOptions,
 )
-from vtax.scenario.fields import Named, key, written
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, shared_uplink
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.keys.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.keys.fields import Named, key, written
+from vtax.keys.streams import UDP_HEADERS_BYTES, StreamSpec
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.workload import Refusal, shared_uplink
 
-PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
-"""What is handed over at once where the scenario does not say: what costs the sender little."""
-UDP_HEADERS_BYTES = 28
 DEFAULT = "default"
 
 
 class Bulk(EndsKeys):
     """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B; oljira2016, III.B)."""
 
+    has_rate = True
     kind: Annotated[Literal["bulk"], key("guests send, receive or forward streams of data", "bulk")]
     transport: Transport = key("the protocol that carries the data", "tcp, udp, sctp", default="tcp")
     placement: Placement = key(
@@ -97,18 +96,20 @@ class Bulk(EndsKeys):
             yield Refusal("workload", "congestion", self.congestion, problem)
         yield from super().refusals(testbed)
 
-    def piece_bytes(self, mtu: int) -> int:
-        """What is handed to the kernel at once on links of that mtu."""
-        if self.message_bytes is not None:
-            return self.message_bytes
-        return PIECE_BYTES.get(self.transport, mtu - UDP_HEADERS_BYTES)
-
     @property
-    def options(self) -> SocketOptions:
-        """The sockets' options; what is left to the kernels is left out."""
-        return SocketOptions(
-            congestion=None if self.congestion == DEFAULT else self.congestion,
-            no_delay=self.transport == "udp" or self.no_delay,
-            send_buffer_bytes=self.buffer_bytes,
-            receive_buffer_bytes=self.buffer_bytes,
+    def streams(self) -> StreamSpec:
+        """The streams of each guest."""
+        return StreamSpec(
+            self.warmup_s,
+            self.duration_s,
+            transport=self.transport,
+            flows=self.flows,
+            message_bytes=self.message_bytes,
+            intended_goodput_mbps=self.intended_goodput_mbps,
+            options=SocketOptions(
+                congestion=None if self.congestion == DEFAULT else self.congestion,
+                no_delay=self.transport == "udp" or self.no_delay,
+                send_buffer_bytes=self.buffer_bytes,
+                receive_buffer_bytes=self.buffer_bytes,
+            ),
         )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from vtax.agent_api import LEAST_ECHO_BYTES, LONGEST_INTERVAL_MS
-from vtax.scenario.fields import key
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, TimedKeys, shared_uplink
-from vtax.scenario.workloads.bulk import Bulk
+from vtax.keys.fields import key
+from vtax.keys.streams import StreamSpec
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.workload import Refusal, TimedKeys, shared_uplink
 
 ICMP_HEADERS_BYTES = 28
 
@@ -50,6 +50,6 @@ class Echo(TimedKeys):
             yield Refusal("workload", "interval_ms", self.interval_ms, problem)
 
     @property
-    def stress(self) -> Bulk:
+    def stress(self) -> StreamSpec:
         """What each of the other guests forwards where these are not idle."""
-        return Bulk(kind="bulk", transport="tcp", warmup_s=self.warmup_s, duration_s=self.duration_s)
+        return StreamSpec(self.warmup_s, self.duration_s)

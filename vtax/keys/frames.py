@@ -14,8 +14,9 @@ from vtax.agent_api import (
     SourcePhase,
     SourceRunParams,
 )
-from vtax.scenario.encapsulation import Encapsulation
-from vtax.scenario.lengths import Lengths, lengths_of
+from vtax.keys.encapsulation import Encapsulation
+from vtax.keys.lengths import Lengths, lengths_of
+from vtax.units import fps
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,26 @@ class FrameSpec:
             ],
             shares_cpu=shares_cpu,
         )
+
+
+@dataclass(frozen=True)
+class FrameLoad:
+    """Frames of each stream, how many of them are to be sent, and how long."""
+
+    frames: FrameSpec
+    warmup_s: float
+    """Before the window; what is sent then is discarded."""
+    duration_s: float
+    """The window."""
+    intended_mbps: float | None = None
+    """Of each stream at layer 1; None: a flood."""
+
+    @property
+    def lengths(self) -> Lengths:
+        """The lengths of a stream's frames."""
+        return self.frames.lengths
+
+    @property
+    def intended_fps(self) -> float | None:
+        """Frames a second of each stream; None for the flood."""
+        return None if self.intended_mbps is None else fps(self.intended_mbps, self.lengths.mean)

@@ -1,13 +1,14 @@
 """What every kind of workload has."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from vtax.agent_api import LONGEST_PHASE_S
 from vtax.inputs.needs import Need
-from vtax.scenario.encapsulation import Encapsulation
-from vtax.scenario.fields import Keys, Scalar, key
-from vtax.scenario.links import TestbedSettings
+from vtax.keys.encapsulation import Encapsulation
+from vtax.keys.fields import Keys, Scalar, key
+from vtax.keys.frames import FrameLoad
+from vtax.keys.testbed import TestbedSettings
 
 
 class Refusal(NamedTuple):
@@ -38,9 +39,20 @@ def samples_key(default: int) -> int:
 
 
 class WorkloadKeys(Keys):
-    """What every kind has. A kind is a module of this package with its own keys."""
+    """What every kind has; each adds its own keys to these."""
 
     kind: str
+    has_rate: ClassVar[bool] = False
+    """Whether it carries something at a rate, which `precision` can be of; else what takes time is timed."""
+
+    @property
+    def frame_load(self) -> FrameLoad | None:
+        """The frames that each stream has, whose load a search can find; None where it sends none of its own."""
+        return None
+
+    def streams_through(self, testbed: TestbedSettings) -> int:
+        """How many streams go through the guests of such a testbed, together."""
+        return testbed.guests
 
     @property
     def encapsulation(self) -> Encapsulation:

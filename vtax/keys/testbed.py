@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from vtax.scenario.fields import Keys, Named, key, written
+from vtax.keys.fields import Keys, Named, key, written
 
 MOST_GUESTS = 8
 """As many as the papers have on one host."""

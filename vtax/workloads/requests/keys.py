@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS, SocketOptions
-from vtax.scenario.fields import Named, key, written
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal
-from vtax.scenario.workloads.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
-from vtax.scenario.workloads.traced import TracedKeys
+from vtax.keys.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.keys.exchange import ExchangeSpec
+from vtax.keys.fields import Named, key, written
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.traced import TracedKeys
+from vtax.keys.workload import Refusal
 
 EQUAL = "equal"
 
@@ -66,9 +67,18 @@ class Requests(EndsKeys, TracedKeys):
         return self.message_bytes if self.response_bytes is None else self.response_bytes
 
     @property
-    def options(self) -> SocketOptions:
-        """The sockets' options."""
-        return SocketOptions() if self.transport == "udp" else SocketOptions(no_delay=self.no_delay)
+    def exchange(self) -> ExchangeSpec:
+        """The requests of each pair of ends."""
+        options = SocketOptions() if self.transport == "udp" else SocketOptions(no_delay=self.no_delay)
+        return ExchangeSpec(
+            self.warmup_s,
+            self.duration_s,
+            self.message_bytes,
+            self.transport,
+            self.response_bytes,
+            self.requests_per_s if self.loop == "open" else None,
+            options,
+        )
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Links of another testbed, messages that their transport cannot take, more ways than can be followed."""

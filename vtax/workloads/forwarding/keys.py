@@ -15,13 +15,13 @@ from vtax.agent_api import (
     MOST_SOURCE_FLOWS,
     MOST_STREAMS,
 )
-from vtax.scenario.encapsulation import Encapsulation
-from vtax.scenario.fields import Named, key, written
-from vtax.scenario.frames import FrameSpec
-from vtax.scenario.lengths import IMIX, Lengths, is_mix, lengths_of
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal
-from vtax.scenario.workloads.traced import MOST_WAYS, TracedKeys
+from vtax.keys.encapsulation import Encapsulation
+from vtax.keys.fields import Named, key, written
+from vtax.keys.frames import FrameLoad, FrameSpec
+from vtax.keys.lengths import IMIX, is_mix, lengths_of
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.traced import MOST_WAYS, TracedKeys
+from vtax.keys.workload import Refusal
 from vtax.units import fps
 
 FRAME_BYTES_BEYOND_MTU = Encapsulation().beyond_mtu_bytes
@@ -51,6 +51,7 @@ def _frame_bytes(value: JsonValue) -> int | str:
 class Forwarding(TracedKeys):
     """Frames that the platform forwards."""
 
+    has_rate = True
     kind: Annotated[Literal["forwarding"], key("what the platform does with the packets", "forwarding")]
     streams: int = key(
         "parallel streams, each over a pair of links of its own",
@@ -100,14 +101,14 @@ class Forwarding(TracedKeys):
     )
 
     @property
-    def lengths(self) -> Lengths:
-        """The lengths of a stream's frames."""
-        return self.frames.lengths
+    def frame_load(self) -> FrameLoad:
+        """The frames of a stream, and how many are to be sent."""
+        frames = FrameSpec(self.frame_bytes, self.encapsulation, self.flows)
+        return FrameLoad(frames, self.warmup_s, self.duration_s, self.intended_mbps)
 
-    @property
-    def frames(self) -> FrameSpec:
-        """The frames of a stream."""
-        return FrameSpec(self.frame_bytes, self.encapsulation, self.flows)
+    def streams_through(self, testbed: TestbedSettings) -> int:
+        """As many as it says, or one of each guest that shares a link."""
+        return testbed.guests if testbed.is_shared else self.streams
 
     @property
     def encapsulation(self) -> Encapsulation:
@@ -119,14 +120,9 @@ class Forwarding(TracedKeys):
         """The mix of frame lengths as it was written, None where all frames have one length."""
         return self.frame_bytes if isinstance(self.frame_bytes, str) else None
 
-    @property
-    def intended_fps(self) -> float | None:
-        """Frames a second of each stream, None for the flood."""
-        return None if self.intended_mbps is None else fps(self.intended_mbps, self.lengths.mean)
-
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:
         """Frames that the links do not carry, rates beyond all sources, trains and traces that cannot be."""
-        mtu, lengths = testbed.mtu, self.lengths
+        mtu, lengths = testbed.mtu, self.frame_load.lengths
         least, beyond = self.encapsulation.least_frame_bytes, self.encapsulation.beyond_mtu_bytes
         if (load := self.intended_mbps) is not None and fps(load, lengths.mean) > GREATEST_FPS:
             problem = (

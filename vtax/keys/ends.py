@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from vtax.scenario.fields import key
-from vtax.scenario.links import TestbedSettings
-from vtax.scenario.workloads.base import Refusal, TimedKeys, samples_key
+from vtax.keys.fields import key
+from vtax.keys.testbed import TestbedSettings
+from vtax.keys.workload import Refusal, TimedKeys, samples_key
 
 Transport = Literal["tcp", "udp", "sctp"]
 Placement = Literal["guest-to-peer", "inter-host", "intra-host"]
