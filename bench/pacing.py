@@ -11,7 +11,6 @@ from bench.figure import Figure, Section, sample_text
 from bench.ground import Ground, link_ground, sent_fps
 from bench.pauses import NOTICED_NS, Pauses, pauses, together
 from vtax.agent_api import Ceiling, Mechanism
-from vtax.campaign.forwarding.calibrate import AMPLE, PLAIN
 from vtax.keys.frames import FrameSpec
 from vtax.machine.cpu import sample_cpus
 from vtax.machine.ownership import OwnershipRecord
@@ -19,6 +18,7 @@ from vtax.statistics import mean_interval
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.units import fps, gap_ns
+from vtax.workloads.forwarding.measure.calibrate import AMPLE, PLAIN
 
 FRAME_BYTES = (64, 512, 1024, 1500)
 RATES_MBPS = (10, 100, 400, 1000)

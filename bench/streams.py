@@ -7,10 +7,6 @@ from pathlib import Path
 from bench.figure import Figure, Section, sample_text
 from validation.agreement import process
 from validation.agreement.process import ToolFailed, started
-from vtax.campaign.bulk.trial import BulkTrial
-from vtax.campaign.ends import EndsPath
-from vtax.campaign.observed import Observed
-from vtax.campaign.settings import settings_of
 from vtax.keys.cell import Cell
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
@@ -21,6 +17,10 @@ from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
+from vtax.trial.ends import EndsPath
+from vtax.trial.observed import Observed
+from vtax.trial.settings import settings_of
+from vtax.workloads.bulk.measure.trial import BulkTrial
 
 ROUNDS = 6
 SECONDS = 2

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from validation.agreement.trials import NoTrial, Trials, cell
-from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.forwarding.path import ForwardingPath, forwarding_testbed
-from vtax.campaign.settings import settings_of
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
+from vtax.trial.failures import BUILD_FAILURES
+from vtax.trial.settings import settings_of
+from vtax.workloads.forwarding.measure.path import ForwardingPath, forwarding_testbed
 
 REPEATS = 5
 

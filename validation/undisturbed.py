@@ -8,10 +8,10 @@ import numpy as np
 
 from validation.campaigns import carry_out
 from validation.section import Check, Section
-from vtax.campaign.forwarding.instrument import LATE, LATE_P99_NS
-from vtax.campaign.interference import STOLEN
 from vtax.results import Result
 from vtax.statistics import compare, discoveries, proportion_interval
+from vtax.trial.interference import STOLEN
+from vtax.workloads.forwarding.measure.instrument import LATE, LATE_P99_NS
 
 SUSPECT_SHARE = 0.01
 FALSE_DISCOVERY_RATE = 0.05

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from vtax.campaign.forwarding.counts import Hop
 from vtax.testbed.counters import InterfaceCounters
+from vtax.workloads.forwarding.measure.counts import Hop
 
 SENT = 10_000
 

@@ -52,7 +52,7 @@ def _newest(name: str) -> int:
 
 HOST = "vtax.testbed.host:Host"
 CALLS = "vtax.machine.agent:_TypedCalls"
-COLLECT = "vtax.campaign.frames.passage:Passage.collect"
+COLLECT = "vtax.trial.frames.passage:Passage.collect"
 SOON = [
     Instant("prepare", f"{HOST}.start_guest", "after", 1),
     Instant("measure", f"{CALLS}.begin", "after", 2, "source.run"),
@@ -77,7 +77,7 @@ FURTHER = [
     Instant("measure", f"{CALLS}.begin", "after", 1, "source.run"),
     Instant("measure", f"{HOST}.counters", "after", 5),
     Instant("measure", f"{HOST}.counters", "before", 6),
-    Instant("prepare", "vtax.campaign.frames.passage:Asked.answers", "before", 2),
+    Instant("prepare", "vtax.trial.frames.passage:Asked.answers", "before", 2),
     Instant("drain", COLLECT, "before", 2),
     Instant("drain", f"{CALLS}.begin", "before", 2, "sink.collect"),
     Instant("collect", COLLECT, "after", 2),

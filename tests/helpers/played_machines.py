@@ -12,7 +12,6 @@ import pytest
 from msgspec import Raw
 
 from vtax import campaign
-from vtax.campaign.workload import Setup, Workload
 from vtax.machine.clock import clock_identity
 from vtax.machine.environment import HostEnvironment, host_environment
 from vtax.machine.ownership import OwnershipRecord
@@ -22,6 +21,7 @@ from vtax.testbed.host import Host
 from vtax.testbed.machines import Agent, End, OneMachine, ThisMachine
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
 from vtax.testbed.remote.server import Server, _Question
+from vtax.trial.workload import Setup, Workload
 
 TELLING = ("first", "flow", "stream", "trail")
 """Params of agents' methods that what is answered depends on."""

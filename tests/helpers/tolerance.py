@@ -7,8 +7,8 @@ the test looks for. `tolerant-vtax` is vtax so, as a process.
 import math
 from collections.abc import Callable
 
-from vtax.campaign import interference
-from vtax.campaign.forwarding import instrument
+from vtax.trial import interference
+from vtax.workloads.forwarding.measure import instrument
 
 BOUNDS = (
     (interference, "STEAL_INVALID"),

@@ -35,13 +35,6 @@ from vtax.agent_api import (
     TcpState,
     ThreadTime,
 )
-from vtax.campaign.forwarding.rows import Instrument
-from vtax.campaign.forwarding.trial import ForwardingTrial
-from vtax.campaign.frames.answers import Received, Sent
-from vtax.campaign.frames.measured import Measured
-from vtax.campaign.observed import Observed
-from vtax.campaign.streams import Flows
-from vtax.campaign.verdict import Judgement
 from vtax.keys.cell import Cell
 from vtax.keys.lengths import Lengths
 from vtax.keys.testbed import TestbedSettings
@@ -53,8 +46,15 @@ from vtax.testbed.cpu_time import Activity, CpuCounters
 from vtax.testbed.guest import GUEST
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import host_names, turn_of
+from vtax.trial.frames.answers import Received, Sent
+from vtax.trial.frames.measured import Measured
+from vtax.trial.observed import Observed
+from vtax.trial.streams import Flows
+from vtax.trial.verdict import Judgement
 from vtax.units import fps
 from vtax.workloads.forwarding.keys import Forwarding
+from vtax.workloads.forwarding.measure.rows import Instrument
+from vtax.workloads.forwarding.measure.trial import ForwardingTrial
 
 SECOND_NS = 1_000_000_000
 INGRESS_IN0 = Account.of_ingress("in0")

@@ -14,10 +14,10 @@ from validation.agreement.samples import (
 )
 from validation.agreement.trials import NoTrial, Trials
 from validation.section import Check, Section
-from vtax.campaign.failures import BUILD_FAILURES
 from vtax.platforms import presets
 from vtax.testbed.hold import hold_host
 from vtax.testbed.layout import cpu_layout
+from vtax.trial.failures import BUILD_FAILURES
 
 PLATFORMS = ("raw", "container", "uml", "qemu-virtio")
 

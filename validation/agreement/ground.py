@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pyroute2 import IPRoute
 
 from vtax.agent_api import SinkOpenParams, SourceOpenParams, SourceStream, StreamInterface
-from vtax.campaign.forwarding.path import ForwardingPath
 from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.guest import GUEST
 from vtax.testbed.host import Host
+from vtax.workloads.forwarding.measure.path import ForwardingPath
 
 STREAM = StreamAddresses(0)
 

@@ -10,13 +10,13 @@ from validation.agreement.ground import Ground, path_ground
 from validation.agreement.plant import Planted, planted
 from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.trials import Trials, cell
-from vtax.campaign.forwarding.path import ForwardingPath as TestPath
-from vtax.campaign.forwarding.path import forwarding_testbed
-from vtax.campaign.settings import settings_of
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Preset
 from vtax.testbed.machines import OneMachine
+from vtax.trial.settings import settings_of
+from vtax.workloads.forwarding.measure.path import ForwardingPath as TestPath
+from vtax.workloads.forwarding.measure.path import forwarding_testbed
 
 FRAME_BYTES = 128
 FPS = 5000

@@ -11,20 +11,20 @@ from pydantic import JsonValue
 from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
 from vtax.agent_api import Durations, ExpectedStream, Phase, SinkCollectParams, SourceRunAnswer
-from vtax.campaign.forwarding.instrument import WAIT_INVALID
-from vtax.campaign.forwarding.path import ForwardingPath as TestPath
-from vtax.campaign.forwarding.rows import Instrument
-from vtax.campaign.forwarding.trial import ForwardingTrial
-from vtax.campaign.frames.measured import Measured
-from vtax.campaign.timeouts import DRAIN_LIMIT_MS, quiet_ms
-from vtax.campaign.verdict import Verdict
 from vtax.inputs import Document
 from vtax.keys.cell import Cell
 from vtax.keys.frames import FrameSpec
 from vtax.results import number, whole
 from vtax.scenario import Scenario
 from vtax.statistics import decode
+from vtax.trial.frames.measured import Measured
+from vtax.trial.timeouts import DRAIN_LIMIT_MS, quiet_ms
+from vtax.trial.verdict import Verdict
 from vtax.units import mbps
+from vtax.workloads.forwarding.measure.instrument import WAIT_INVALID
+from vtax.workloads.forwarding.measure.path import ForwardingPath as TestPath
+from vtax.workloads.forwarding.measure.rows import Instrument
+from vtax.workloads.forwarding.measure.trial import ForwardingTrial
 
 ATTEMPTS = 3
 """As a campaign repeats invalid trials."""

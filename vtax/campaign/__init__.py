@@ -16,10 +16,10 @@ from vtax.campaign.mode import Mode, is_done, mode_of
 from vtax.campaign.needs import require_grants
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.campaign.progress import Progress
-from vtax.campaign.registry import workload_of
 from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.standing import Standing, standing_of
+from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.inputs.needs import Consent, NeedKind, by_name
 from vtax.keys.cell import Cell

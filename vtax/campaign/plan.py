@@ -7,17 +7,9 @@ become an effect of a factor.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vtax.keys.cell import Cell
-
-
-@dataclass(frozen=True)
-class BuildGroup:
-    """Cells of a block that share one built testbed and one guest, in the order they are measured."""
-
-    key: str
-    cells: tuple[Cell, ...]
+from vtax.trial.workload import BuildGroup
 
 
 def plan_block(cells: Sequence[Cell], seed: int, block: int) -> list[BuildGroup]:

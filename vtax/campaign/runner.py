@@ -5,22 +5,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vtax.campaign.environment import environment_rows
-from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.guest import called, ending
 from vtax.campaign.mode import Mode, is_done
-from vtax.campaign.path import Path, PathFacts
-from vtax.campaign.plan import BuildGroup, plan_block
+from vtax.campaign.plan import plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.standing import Standing, Trial
-from vtax.campaign.untenable import UNTENABLE, untenable
-from vtax.campaign.verdict import Verdict
-from vtax.campaign.workload import Setup, Workload
 from vtax.keys.cell import Cell
 from vtax.machine.failure import in_words
 from vtax.results import ResultWriter, Row
 from vtax.scenario import Scenario
 from vtax.testbed.machines import Machines
+from vtax.trial.failures import BUILD_FAILURES
+from vtax.trial.guest import called, ending
+from vtax.trial.path import Path, PathFacts
+from vtax.trial.untenable import UNTENABLE, untenable
+from vtax.trial.verdict import Verdict
+from vtax.trial.workload import BuildGroup, Setup, Workload
 
 STARTS = 2
 """How often a path that does not become ready is built in all."""
@@ -82,7 +82,7 @@ class Campaign:
             self._measure(todo)
 
     def _measure(self, cells: list[Cell]) -> None:
-        self.writer.update(ceilings=self.workload.prepare(cells, self.machines, self.progress))
+        self.writer.update(ceilings=self.workload.prepare(cells, self.machines, self.progress.note))
         for block in self.blocks:
             if self.mode.ended(block, self.standing):
                 break

@@ -1,12 +1,5 @@
 """Searches loads by their loss: each trial of a search is committed as any other, its bounds with the last one."""
 
-from vtax.campaign.frames.limits import (
-    GENERATOR_LIMITED,
-    LIMIT_UNKNOWN,
-    LINK_LIMITED,
-    OFFERED_TOLERANCE,
-    UPLINK_LIMITED,
-)
 from vtax.campaign.standing import Standing, Trial
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
@@ -15,6 +8,13 @@ from vtax.scenario import Search
 from vtax.scenario.modes import largest_load
 from vtax.statistics.search import Bounds, Outcome, ReplayError, Step, advance
 from vtax.statistics.search import Search as Goals
+from vtax.trial.frames.limits import (
+    GENERATOR_LIMITED,
+    LIMIT_UNKNOWN,
+    LINK_LIMITED,
+    OFFERED_TOLERANCE,
+    UPLINK_LIMITED,
+)
 from vtax.units import fps
 
 ATTEMPTS = 10

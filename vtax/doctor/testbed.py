@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from vtax.agent_api import StreamInterface
-from vtax.campaign.failures import BUILD_FAILURES
-from vtax.campaign.frames.passage import Passage
 from vtax.doctor.check import Check, unusable
 from vtax.inputs import InputError
 from vtax.keys.frames import FrameSpec
@@ -22,6 +20,8 @@ from vtax.testbed.link import EndPlace
 from vtax.testbed.remote import SeveralMachines, TestbedFile
 from vtax.testbed.remote.file import LinkKeys
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
+from vtax.trial.failures import BUILD_FAILURES
+from vtax.trial.frames.passage import Passage
 
 MTU, LONGEST_FRAME_BYTES = 1500, 1514
 FRAMES = FrameSpec(LONGEST_FRAME_BYTES)

@@ -7,7 +7,7 @@ from vtax.inputs import Document
 from vtax.keys.cell import Cell
 from vtax.keys.traced import TracedKeys
 from vtax.scenario.grid import Factor, refusal
-from vtax.scenario.keys import Key
+from vtax.scenario.names import Key
 from vtax.scenario.schema import ScenarioFile, Search
 from vtax.units import fps
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from vtax.inputs import Document, InputError, one_line, scalar
 from vtax.keys.fields import Scalar
-from vtax.scenario.keys import Key
+from vtax.scenario.names import Key
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from vtax.inputs.beneath import read_beneath
 from vtax.keys.cell import Cell
 from vtax.keys.fields import Scalar
 from vtax.scenario.grid import Factor, expand, place, read_factors, refusal
-from vtax.scenario.keys import Key
 from vtax.scenario.modes import check_modes
+from vtax.scenario.names import Key
 from vtax.scenario.overrides import apply_overrides
 from vtax.scenario.schema import ScenarioFile
 

@@ -10,13 +10,13 @@ import pytest
 
 from tests.helpers.disturb import Act, bpf_program, within
 from vtax.campaign import platform_set
-from vtax.campaign.forwarding import path as campaign_path
 from vtax.cli import main
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace
 from vtax.platforms import presets
 from vtax.results import Result
 from vtax.testbed.layout import cpu_layout
+from vtax.workloads.forwarding.measure import path as campaign_path
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 

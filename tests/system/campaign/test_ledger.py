@@ -11,9 +11,6 @@ from typing import Literal
 
 import pytest
 
-from vtax.campaign.crosscheck import LEDGER_APART, LEDGER_CONFIDENCE
-from vtax.campaign.ledger import IDLE, CpuTime, interval, ledger
-from vtax.campaign.sampling import CpuMeter
 from vtax.cli import main
 from vtax.machine.cpu import TICK_S, sample_cpus, thread_time
 from vtax.machine.ownership import OwnershipRecord
@@ -22,6 +19,9 @@ from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.cpu_time import Owners
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
+from vtax.trial.crosscheck import LEDGER_APART, LEDGER_CONFIDENCE
+from vtax.trial.ledger import IDLE, CpuTime, interval, ledger
+from vtax.trial.sampling import CpuMeter
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -147,7 +147,7 @@ def test_a_trials_ledger_holds_all_its_traffic(scenario: Path, tmp_path: Path) -
 def test_without_samples_the_trial_is_counted_and_says_so(
     scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("vtax.campaign.path.CpuMeter", lambda _hz: CpuMeter(20_000))
+    monkeypatch.setattr("vtax.trial.path.CpuMeter", lambda _hz: CpuMeter(20_000))
     main(["run", str(scenario), "--platform", "raw", "--repetitions", "1", "--out", str(tmp_path / "out")])
     assert (
         "CPU time is counted, not sampled: sink: cpu.open: hz: Expected `int` <= 10000"

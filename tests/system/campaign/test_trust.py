@@ -13,12 +13,12 @@ from tests.helpers.disturb import Act, bpf_program, hold_source, within
 from tests.helpers.quiet import BUSY
 from vtax.agent_api import AgentApi, SinkOpenAnswer, SinkOpenParams
 from vtax.agent_message import Pending
-from vtax.campaign.frames.limits import BUSY_SHARE, WAITED_SHARE
 from vtax.cli import main
 from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import set_offload
 from vtax.results import Result
 from vtax.testbed.host import Host
+from vtax.trial.frames.limits import BUSY_SHARE, WAITED_SHARE
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_flows
 from vtax.agent_api import SocketOptions
-from vtax.campaign.bulk.trial import BulkTrial
-from vtax.campaign.observed import Observed
-from vtax.campaign.registry import workload_of
 from vtax.campaign.standing import Trial
-from vtax.campaign.verdict import Verdict
+from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import Scenario, load_scenario
+from vtax.trial.observed import Observed
+from vtax.trial.verdict import Verdict
 from vtax.workloads.bulk.keys import Bulk
+from vtax.workloads.bulk.measure.trial import BulkTrial
 from vtax.workloads.forwarding.keys import Forwarding
 
 SCENARIO = """

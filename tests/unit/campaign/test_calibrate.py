@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from tests.helpers.trials import make_cell
 from vtax.agent_api import Ceiling, Mechanism, MechanismRefusal, SourceCalibrateAnswer
-from vtax.campaign.forwarding.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic, together
 from vtax.keys.cell import Cell
 from vtax.keys.frames import FrameSpec
 from vtax.testbed.settings import LocalSettings
 from vtax.units import fps
+from vtax.workloads.forwarding.measure.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic, together
 
 REASON = "the qdisc `tbf` of src0 would count a train as one frame"
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from vtax.campaign.closing import close_all, closing
 from vtax.machine.agent import AgentBreach, AgentError, AgentGone
+from vtax.trial.closing import close_all, closing
 
 
 def failing(error: Exception, closed: list[str], name: str = "failed") -> Callable[[], None]:

@@ -12,16 +12,16 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import refusal_of, write_scenario
 from tests.helpers.trials import make_durations, make_flows
 from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer
-from vtax.campaign.echo.trial import EchoTrial
-from vtax.campaign.observed import Observed
 from vtax.campaign.standing import Trial
-from vtax.campaign.verdict import Verdict
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import load_scenario
+from vtax.trial.observed import Observed
+from vtax.trial.verdict import Verdict
 from vtax.workloads.bulk.keys import Bulk
 from vtax.workloads.echo.keys import Echo
+from vtax.workloads.echo.measure.trial import EchoTrial
 
 SCENARIO = """
 name: own/echo

@@ -16,16 +16,16 @@ from tests.helpers.agents import HELLO, PLAYED, VALUES, close, played
 from tests.helpers.guest_states import LIES, MAC, TRUE
 from tests.helpers.trials import make_cell, make_measured
 from vtax.agent_api import GuestNic, GuestStateAnswer
-from vtax.campaign.ends import guest_end
-from vtax.campaign.guest import guest_findings, is_broken
-from vtax.campaign.observe import observe
-from vtax.campaign.path import PathFailed
-from vtax.campaign.verdict import Verdict
 from vtax.machine.agent import Agent
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.guest import GUEST, GuestSpec, PlacedGuest
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
+from vtax.trial.ends import guest_end
+from vtax.trial.guest import guest_findings, is_broken
+from vtax.trial.observe import observe
+from vtax.trial.path import PathFailed
+from vtax.trial.verdict import Verdict
 
 NIC = GuestNic(mac=MAC, address="198.18.0.1/24", mtu=1500, neighbours=[])
 

@@ -17,10 +17,10 @@ from tests.helpers.trials import (
     make_nic,
     otherwise,
 )
-from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.frames.measured import Measured
 from vtax.testbed.addressing import StreamAddresses
 from vtax.testbed.guest import GUEST
+from vtax.trial.frames.measured import Measured
+from vtax.workloads.forwarding.measure.hops import hops
 
 TAP_WAY = (
     *("link", "UUT ingress", "bridge port in", "tap queue", "guest ring", "guest forwarding", "guest egress"),

@@ -21,13 +21,13 @@ from tests.helpers.trials import (
     make_nic,
     otherwise,
 )
-from vtax.campaign.forwarding.counts import Hop
-from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.frames.measured import Measured
-from vtax.campaign.verdict import Verdict
 from vtax.keys.testbed import TestbedSettings
 from vtax.testbed.addressing import StreamAddresses
+from vtax.trial.frames.measured import Measured
+from vtax.trial.verdict import Verdict
 from vtax.units import mbps
+from vtax.workloads.forwarding.measure.counts import Hop
+from vtax.workloads.forwarding.measure.hops import hops
 
 GUESTS = 3
 UPLINK = ("switch", "UUT ingress", "bridge port in")

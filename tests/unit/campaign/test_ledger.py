@@ -9,12 +9,12 @@ from msgspec import structs
 
 from tests.helpers.trials import INGRESS_IN0, judge, make_cell, make_measured, record
 from vtax.agent_api import CpuReadAnswer, SampledCpu, ThreadSamples
-from vtax.campaign.forwarding.rows import Instrument
-from vtax.campaign.frames.measured import Measured
-from vtax.campaign.ledger import UNTOLD, CpuTime, account_of, interval, ledger
-from vtax.campaign.verdict import Verdict
 from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.cpu_time import Owners
+from vtax.trial.frames.measured import Measured
+from vtax.trial.ledger import UNTOLD, CpuTime, account_of, interval, ledger
+from vtax.trial.verdict import Verdict
+from vtax.workloads.forwarding.measure.rows import Instrument
 
 OWNERS: Owners = {
     "threads": {50: INGRESS_IN0, 61: Account("guest", "vcpu 0"), 62: Account("guest", "emulator")},

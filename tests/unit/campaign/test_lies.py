@@ -20,9 +20,10 @@ from tests.helpers.tolerance import tolerate
 from vtax import campaign, views
 from vtax.agent_api import AgentApi
 from vtax.agent_message import Nothing
-from vtax.campaign import Outcome, window_trial
+from vtax.campaign import Outcome
 from vtax.results import Result
 from vtax.scenario import load_scenario
+from vtax.trial import window_trial
 
 REPETITIONS = 30
 RATES = (0.02, 0.05, 0.15)

@@ -11,16 +11,16 @@ from tests.helpers.paths import ROOT
 from tests.helpers.scenarios import refusal_of, write_scenario
 from tests.helpers.trials import SECOND_NS, change_thread, judge, make_cell, make_measured, otherwise
 from vtax.agent_api import GuestStateAnswer
-from vtax.campaign.neighbours.base import Beside
-from vtax.campaign.neighbours.findings import missed
-from vtax.campaign.neighbours.stress import LOADS, MEMORY_BYTES
-from vtax.campaign.verdict import Verdict
 from vtax.keys.testbed import TestbedSettings
 from vtax.platforms import container, raw
 from vtax.scenario import load_scenario
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.guest_state import GuestState
+from vtax.trial.neighbours.base import Beside
+from vtax.trial.neighbours.findings import missed
+from vtax.trial.neighbours.stress import LOADS, MEMORY_BYTES
+from vtax.trial.verdict import Verdict
 
 SCENARIO = """
 name: own/neighbours

@@ -17,9 +17,6 @@ from vtax.agent_api import (
     StreamInterface,
 )
 from vtax.agent_message import Answer, Message, Nothing, Pending
-from vtax.campaign.forwarding.path import ForwardingPath
-from vtax.campaign.frames.answers import Sent
-from vtax.campaign.frames.passage import Passage
 from vtax.keys.frames import FrameSpec
 from vtax.machine.agent import AgentGone
 from vtax.platforms import load_kind, presets
@@ -30,6 +27,9 @@ from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import Agent, OneMachine
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.testbed import Testbed
+from vtax.trial.frames.answers import Sent
+from vtax.trial.frames.passage import Passage
+from vtax.workloads.forwarding.measure.path import ForwardingPath
 
 
 class Recorded(Host):

@@ -13,14 +13,7 @@ from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax import campaign
 from vtax.agent_api import ClientCollectAnswer, ProgramFileParams, ProgramStatus
 from vtax.campaign import Resumed
-from vtax.campaign.ends import End
-from vtax.campaign.observed import Observed
-from vtax.campaign.program import available
-from vtax.campaign.program.available import needed
-from vtax.campaign.program.path import PIECE_BYTES, give_files
-from vtax.campaign.program.trial import ProgramTrial, command
-from vtax.campaign.registry import workload_of
-from vtax.campaign.verdict import Verdict
+from vtax.campaign.workload import workload_of
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
@@ -29,7 +22,14 @@ from vtax.platforms import PlatformUnusable, uml
 from vtax.platforms.userland import Userland
 from vtax.results import FILES, ResultWriter
 from vtax.scenario import list_scenarios, load_scenario
+from vtax.trial.ends import End
+from vtax.trial.observed import Observed
+from vtax.trial.verdict import Verdict
 from vtax.workloads.program.keys import Program
+from vtax.workloads.program.measure import available
+from vtax.workloads.program.measure.available import needed
+from vtax.workloads.program.measure.path import PIECE_BYTES, give_files
+from vtax.workloads.program.measure.trial import ProgramTrial, command
 
 SCENARIO = """
 name: own/programs

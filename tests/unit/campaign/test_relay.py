@@ -10,19 +10,19 @@ from msgspec import structs, to_builtins
 
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax.agent_api import RelayCollectAnswer, RelayLoadFields, RelayParams, RelayPath
-from vtax.campaign.ends import End
 from vtax.campaign.mode import Fixed
-from vtax.campaign.observed import Observed
-from vtax.campaign.registry import workload_of
-from vtax.campaign.relay.ring import ring
-from vtax.campaign.relay.trial import RelayTrial
 from vtax.campaign.standing import Standing, Trial
-from vtax.campaign.verdict import Verdict
+from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import load_scenario
+from vtax.trial.ends import End
+from vtax.trial.observed import Observed
+from vtax.trial.verdict import Verdict
 from vtax.workloads.relay.keys import Relay
+from vtax.workloads.relay.measure.ring import ring
+from vtax.workloads.relay.measure.trial import RelayTrial
 
 SCENARIO = """
 name: own/relay

@@ -12,17 +12,17 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_durations
 from vtax.agent_api import RequesterCollectAnswer, RequesterGoAnswer
-from vtax.campaign.observed import Observed
-from vtax.campaign.registry import workload_of
-from vtax.campaign.requests.trial import RequestsTrial
 from vtax.campaign.standing import Trial
-from vtax.campaign.verdict import Verdict
+from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import load_scenario
+from vtax.trial.observed import Observed
+from vtax.trial.verdict import Verdict
 from vtax.workloads.echo.keys import Echo
 from vtax.workloads.requests.keys import Requests
+from vtax.workloads.requests.measure.trial import RequestsTrial
 
 SCENARIO = """
 name: own/requests

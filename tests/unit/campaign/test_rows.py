@@ -15,12 +15,12 @@ from tests.helpers.trials import (
     record,
 )
 from vtax.agent_api import SinkLoss
-from vtax.campaign.forwarding.hops import hops
-from vtax.campaign.forwarding.rows import Instrument
-from vtax.campaign.frames.measured import probe_interval
 from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
+from vtax.trial.frames.measured import probe_interval
 from vtax.units import fps
+from vtax.workloads.forwarding.measure.hops import hops
+from vtax.workloads.forwarding.measure.rows import Instrument
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
 INSTRUMENT = Instrument(sink_cost_ns={"sink": 51.0})

@@ -8,9 +8,9 @@ import pytest
 
 from vtax.agent_api import AgentApi
 from vtax.agent_message import Answer, Message, Nothing, Pending
-from vtax.campaign.ends import End
-from vtax.campaign.supervise import supervised
 from vtax.machine.agent import AgentGone
+from vtax.trial.ends import End
+from vtax.trial.supervise import supervised
 
 
 class Machine:

@@ -3,8 +3,6 @@
 import pytest
 
 from tests.helpers.noted_machines import CPUS, NotedMachines
-from vtax.campaign import trace_path
-from vtax.campaign.trace_path import TracePath, end_host_trace_paths, router_trace_paths
 from vtax.stages import Joint
 from vtax.stages.hooks import SUNK, NicKind
 from vtax.stages.trails import Interface, Place
@@ -15,6 +13,8 @@ from vtax.testbed.pair import pair
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
+from vtax.trial import trace_path
+from vtax.trial.trace_path import TracePath, end_host_trace_paths, router_trace_paths
 
 SETTINGS = LocalSettings(None, False, 1500, CPUS)
 MACHINES = NotedMachines()

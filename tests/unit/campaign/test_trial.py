@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.helpers.trials import make_cell, make_measured
-from vtax.campaign.observed import Observed
-from vtax.campaign.verdict import Finding, Verdict
-from vtax.campaign.window_trial import WindowTrial
 from vtax.machine.agent import AgentError
 from vtax.results import Row, TrialRecord
+from vtax.trial.observed import Observed
+from vtax.trial.verdict import Finding, Verdict
+from vtax.trial.window_trial import WindowTrial
 
 PHASES = ["open", "arm", "go", "observe", "collect", "close"]
 PLACE = {"block": 0}

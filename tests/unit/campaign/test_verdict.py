@@ -23,18 +23,18 @@ from tests.helpers.trials import (
     otherwise,
 )
 from vtax.agent_api import ThreadTime
-from vtax.campaign import crosscheck, interference, stream_findings
-from vtax.campaign.bulk import far_end
-from vtax.campaign.forwarding import context, foreign, instrument, uplink
-from vtax.campaign.frames import limits
-from vtax.campaign.frames.measured import Measured
-from vtax.campaign.guest import is_broken
-from vtax.campaign.neighbours import findings as neighbours
-from vtax.campaign.verdict import Verdict
 from vtax.machine.cpu import TICK_S
 from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
+from vtax.trial import crosscheck, interference, stream_findings
+from vtax.trial.frames import limits
+from vtax.trial.frames.measured import Measured
+from vtax.trial.guest import is_broken
+from vtax.trial.neighbours import findings as neighbours
+from vtax.trial.verdict import Verdict
 from vtax.units import fps
+from vtax.workloads.bulk.measure import far_end
+from vtax.workloads.forwarding.measure import context, foreign, instrument, uplink
 
 
 def test_an_undisturbed_trial_is_valid_without_marks() -> None:

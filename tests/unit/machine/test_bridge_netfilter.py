@@ -14,11 +14,7 @@ from tests.helpers.noted_machines import NotedMachines
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_cell, make_measured
 from vtax.campaign.environment import environment_rows
-from vtax.campaign.guest import is_broken
-from vtax.campaign.interference import interference_findings
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
-from vtax.campaign.settings import settings_of
-from vtax.campaign.verdict import Verdict
 from vtax.doctor.machine import bridge_netfilter
 from vtax.doctor.testbed import _netfilter
 from vtax.keys.cell import Cell
@@ -32,6 +28,10 @@ from vtax.testbed.machines import OneMachine
 from vtax.testbed.neighbours import own_links
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.testbed import Testbed
+from vtax.trial.guest import is_broken
+from vtax.trial.interference import interference_findings
+from vtax.trial.settings import settings_of
+from vtax.trial.verdict import Verdict
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from vtax.keys.encapsulation import TAG_BYTES
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import Precision, ScenarioFile, Search, load_scenario
 from vtax.scenario.grid import MAX_CELLS
-from vtax.scenario.keys import SHORT_NAMES
+from vtax.scenario.names import SHORT_NAMES
 from vtax.scenario.schema import Source
 from vtax.views import figure_names
 from vtax.workloads.bulk.keys import Bulk

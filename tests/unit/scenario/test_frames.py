@@ -7,9 +7,9 @@ import pytest
 
 from tests.helpers.paths import ROOT
 from tests.helpers.trials import make_cell
-from vtax.campaign.frames.measured import as_run
 from vtax.keys.frames import FrameSpec
 from vtax.testbed.addressing import StreamAddresses, source_stream
+from vtax.trial.frames.measured import as_run
 
 MADE_OF_FRAMES = {
     "SourceStream": {"vtax/testbed/addressing.py"},

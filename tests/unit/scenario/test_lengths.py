@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.trials import change_received, make_cell, make_measured, record
-from vtax.campaign.forwarding.rows import Instrument
 from vtax.inputs import InputError
 from vtax.keys.lengths import IMIX, Lengths, interleaved, lengths_of, shares
 from vtax.scenario import load_scenario
 from vtax.units import OVERHEAD_BYTES
 from vtax.workloads.forwarding.keys import Forwarding
+from vtax.workloads.forwarding.measure.rows import Instrument
 
 QUICK = load_scenario("quick")
 PARTS = st.lists(st.tuples(st.integers(1, 30), st.integers(64, 1514)), min_size=2, max_size=7)

@@ -12,10 +12,6 @@ from tests.helpers.results.builder import encode
 from tests.helpers.trials import times
 from vtax.agent_api import MOST_TRAIL_POINTS, AgentApi, StagesOpenParams, StagesPoint
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message, Pending
-from vtax.campaign.observed import Observed
-from vtax.campaign.stage_rows import packet_rows, stage_rows, unattributed_row
-from vtax.campaign.trace_path import TracePath
-from vtax.campaign.tracing import Traced
 from vtax.inputs import InputError
 from vtax.platforms import presets
 from vtax.scenario import load_scenario
@@ -32,6 +28,10 @@ from vtax.stages import (
     trail,
 )
 from vtax.stages.hooks import ARRIVING, GUEST, LEAVING, STACK, SWITCH
+from vtax.trial.observed import Observed
+from vtax.trial.stage_rows import packet_rows, stage_rows, unattributed_row
+from vtax.trial.trace_path import TracePath
+from vtax.trial.tracing import Traced
 from vtax.workloads.requests.keys import Requests
 
 HOST, FAR, INSIDE = "/run/netns/uut", "/run/netns/source", "/run/netns/guest"

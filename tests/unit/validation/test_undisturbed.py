@@ -1,8 +1,8 @@
 """What was said of undisturbed trials is laid to the machine below only where nothing here can have done it."""
 
 from validation.undisturbed import Trial, explained
-from vtax.campaign.forwarding.instrument import LATE
-from vtax.campaign.interference import STOLEN
+from vtax.trial.interference import STOLEN
+from vtax.workloads.forwarding.measure.instrument import LATE
 
 STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 2.3%"], 0.1)
 STOPPED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 0.25)

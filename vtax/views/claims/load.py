@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vtax.inputs import Document, InputError, advised, read_document, suggestion, validate
 from vtax.scenario import Scenario, load_scenario
-from vtax.scenario.keys import Key
 from vtax.scenario.load import CLAIMS, SCENARIOS
+from vtax.scenario.names import Key
 from vtax.views.claims.checks import Difference
 from vtax.views.claims.claim import Claim, ClaimFile
 from vtax.views.claims.readings import COORDINATES, OF_KIND

@@ -1,0 +1,128 @@
+"""What a trial's probes tell of delay and its variation, and when they tell nothing.
+
+A paced stream's probes wait at the source whenever its link is full or the source falls behind, and in the switch
+whenever an uplink that streams share is full: their delay is then the source's or the switch's, and is not given. A
+flood's probes pass by the source's queue, and are lost where the far ring is full: a lost probe's delay is beyond
+every other, and quantiles count it so (RFC 7679, 5.1). Variation is taken from the same probes: PDV is a probe's delay
+less the least, IPDV less that of the probe before (RFC 5481, 4). A lost probe has no IPDV, nor has the one after it.
+
+Between machines with clocks of their own a delay in one direction may be wrong by `clock_error_ns`. Where a probe seems
+to have come before it left, nothing is told: the clocks are not known well enough for delays as short as these.
+"""
+
+import math
+from dataclasses import replace
+
+from vtax.agent_api import Durations
+from vtax.results import Row
+from vtax.statistics import decode, merge
+from vtax.trial.frames.answers import StreamSent
+from vtax.trial.frames.limits import OFFERED_TOLERANCE, at_link_rate, held_back, waits_for_uplink
+from vtax.trial.frames.measured import Measured, probe_interval
+from vtax.trial.untenable import counted
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+OF_VARIATION = ("p99", "p999")
+OF_DELAY = (
+    *(f"latency_{name}_ns" for name in ("min", "mean", *QUANTILES, "max")),
+    *(f"{kind}_{name}_ns" for kind in ("pdv", "ipdv") for name in OF_VARIATION),
+    "ipdv_count",
+)
+"""The columns that are null where delay cannot be told."""
+
+
+def probes_sent(measured: Measured, stream: StreamSent) -> int:
+    """Frames of the measured phase whose delay was to be taken."""
+    phase, load = stream.phase(), measured.load
+    if load.intended_fps is None:
+        return phase.probes_sent
+    return math.ceil(phase.frames_sent / probe_interval(load))
+
+
+def probes_lost(measured: Measured, stream: StreamSent) -> int:
+    """Probes that never arrived."""
+    return max(0, probes_sent(measured, stream) - measured.sink.stream(stream.stream).latency.count)
+
+
+def mean_delay_ns(measured: Measured, stream: StreamSent) -> float | None:
+    """Return the mean delay of a stream's probes; None where it cannot be told, or where any was lost."""
+    if _is_untold(measured, stream) or probes_lost(measured, stream):
+        return None
+    return measured.sink.stream(stream.stream).latency.mean_ns
+
+
+def queued_before_uut(measured: Measured, stream: StreamSent) -> bool:
+    """Whether the stream's probes waited in the switch, in the source's queue, or for a source that fell behind."""
+    if waits_for_uplink(measured):
+        return True
+    load = measured.load
+    if load.intended_fps is None:
+        return False
+    offered = stream.phase().frames_sent / measured.window_s
+    if offered < (1 - OFFERED_TOLERANCE) * load.intended_fps:
+        return True
+    return at_link_rate(measured, stream) or held_back(measured, stream)
+
+
+def delay_columns(measured: Measured, stream: StreamSent) -> Row:
+    """The columns of `flows` about delay; quantiles are over sent probes, null where too few arrived to tell."""
+    latency, times = measured.sink.stream(stream.stream).latency, measured.times[stream.stream]
+    clock_error_ns = measured.clock_error_ns.get(stream.stream, 0)
+    columns: Row = {
+        "probes_sent": probes_sent(measured, stream),
+        "latency_count": latency.count,
+        "clock_error_ns": clock_error_ns,
+    }
+    if _is_untold(measured, stream) or not latency.count:
+        return {**columns, **dict.fromkeys(OF_DELAY)}
+    lost = probes_lost(measured, stream)
+    distribution = replace(counted(latency.histogram, latency.count), lost=lost)
+    values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
+    ipdv = merge([decode(sign.histogram) for sign in (times.ipdv_positive, times.ipdv_negative)])
+    # Clocks drift apart from one probe to another that is far from it.
+    least_ns = None if clock_error_ns else latency.min_ns
+    return {
+        **columns,
+        "latency_min_ns": latency.min_ns,
+        "latency_mean_ns": mean_delay_ns(measured, stream),
+        **{f"latency_{name}_ns": value for name, value in values.items()},
+        "latency_max_ns": latency.max_ns if not lost else None,
+        **{f"pdv_{name}_ns": _beyond(least_ns, values[name]) for name in OF_VARIATION},
+        "ipdv_count": ipdv.samples,
+        **{f"ipdv_{name}_ns": ipdv.quantile(QUANTILES[name]) for name in OF_VARIATION},
+    }
+
+
+def delay_histograms(measured: Measured, stream: StreamSent) -> list[Row]:
+    """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
+    times = measured.times[stream.stream]
+    rows: list[tuple[str, int | None, Durations]] = [("gap", None, times.gap)]
+    if not _is_untold(measured, stream):
+        rows += [
+            ("one-way", probes_lost(measured, stream), measured.sink.stream(stream.stream).latency),
+            ("ipdv-positive", None, times.ipdv_positive),
+            ("ipdv-negative", None, times.ipdv_negative),
+        ]
+    return [
+        {
+            "trial_id": measured.trial,
+            "stream": stream.stream,
+            "kind": kind,
+            "corrected": False,
+            "lost": lost,
+            "histogram": durations.histogram,
+        }
+        for kind, lost, durations in rows
+    ]
+
+
+def _is_untold(measured: Measured, stream: StreamSent) -> bool:
+    """Whether a stream's probes say nothing of the UUT's delay."""
+    latency = measured.sink.stream(stream.stream).latency
+    if measured.clock_error_ns.get(stream.stream) and latency.min_ns == 0:
+        return True
+    return queued_before_uut(measured, stream)
+
+
+def _beyond(least: float | None, value: float | None) -> float | None:
+    return None if least is None or value is None else value - least

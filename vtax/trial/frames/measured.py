@@ -1,0 +1,105 @@
+"""What a run of frames brought home, and how it is asked for."""
+
+import math
+from dataclasses import dataclass, field
+
+from vtax.agent_api import DropsReadAnswer, Mechanism, Phase, SinkHistogramsAnswer, SourceRunParams
+from vtax.keys.cell import Cell
+from vtax.keys.frames import FrameLoad
+from vtax.results import CapturedFrame
+from vtax.testbed.counters import InterfaceCounters
+from vtax.trial.frames.answers import Received, Sent, StreamSent
+from vtax.trial.observed import Observed, Twice
+
+PROBES_PER_S_PACED = 1000
+PROBES_PER_S_FLOOD = 200
+PROBES_PER_S_SHARED_FLOOD = 0.1
+"""As good as none: they come on top of a link that is full, and would overfill the uplink behind it."""
+
+
+@dataclass
+class Measured(Observed):
+    """Everything one trial brought home."""
+
+    load: FrameLoad = field(kw_only=True)
+    """What was asked of it."""
+    mechanism: Mechanism = "raw"
+    source: Sent = field(default_factory=Sent)
+    sink: Received = field(default_factory=Received)
+    times: dict[int, SinkHistogramsAnswer] = field(default_factory=dict)
+    """What sinks know of the times of streams beside their delay, by stream."""
+    captured: list[CapturedFrame] = field(default_factory=list)
+    """The first frames that came, of all streams."""
+    interfaces: Twice[dict[str, InterfaceCounters]] | None = None
+    drops: Twice[DropsReadAnswer] | None = None
+    """Frames that the kernel says it dropped (ForwardingPath.dropped); None where it was not asked."""
+    no_drop_reasons: str | None = None
+    """Why it does not say why (Path.no_drop_reasons)."""
+    clock_error_ns: dict[int, int] = field(default_factory=dict)
+    """By how much the delays of a stream may be wrong whose source and sink have not one clock."""
+    egress_words: str | None = None
+    """The queueing discipline that the guest was asked to send through (Path.egress_words)."""
+
+    def departed(self, stream: StreamSent) -> int:
+        """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
+        beside = self.load.intended_mbps is None
+        return sum(phase.frames_sent + (phase.probes_sent if beside else 0) for phase in stream.phases)
+
+    def refused(self, stream: StreamSent) -> int:
+        """Probes of all phases that the link of a flooded stream had no room for."""
+        return sum(phase.probes_refused for phase in stream.phases)
+
+    def received(self, interface: str) -> int:
+        """Frames of all phases that an interface (host/name) received; 0 where that was not read."""
+        if self.interfaces is None:
+            return 0
+        before, after = self.interfaces
+        return after[interface]["received"] - before[interface]["received"]
+
+    @property
+    def window_s(self) -> float:
+        """The window common to the flows of a source, which has one schedule and one clock; of several the shortest."""
+        windows_ns = []
+        for host in {stream.host for stream in self.source.streams}:
+            phases = [stream.phase() for stream in self.source.streams if stream.host == host]
+            windows_ns.append(min(phase.end_ns for phase in phases) - max(phase.start_ns for phase in phases))
+        return min(windows_ns) / 1e9
+
+    @property
+    def drain_s(self) -> float:
+        """How long the sinks waited for the last frames."""
+        return max(sink.drain_ms for sink in self.sink.hosts.values()) / 1000
+
+
+def probes_per_s(cell: Cell) -> float:
+    """Frames a second of each stream whose delay is taken."""
+    if cell.frame_load.intended_mbps is not None:
+        return PROBES_PER_S_PACED
+    return PROBES_PER_S_SHARED_FLOOD if cell.testbed.is_shared else PROBES_PER_S_FLOOD
+
+
+def probe_interval(load: FrameLoad) -> int:
+    """One frame of a paced stream in so many is a probe, as the source reckons; a flood's probes go beside it."""
+    if load.intended_fps is None:
+        return 1
+    return max(1, math.floor(load.intended_fps / PROBES_PER_S_PACED + 0.5))
+
+
+def as_run(
+    trial: int,
+    load: FrameLoad,
+    mechanism: Mechanism,
+    probe_fps: float | None = None,
+    *,
+    shares_cpu: bool = False,
+) -> SourceRunParams:
+    """Parameters of `source.run`; probes are as many as a stream of its own links has, unless told otherwise."""
+    phases_s: dict[Phase, float] = {"warmup": load.warmup_s} if load.warmup_s else {}
+    return load.frames.run(
+        trial,
+        mechanism,
+        {**phases_s, "measure": load.duration_s},
+        intended_fps=load.intended_fps,
+        probe_fps=probe_fps or (PROBES_PER_S_FLOOD if load.intended_fps is None else PROBES_PER_S_PACED),
+        shares_cpu=shares_cpu,
+    )

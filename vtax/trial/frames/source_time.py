@@ -1,0 +1,35 @@
+"""What a source did with the measured window: it waited for room, was on its CPU, or was kept off it."""
+
+from dataclasses import dataclass
+
+from vtax.trial.frames.answers import StreamSent
+from vtax.trial.frames.measured import Measured
+
+
+@dataclass(frozen=True)
+class ThreadShares:
+    """A source's thread, which serves all streams of its host, as shares of the window."""
+
+    ran: float
+    """It was on its CPU."""
+    kept_off: float
+    """It was ready, and something else was on its CPU."""
+
+
+def waited_share(stream: StreamSent) -> float | None:
+    """Return the share of the window in which a stream waited for room; None where its mechanism does not report it."""
+    phase = stream.phase()
+    if phase.waited_ns is None:
+        return None
+    return min(1.0, phase.waited_ns / (phase.end_ns - phase.start_ns))
+
+
+def thread_shares(measured: Measured, host: str) -> ThreadShares | None:
+    """Return what the thread of the source on `host` did; None where its kernel does not account for it."""
+    thread = measured.source.hosts[host].thread
+    if thread is None:
+        return None
+    phase = next(stream for stream in measured.source.streams if stream.host == host).phase()
+    window_ns = phase.end_ns - phase.start_ns
+    # The thread is read just outside the window.
+    return ThreadShares(min(1.0, thread.run_ns / window_ns), min(1.0, thread.run_delay_ns / window_ns))

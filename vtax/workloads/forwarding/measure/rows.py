@@ -1,0 +1,143 @@
+"""A trial of frames as rows of the result's tables: what is its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from vtax.results import Row, TrialRecord
+from vtax.testbed.accounts import Account
+from vtax.trial.cpu_rows import cpu_row
+from vtax.trial.frames.delay import delay_histograms, mean_delay_ns
+from vtax.trial.frames.flow_rows import flow_row
+from vtax.trial.frames.limits import frames_sent, offered_fps
+from vtax.trial.frames.measured import Measured, probe_interval
+from vtax.trial.frames.source_time import thread_shares
+from vtax.trial.stage_rows import unattributed_row
+from vtax.units import mbps
+from vtax.workloads.forwarding.keys import Forwarding
+from vtax.workloads.forwarding.measure.counts import Hop
+from vtax.workloads.forwarding.measure.hops import hops
+from vtax.workloads.forwarding.measure.path import ForwardingFacts
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """What is known of sources and sinks before a trial."""
+
+    ceiling_fps: float | None = None
+    """Of the mechanism that sends."""
+    sink_mode: str | None = None
+    sink_fallback: str | None = None
+    sink_cost_ns: Mapping[str, float] = field(default_factory=dict)
+    """What counting a frame costs, by the sink's host."""
+
+    @classmethod
+    def of(cls, ceiling_fps: float, facts: ForwardingFacts | None) -> Self:
+        """Return that of an open path whose source has this ceiling."""
+        if facts is None:
+            return cls(ceiling_fps)
+        return cls(ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
+
+
+def asked_columns(measured: Measured, instrument: Instrument) -> Row:
+    """Return the columns of `trials` that are known beforehand."""
+    cell = measured.cell
+    work = cell.of(Forwarding)
+    return {
+        "ceiling_fps": instrument.ceiling_fps,
+        "sink_mode": instrument.sink_mode,
+        "sink_fallback": instrument.sink_fallback,
+        "streams": cell.streams,
+        "frame_bytes": None if work.mix else work.frame_bytes,
+        "frame_mix": work.mix,
+        "intended_mbps": work.intended_mbps,
+        "mechanism": measured.mechanism,
+    }
+
+
+def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
+    """Return the rows that a complete trial of other workloads does not have."""
+    streams, ceiling_fps = measured.source.streams, instrument.ceiling_fps
+    shared = measured.cell.testbed.is_shared
+    return TrialRecord(
+        trial={
+            "ceiling_share": offered_fps(measured) / ceiling_fps if ceiling_fps else None,
+            "duration_s": measured.window_s,
+        },
+        flows=[flow_row(measured, stream, "victim", stream.stream if shared else 0) for stream in streams],
+        cpu=_instrument_cpu(measured, instrument.sink_cost_ns),
+        hops=[_hop(measured, hop) for hop in hops(measured)],
+        latency=[row for stream in streams for row in delay_histograms(measured, stream)],
+        stages=_unattributed(measured),
+        capture=measured.captured,
+    )
+
+
+def key_figure(measured: Measured) -> str:
+    """Return what was received of what was offered."""
+    lengths = measured.load.lengths
+    offered = mbps(offered_fps(measured), lengths.mean)
+    sent = frames_sent(measured)
+    active = {stream.stream for stream in measured.source.streams}
+    sunk = [stream for stream in measured.sink.streams if stream.stream in active]
+    received = sum(stream.received for stream in sunk)
+    mean_bytes = sum(stream.received_bytes for stream in sunk) / max(received, 1)
+    lost = 100 * (sent - received) / sent if sent else 0.0
+    return f"received {mbps(received / measured.window_s, mean_bytes):.1f} of {offered:.1f} Mbit/s, lost {lost:.2f}%"
+
+
+def _unattributed(measured: Measured) -> Sequence[Row]:
+    """What of the one-way delay is in no stage: each frame's is taken, none is the source's, and clocks are one."""
+    streams = measured.source.streams
+    if any(measured.clock_error_ns.get(stream.stream) for stream in streams):
+        return []
+    if probe_interval(measured.load) > 1:
+        return []
+    total_ns, frames = 0.0, 0
+    for stream in streams:
+        count, mean_ns = measured.sink.stream(stream.stream).latency.count, mean_delay_ns(measured, stream)
+        if mean_ns is None:
+            return []
+        total_ns, frames = total_ns + count * mean_ns, frames + count
+    return unattributed_row(measured, total_ns / frames, lambda _: None)
+
+
+def _instrument_cpu(measured: Measured, sink_cost_ns: Mapping[str, float]) -> list[Row]:
+    """Return what sinks and sources took of the CPUs, which no account of the UUT's host tells."""
+    if measured.cpu is None:
+        return []
+    rows: list[Row] = []
+    active = {stream.stream for stream in measured.source.streams}
+    for host, cost_ns in sink_cost_ns.items():
+        received = sum(
+            stream.received for stream in measured.sink.hosts[host].streams if stream.stream in active
+        )
+        percent = received / measured.window_s * cost_ns / 1e7
+        rows.append(cpu_row(measured.trial, host, Account("sink", "calibrated"), percent))
+    for host in measured.source.hosts:
+        if (thread := thread_shares(measured, host)) is not None:
+            percent, wait = 100 * thread.ran, 100 * thread.kept_off
+            rows.append(cpu_row(measured.trial, host, Account("source", "thread"), percent, wait=wait))
+    return rows
+
+
+def _hop(measured: Measured, hop: Hop) -> Row:
+    return {
+        "trial_id": measured.trial,
+        "stream": hop.stream,
+        "hop": hop.name,
+        "received": hop.received,
+        "forwarded": hop.forwarded,
+        "dropped": hop.dropped,
+        "held_back": hop.held_back,
+        "reason": hop.reason if hop.dropped else None,
+    }
+
+
+def start_spread_ms(measured: Measured) -> float | None:
+    """Return the time between the streams' first frames; None between sources, whose clocks are their own."""
+    if len(measured.source.hosts) > 1:
+        return None
+    firsts = [stream.phase().first_ns for stream in measured.source.streams]
+    known = [first for first in firsts if first]
+    return (max(known) - min(known)) / 1e6 if known else 0.0
