@@ -17,7 +17,7 @@ from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
-from vtax.trial.ends import EndsPath
+from vtax.trial.ends.path import EndsPath
 from vtax.trial.observed import Observed
 from vtax.trial.settings import settings_of
 from vtax.workloads.bulk.measure.trial import BulkTrial

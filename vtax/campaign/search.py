@@ -6,7 +6,7 @@ from vtax.keys.cell import Cell
 from vtax.results import Row
 from vtax.scenario import Search
 from vtax.scenario.modes import largest_load
-from vtax.statistics.search import Bounds, Outcome, ReplayError, Step, advance
+from vtax.statistics.search import Bounds, Outcome, ReplayError, Step
 from vtax.statistics.search import Search as Goals
 from vtax.trial.frames.limits import (
     GENERATOR_LIMITED,
@@ -73,6 +73,10 @@ class Searching:
         )
 
     def _advance(self, cell: Cell, trials: list[Trial]) -> Step | list[Bounds]:
+        from vtax.statistics.replay import (
+            replay,  # with its library, which takes longer than most commands do
+        )
+
         settings = self._settings
         goals = Goals(
             loss_ratios=settings.goals,
@@ -84,7 +88,7 @@ class Searching:
             max_mbps=largest_load(settings, cell) or settings.min_mbps,
         )
         try:
-            return advance(goals, [_outcome(cell, trial) for trial in trials])
+            return replay(goals, [_outcome(cell, trial) for trial in trials])
         except ReplayError as error:
             raise InputError(
                 f"the search of {cell.key} cannot go on: {error}; begin a campaign of its own"

@@ -27,7 +27,10 @@ EXPANSION: Final = 2
 
 
 def replay(search: Search, outcomes: Sequence[Outcome]) -> Step | list[Bounds]:
-    """Return what `vtax.statistics.search.advance` does."""
+    """Return the step after these trials, or the bounds of each goal, in the goals' order, where the search has ended.
+
+    Raises ReplayError where `outcomes` are of another search, or of another version of the library.
+    """
     duration_sum_s = max(search.duration_sum_s, search.final_trial_s)
     goals = {
         name: SearchGoal(

@@ -1,10 +1,9 @@
 """Loads by their loss: the search of RFC 9971 (MLRsearch), a trial at a time.
 
 A campaign commits each trial before the next begins, and goes on after a kill. So every step replays the committed
-trials, and the same trials lead to the same step.
+trials (`vtax.statistics.replay`), and the same trials lead to the same step.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -57,13 +56,3 @@ class Bounds:
 
 class ReplayError(Exception):
     """The trials are not those that this search makes."""
-
-
-def advance(search: Search, outcomes: Sequence[Outcome]) -> Step | list[Bounds]:
-    """Return the step after these trials, or the bounds of each goal, in the goals' order, where it has ended.
-
-    Raises ReplayError where `outcomes` are of another search, or of another version of the library.
-    """
-    from vtax.statistics.replay import replay  # with its library, which takes longer than most commands do
-
-    return replay(search, outcomes)

@@ -15,7 +15,7 @@ from vtax.model import numbers
 from vtax.output import TerminalConsole
 from vtax.trace.session import Result, Screen
 from vtax.trace.tables import drops_table, remarks, stages_table
-from vtax.views.console import Page, print_table
+from vtax.views.printing import Page, print_table
 
 
 class LineScreen:

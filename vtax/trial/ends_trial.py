@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from vtax.testbed.cpu_time import CpuCounters
-from vtax.trial.ends import EndsPath
+from vtax.trial.ends.path import EndsPath
 from vtax.trial.interference import taken_findings
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Finding

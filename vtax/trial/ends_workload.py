@@ -11,7 +11,7 @@ from vtax.testbed.network import Network
 from vtax.testbed.pair import Placement, pair
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
-from vtax.trial.ends import EndsPath
+from vtax.trial.ends.path import EndsPath
 from vtax.trial.ends_trial import EndsTrial
 from vtax.trial.neighbours.choose import neighbours_of
 from vtax.trial.settings import settings_of

@@ -8,9 +8,9 @@ from pyroute2.netlink.exceptions import NetlinkError
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.failure import in_words
 from vtax.testbed.guest_state import GuestState
+from vtax.trial.beside import Turn
 from vtax.trial.closing import closing
 from vtax.trial.guest import called, ending
-from vtax.trial.neighbours.base import Turn
 from vtax.trial.observed import Observed
 from vtax.trial.path import Path
 from vtax.trial.untenable import UNTENABLE, untenable

@@ -9,8 +9,8 @@ from vtax.keys.cell import Cell
 from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.testbed.cpu_time import Activity, CpuCounters, Owners
 from vtax.testbed.guest_state import GuestState
-from vtax.trial.neighbours.base import Beside
-from vtax.trial.tracing import Traced
+from vtax.trial.beside import Beside
+from vtax.trial.tracing.tracer import Traced
 
 Reading = TypeVar("Reading")
 Twice: TypeAlias = tuple[Reading, Reading]

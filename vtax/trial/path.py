@@ -15,8 +15,8 @@ from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 from vtax.testbed.testbed import Testbed
-from vtax.trial.neighbours.base import Neighbours
-from vtax.trial.sampling import CpuMeter
+from vtax.trial.beside import Neighbours
+from vtax.trial.cpu_meter import CpuMeter
 
 
 class PathFailed(Exception):  # noqa: N818 - it states what the path did

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from vtax.results import Row
 from vtax.stages import Event, StageTimes
 from vtax.trial.observed import Observed
-from vtax.trial.trace_path import TracePath
-from vtax.trial.tracing import Traced
+from vtax.trial.tracing.path import TracePath
+from vtax.trial.tracing.tracer import Traced
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
 QUANTILES = {"p50_ns": 20, "p90_ns": 100, "p99_ns": 1000}

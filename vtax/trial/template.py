@@ -14,8 +14,8 @@ from typing import ClassVar, Generic, TypeVar
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.results import Row, TrialRecord
 from vtax.testbed.guest_state import GuestState
-from vtax.trial.cpu_rows import counted_rows, ledger_rows
-from vtax.trial.crosscheck import ledger_findings
+from vtax.trial.cpu.crosscheck import ledger_findings
+from vtax.trial.cpu.rows import counted_rows, ledger_rows
 from vtax.trial.guest import guest_findings, is_broken
 from vtax.trial.interference import interference_findings
 from vtax.trial.observe import observe

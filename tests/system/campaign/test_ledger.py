@@ -19,9 +19,9 @@ from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.cpu_time import Owners
 from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
-from vtax.trial.crosscheck import LEDGER_APART, LEDGER_CONFIDENCE
-from vtax.trial.ledger import IDLE, CpuTime, interval, ledger
-from vtax.trial.sampling import CpuMeter
+from vtax.trial.cpu.crosscheck import LEDGER_APART, LEDGER_CONFIDENCE
+from vtax.trial.cpu.ledger import IDLE, CpuTime, interval, ledger
+from vtax.trial.cpu_meter import CpuMeter
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 

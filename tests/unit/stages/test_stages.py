@@ -30,8 +30,8 @@ from vtax.stages import (
 from vtax.stages.hooks import ARRIVING, GUEST, LEAVING, STACK, SWITCH
 from vtax.trial.observed import Observed
 from vtax.trial.stage_rows import packet_rows, stage_rows, unattributed_row
-from vtax.trial.trace_path import TracePath
-from vtax.trial.tracing import Traced
+from vtax.trial.tracing.path import TracePath
+from vtax.trial.tracing.tracer import Traced
 from vtax.workloads.requests.keys import Requests
 
 HOST, FAR, INSIDE = "/run/netns/uut", "/run/netns/source", "/run/netns/guest"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vtax.statistics.search import Bounds, Outcome, ReplayError, Search, Step, advance
+from vtax.statistics.replay import replay
+from vtax.statistics.search import Bounds, Outcome, ReplayError, Search, Step
 
 FRAMES_PER_MBIT = 100
 SEARCH = Search({"NDR": 0.0, "PDR": 0.005}, 0.01, 0.5, 1.0, 21.0, 1.0, 1000.0)
@@ -23,7 +24,7 @@ def forwards(capacity_mbps: float) -> Callable[[Step], Outcome]:
 
 def search(carry: Callable[[Step], Outcome], goals: Search = SEARCH) -> tuple[list[Bounds], list[Outcome]]:
     outcomes: list[Outcome] = []
-    while isinstance(step := advance(goals, outcomes), Step):
+    while isinstance(step := replay(goals, outcomes), Step):
         outcomes.append(carry(step))
     return step, outcomes
 
@@ -69,7 +70,7 @@ def test_frames_that_were_to_be_sent_and_were_not_count_as_lost() -> None:
 def test_the_same_trials_lead_to_the_same_step(capacity: float, data: st.DataObject) -> None:
     _, outcomes = search(forwards(capacity))
     killed_after = data.draw(st.integers(0, len(outcomes) - 1))
-    step = advance(SEARCH, outcomes[:killed_after])
+    step = replay(SEARCH, outcomes[:killed_after])
     assert isinstance(step, Step)
     assert step.intended_mbps == outcomes[killed_after].intended_mbps
 
@@ -79,6 +80,6 @@ def test_trials_of_another_search_are_refused() -> None:
     with pytest.raises(
         ReplayError, match="trial 1 of the search was at 5 Mbit/s; this search wants it at 1000"
     ):
-        advance(SEARCH, [Outcome(5.0, 10, 10, 10)])
+        replay(SEARCH, [Outcome(5.0, 10, 10, 10)])
     with pytest.raises(ReplayError, match=f"ends after {len(outcomes)} trials"):
-        advance(SEARCH, [*outcomes, outcomes[-1]])
+        replay(SEARCH, [*outcomes, outcomes[-1]])

@@ -196,8 +196,8 @@ def test_iperf3_that_loses_more_than_chance_is_missed() -> None:
 
 def test_the_cell_is_one_that_a_campaign_could_have() -> None:
     asked = cell("raw", 128, 5000, 2)
-    assert asked.forwarding.intended_mbps == pytest.approx(6.08)
-    assert (asked.forwarding.streams, asked.testbed.link_mbps) == (1, 1000)
+    assert asked.frame_load.intended_mbps == pytest.approx(6.08)
+    assert (asked.streams, asked.testbed.link_mbps) == (1, 1000)
 
 
 def missed_by_both(what: str) -> list[str]:

@@ -5,7 +5,7 @@ from vtax.platforms import Preset
 from vtax.testbed.machines import Machines
 from vtax.testbed.neighbours import needing, own_links
 from vtax.testbed.testbed import Testbed
-from vtax.trial.neighbours.base import Neighbours
+from vtax.trial.beside import Neighbours
 from vtax.trial.neighbours.forward import Forward
 from vtax.trial.neighbours.stress import LOADS, Stress
 from vtax.trial.neighbours.talk import InBulk, InRequests

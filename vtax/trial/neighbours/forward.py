@@ -13,12 +13,12 @@ from vtax.testbed.guest import NEIGHBOUR
 from vtax.testbed.host import Host
 from vtax.testbed.neighbours import FAR_AGENT
 from vtax.testbed.testbed import Testbed
+from vtax.trial.beside import Beside, Neighbours, Turn
 from vtax.trial.frames.answers import Received, Sent
 from vtax.trial.frames.flow_rows import flow_row, offered_mbps
 from vtax.trial.frames.measured import Measured, as_run, probe_interval
 from vtax.trial.frames.passage import Asked, Passage
 from vtax.trial.frames.source_time import thread_shares
-from vtax.trial.neighbours.base import Beside, Neighbours, Turn
 from vtax.trial.neighbours.findings import missed
 from vtax.trial.path import PathFailed
 from vtax.trial.timeouts import DRAIN_LIMIT_MS, QUIET_MS

@@ -8,8 +8,8 @@ from vtax.agent_api import StressOpenParams
 from vtax.machine.agent import AgentGone
 from vtax.testbed.guest import PlacedGuest
 from vtax.testbed.testbed import Testbed
+from vtax.trial.beside import Beside, Neighbours, Turn
 from vtax.trial.closing import close_all
-from vtax.trial.neighbours.base import Beside, Neighbours, Turn
 from vtax.trial.verdict import Finding, Verdict
 
 MEMORY_BYTES = 256 << 20

@@ -12,14 +12,14 @@ from vtax.results import Row
 from vtax.testbed.guest import NEIGHBOUR
 from vtax.testbed.network import FlowEnd
 from vtax.testbed.testbed import Testbed
+from vtax.trial.beside import Beside, Neighbours, Turn
 from vtax.trial.closing import close_all
-from vtax.trial.ends import End, await_echoes, make_end
-from vtax.trial.exchange import Exchange
-from vtax.trial.exchange_rows import exchange_row
-from vtax.trial.neighbours.base import Beside, Neighbours, Turn
-from vtax.trial.stream_findings import stream_findings
-from vtax.trial.stream_rows import flow_rows
-from vtax.trial.streams import Streams
+from vtax.trial.ends.exchange import Exchange
+from vtax.trial.ends.exchange_rows import exchange_row
+from vtax.trial.ends.path import End, await_echoes, make_end
+from vtax.trial.ends.stream_findings import stream_findings
+from vtax.trial.ends.stream_rows import flow_rows
+from vtax.trial.ends.streams import Streams
 from vtax.trial.timeouts import answer_timeout_ms
 from vtax.trial.verdict import Finding, Verdict
 

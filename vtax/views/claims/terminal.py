@@ -8,7 +8,7 @@ from rich.console import Console
 
 from vtax.views.claims import Claims
 from vtax.views.claims.table import claim_tables, outcome, reading, unmeasured_table
-from vtax.views.console import Page, print_table
+from vtax.views.printing import Page, print_table
 
 
 def print_claims(claims: Claims, console: Console) -> None:

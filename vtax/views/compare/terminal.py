@@ -8,7 +8,7 @@ from rich.console import Console
 
 from vtax.views.compare import Comparison
 from vtax.views.compare.table import change_table, listed, outcome, remarks, rule_lines, rules_outcome
-from vtax.views.console import Page, print_table
+from vtax.views.printing import Page, print_table
 
 
 def print_comparison(compared: Comparison, console: Console) -> None:

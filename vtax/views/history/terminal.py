@@ -6,9 +6,9 @@ import math
 
 from rich.console import Console
 
-from vtax.views.console import Page, print_table
 from vtax.views.history import History
 from vtax.views.history.table import latest_table, level_table, outcome
+from vtax.views.printing import Page, print_table
 
 LATEST_AT_MOST = 40
 """More series than this are left to the page."""

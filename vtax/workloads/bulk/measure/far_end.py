@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.testbed.cpu_time import CpuCounters
+from vtax.trial.ends.streams import Flows
 from vtax.trial.observed import Twice
-from vtax.trial.streams import Flows
 from vtax.trial.verdict import Finding, Verdict
 
 BUFFER_DROPS_SUSPECT = 0.001

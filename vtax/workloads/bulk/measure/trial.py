@@ -7,12 +7,12 @@ from vtax.agent_api import SenderGoAnswer
 from vtax.agent_message import Pending
 from vtax.results import Row, TrialRecord
 from vtax.trial.closing import closing
-from vtax.trial.ends import EndsPath
+from vtax.trial.ends.path import EndsPath
+from vtax.trial.ends.stream_findings import buffer_findings, start_findings, stream_findings
+from vtax.trial.ends.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.trial.ends.streams import Flows, Streams
 from vtax.trial.ends_trial import EndsTrial
 from vtax.trial.observed import Observed
-from vtax.trial.stream_findings import buffer_findings, start_findings, stream_findings
-from vtax.trial.stream_rows import flow_rows, goodput_words, series_rows
-from vtax.trial.streams import Flows, Streams
 from vtax.trial.verdict import Finding
 from vtax.trial.window_trial import HEAD_START_S
 from vtax.workloads.bulk.keys import Bulk

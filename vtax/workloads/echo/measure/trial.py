@@ -7,13 +7,13 @@ from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams, Send
 from vtax.agent_message import Pending
 from vtax.results import Row, TrialRecord
 from vtax.trial.closing import closing
-from vtax.trial.ends import End, EndsPath
+from vtax.trial.ends.path import End, EndsPath
+from vtax.trial.ends.stream_findings import start_findings, stream_findings
+from vtax.trial.ends.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.trial.ends.streams import Flows, Streams, phases
 from vtax.trial.ends_trial import EndsTrial
 from vtax.trial.observed import Observed
 from vtax.trial.round_trip_rows import distribution_of, histogram_row, time_columns
-from vtax.trial.stream_findings import start_findings, stream_findings
-from vtax.trial.stream_rows import flow_rows, goodput_words, series_rows
-from vtax.trial.streams import Flows, Streams, phases
 from vtax.trial.timeouts import answer_timeout_ms
 from vtax.trial.verdict import Finding, Verdict
 from vtax.trial.window_trial import HEAD_START_S

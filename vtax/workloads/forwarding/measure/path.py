@@ -14,10 +14,10 @@ from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
+from vtax.trial.beside import Neighbours
 from vtax.trial.frames.passage import Passage
-from vtax.trial.neighbours.base import Neighbours
 from vtax.trial.path import Path, PathFacts
-from vtax.trial.trace_path import TracePath, router_trace_paths
+from vtax.trial.tracing.path import TracePath, router_trace_paths
 
 DROP_PLACES = 256
 """How many interfaces and reasons the drop meter tells apart."""

@@ -6,7 +6,7 @@ from typing import Self
 
 from vtax.results import Row, TrialRecord
 from vtax.testbed.accounts import Account
-from vtax.trial.cpu_rows import cpu_row
+from vtax.trial.cpu.rows import cpu_row
 from vtax.trial.frames.delay import delay_histograms, mean_delay_ns
 from vtax.trial.frames.flow_rows import flow_row
 from vtax.trial.frames.limits import frames_sent, offered_fps

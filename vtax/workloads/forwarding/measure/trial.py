@@ -22,7 +22,7 @@ from vtax.trial.frames.measured import Measured, as_run, probe_interval, probes_
 from vtax.trial.frames.passage import Asked
 from vtax.trial.guest import called
 from vtax.trial.timeouts import DRAIN_LIMIT_MS, quiet_ms
-from vtax.trial.tracing import Tracer, tracing
+from vtax.trial.tracing.tracer import Tracer, tracing
 from vtax.trial.verdict import Finding
 from vtax.trial.window_trial import WindowTrial
 from vtax.workloads.forwarding.keys import Forwarding

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 
 from vtax.agent_api import ProgramFileParams
-from vtax.trial.ends import End, EndsPath
+from vtax.trial.ends.path import End, EndsPath
 from vtax.trial.path import PathFacts
 from vtax.trial.ring_path import RingPath
 

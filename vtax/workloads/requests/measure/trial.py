@@ -6,16 +6,16 @@ from contextlib import ExitStack
 from vtax.agent_api import Durations, RequesterCollectAnswer, RequesterGoAnswer
 from vtax.results import Row, TrialRecord
 from vtax.trial.closing import closing
-from vtax.trial.ends import EndsPath
+from vtax.trial.ends.exchange import Exchange
+from vtax.trial.ends.exchange_rows import exchange_row
+from vtax.trial.ends.path import EndsPath
 from vtax.trial.ends_trial import EndsTrial
-from vtax.trial.exchange import Exchange
-from vtax.trial.exchange_rows import exchange_row
 from vtax.trial.observed import Observed
 from vtax.trial.round_trip_rows import histogram_row
 from vtax.trial.stage_rows import unattributed_row
 from vtax.trial.timeouts import answer_timeout_ms
-from vtax.trial.trace_path import TracePath
-from vtax.trial.tracing import Tracer, tracing
+from vtax.trial.tracing.path import TracePath
+from vtax.trial.tracing.tracer import Tracer, tracing
 from vtax.trial.verdict import Finding, Verdict
 from vtax.workloads.requests.keys import Requests
 

@@ -12,7 +12,7 @@ from vtax.testbed.network import FlowEnd
 from vtax.testbed.testbed import Testbed
 from vtax.trial.guest import called, ending
 from vtax.trial.path import Path, PathFailed
-from vtax.trial.trace_path import TracePath, end_host_trace_paths
+from vtax.trial.tracing.path import TracePath, end_host_trace_paths
 
 READY_REPLIES = 200
 READY_PER_S = 1000

@@ -17,7 +17,7 @@ from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import load_scenario
-from vtax.trial.ends import End
+from vtax.trial.ends.path import End
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Verdict
 from vtax.workloads.relay.keys import Relay

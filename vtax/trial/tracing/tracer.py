@@ -9,7 +9,7 @@ from vtax.keys.traced import TracedKeys
 from vtax.stages import Event, Reading, StageMeter
 from vtax.testbed.host import Host
 from vtax.trial.closing import closing
-from vtax.trial.trace_path import TracePath
+from vtax.trial.tracing.path import TracePath
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from tests.helpers.trials import INGRESS_IN0, judge, make_cell, make_measured, r
 from vtax.agent_api import CpuReadAnswer, SampledCpu, ThreadSamples
 from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.cpu_time import Owners
+from vtax.trial.cpu.ledger import UNTOLD, CpuTime, account_of, interval, ledger
 from vtax.trial.frames.measured import Measured
-from vtax.trial.ledger import UNTOLD, CpuTime, account_of, interval, ledger
 from vtax.trial.verdict import Verdict
 from vtax.workloads.forwarding.measure.rows import Instrument
 

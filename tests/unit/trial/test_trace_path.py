@@ -13,8 +13,8 @@ from vtax.testbed.pair import pair
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
-from vtax.trial import trace_path
-from vtax.trial.trace_path import TracePath, end_host_trace_paths, router_trace_paths
+from vtax.trial.tracing import path as trace_path
+from vtax.trial.tracing.path import TracePath, end_host_trace_paths, router_trace_paths
 
 SETTINGS = LocalSettings(None, False, 1500, CPUS)
 MACHINES = NotedMachines()

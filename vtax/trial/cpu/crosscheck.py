@@ -9,7 +9,7 @@ from vtax.agent_api import CpuReadAnswer
 from vtax.machine import cpu as machine
 from vtax.testbed.accounts import Account
 from vtax.testbed.cpu_time import CpuCounters, Owners, threads_between
-from vtax.trial.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
+from vtax.trial.cpu.ledger import IDLE, UNTOLD, CpuTime, Ledger, interval, ledger
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Finding, Verdict
 

@@ -5,7 +5,7 @@ from vtax.results import Row
 from vtax.testbed.accounts import HOST, Account
 from vtax.testbed.cpu_time import guests_between, threads_between
 from vtax.testbed.guest import GUEST, NEIGHBOUR, PEER, SERVER
-from vtax.trial.crosscheck import ledger_of
+from vtax.trial.cpu.crosscheck import ledger_of
 from vtax.trial.observed import Observed
 
 

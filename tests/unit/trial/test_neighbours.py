@@ -17,7 +17,7 @@ from vtax.scenario import load_scenario
 from vtax.testbed.addressing import StreamAddresses, neighbour_streams
 from vtax.testbed.guest import GuestSpec
 from vtax.testbed.guest_state import GuestState
-from vtax.trial.neighbours.base import Beside
+from vtax.trial.beside import Beside
 from vtax.trial.neighbours.findings import missed
 from vtax.trial.neighbours.stress import LOADS, MEMORY_BYTES
 from vtax.trial.verdict import Verdict

@@ -1,0 +1,1 @@
+"""Trials whose packets are followed through the hosts."""
