@@ -12,6 +12,10 @@
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
+
+# Compiled modules are kept, whatever the environment says: tests start vtax some hundred times, and compiling it takes 1.5 s.
+export PYTHONDONTWRITEBYTECODE :=
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,8 +43,7 @@ check-python: $(VENV)/dev
 check-rust:
 	@scripts/checked .checked/rust agent scripts/supply -- $(MAKE) --no-print-directory lint-rust fast-rust
 
-# Without an agent and without root. Compiled tests are kept, whatever the environment says: compiling takes seconds.
-fast-python: export PYTHONDONTWRITEBYTECODE :=
+# Without an agent and without root.
 fast-python: $(VENV)/dev
 	$(BIN)/python -m pytest -q tests/unit -m "not system and not slow" --numprocesses auto --dist loadfile
 fast-rust:
@@ -66,7 +69,7 @@ demo: install packages-run
 # and a second attempt: a machine can be taken away for milliseconds without its accounts telling.
 rooms = -p tests.helpers.rooms --tx '$(1)*popen//python=tests/helpers/room' --dist loadfile --no-loadscope-reorder
 TESTED := not soak and not dist and not cluster and not hosts
-MEASURED = $(BIN)/python -m pytest -m "measures and $(TESTED)" $(call rooms,1)
+MEASURED = $(BIN)/python -m pytest tests/system -m "measures and $(TESTED)" $(call rooms,1)
 test: install-dev packages-run packages-test lint
 	cd agent && cargo test --locked --quiet -- --include-ignored
 	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,4)

@@ -11,6 +11,9 @@ from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
+CYCLE = 12
+"""Frames after which a mix has each length in its share."""
+
 
 def flows(done: "subprocess.CompletedProcess[str]", out: Path) -> list[dict[str, Any]]:
     """The flows of a campaign's trials, whose frames were all the sink's own."""
@@ -27,11 +30,11 @@ def test_a_mix_is_offered_at_its_layer_1_rate(scenario: Path, tmp_path: Path) ->
     done = vtax("run", scenario, "--platform", "raw", *options, "--out", tmp_path / "out")
     for flow in flows(done, tmp_path / "out"):
         assert (flow["frame_bytes"], flow["frame_mix"]) == (None, "imix")
-        assert flow["frames_received"] > 1000
+        assert flow["frames_received"] > 0
         if not flow["frames_lost"]:
             assert flow["received_mbps"] == pytest.approx(flow["offered_mbps"])
         mean_bits = flow["offered_mbps"] * 1e6 / flow["offered_fps"]
-        assert mean_bits == pytest.approx(8 * ((7 * 64 + 4 * 590 + 1514) / 12 + 24), rel=1e-3)
+        assert mean_bits == pytest.approx(8 * ((7 * 64 + 4 * 590 + 1514) / 12 + 24), rel=max(1e-3, CYCLE / flow["frames_sent"]))
 
 
 def test_every_platform_forwards_ipv6(scenario: Path, tmp_path: Path) -> None:
@@ -44,7 +47,7 @@ def test_every_platform_forwards_ipv6(scenario: Path, tmp_path: Path) -> None:
     found = flows(done, tmp_path / "out")
     assert {flow["platform"] for flow in found} == set(platforms)
     for flow in found:
-        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 1000, flow
+        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 0, flow
 
 
 def test_guests_forward_tagged_frames_and_a_kernel_without_vlans_is_refused(
@@ -69,7 +72,7 @@ def test_guests_forward_tagged_frames_and_a_kernel_without_vlans_is_refused(
         (platform, version) for platform in platforms for version in ("4", "6")
     }
     for flow in found:
-        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 1000, flow
+        assert flow["frames_received"] > 0.9 * flow["frames_sent"] > 0, flow
     if platforms == {"uml"}:
         assert "this kernel has no 8021q; needs a kernel with module 8021q" in done.stderr
         assert done.returncode == 3
