@@ -34,7 +34,9 @@ def test_a_mix_is_offered_at_its_layer_1_rate(scenario: Path, tmp_path: Path) ->
         if not flow["frames_lost"]:
             assert flow["received_mbps"] == pytest.approx(flow["offered_mbps"])
         mean_bits = flow["offered_mbps"] * 1e6 / flow["offered_fps"]
-        assert mean_bits == pytest.approx(8 * ((7 * 64 + 4 * 590 + 1514) / 12 + 24), rel=max(1e-3, CYCLE / flow["frames_sent"]))
+        assert mean_bits == pytest.approx(
+            8 * ((7 * 64 + 4 * 590 + 1514) / 12 + 24), rel=max(1e-3, CYCLE / flow["frames_sent"])
+        )
 
 
 def test_every_platform_forwards_ipv6(scenario: Path, tmp_path: Path) -> None:
