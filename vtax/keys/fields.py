@@ -1,9 +1,9 @@
 """What the keys of a scenario file are made of: mappings without surprises, fields that say what they allow."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, TypedDict, TypeVar, Unpack, overload
+from typing import Annotated, Literal, TypedDict, TypeVar, Unpack, get_args, overload
 
 from pydantic import (
     AfterValidator,
@@ -22,10 +22,21 @@ from pydantic_core import CoreSchema, core_schema
 
 T = TypeVar("T")
 
+Mark = Literal["short", "laid_for"]
+MARKS: tuple[Mark, ...] = get_args(Mark)
+"""What `AsFactor` has."""
+
 Scalar = str | int | float | bool
 
 PLATFORM_KEY = r"[a-z][a-z0-9_]*"
 """The pattern of a key of a platform kind; what the kinds allow is checked where the kinds are known."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a field says of itself as a factor; no part of its JSON Schema."""
+
+    said: tuple[Mark, ...]
 
 
 class Keys(BaseModel):
@@ -47,28 +58,55 @@ class Constraints(TypedDict, total=False):
     discriminator: str
 
 
-class Given(Constraints, total=False):
-    """The constraints of a key, and its default."""
+class AsFactor(TypedDict, total=False):
+    """What a key is as a factor."""
+
+    short: bool
+    """Whether it goes by its name alone, as `streams`, and so does its column; else by its section's too."""
+    laid_for: bool
+    """Whether testbed and guests are set up for its value, so that another value needs others."""
+
+
+class Told(Constraints, AsFactor, total=False):
+    """What a key says beside its meaning."""
+
+
+class Given(Told, total=False):
+    """The same, and its default."""
 
     default: object
     default_factory: Callable[[], object]
 
 
 @overload
-def key(meaning: str, allowed: str, **given: Unpack[Constraints]) -> FieldInfo: ...
+def key(meaning: str, allowed: str, **given: Unpack[Told]) -> FieldInfo: ...
 @overload
-def key(meaning: str, allowed: str, *, default: T, **given: Unpack[Constraints]) -> T: ...
+def key(meaning: str, allowed: str, *, default: T, **given: Unpack[Told]) -> T: ...
 @overload
-def key(
-    meaning: str, allowed: str, *, default_factory: Callable[[], T], **given: Unpack[Constraints]
-) -> T: ...
+def key(meaning: str, allowed: str, *, default_factory: Callable[[], T], **given: Unpack[Told]) -> T: ...
 def key(meaning: str, allowed: str, **given: Unpack[Given]) -> object:
     """A key with its meaning and what it allows, in words.
 
     One that has to be given stands in its annotation, `Annotated[int, key(...)]`; one with a default is assigned.
     """
+    marks = Marks(tuple(mark for mark in MARKS if given.pop(mark, False)))
     # No overload of Field takes a default that may be missing, as `given` has it.
-    return Field(description=meaning, json_schema_extra={"allowed": allowed}, **given)  # type: ignore[call-overload]
+    field: FieldInfo = Field(description=meaning, json_schema_extra={"allowed": allowed}, **given)  # type: ignore[call-overload]
+    field.metadata.append(marks)
+    return field
+
+
+def marked(keys: type[Keys], mark: Mark) -> list[str]:
+    """The names of the keys that say so of themselves, in their order."""
+    return [
+        name
+        for name, field in keys.model_fields.items()
+        if any(mark in marks.said for marks in _marks(field))
+    ]
+
+
+def _marks(field: FieldInfo) -> Iterator[Marks]:
+    return (each for each in field.metadata if isinstance(each, Marks))
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,27 @@ class TestbedSettings(Keys):
     __test__ = False  # not a pytest class, whatever its name begins with
 
     link_mbps: Annotated[float | None, Named("unlimited", "Mbit/s"), written("unlimited")] = key(
-        "layer-1 speed of each link", "1 to 1000000, or unlimited", default=None, ge=1, le=1_000_000
+        "layer-1 speed of each link",
+        "1 to 1000000, or unlimited",
+        default=None,
+        ge=1,
+        le=1_000_000,
+        short=True,
     )
     flow_control: bool = key(
         "whether a full receiver makes the source wait (802.3x) instead of losing frames",
         "true, false",
         default=False,
+        short=True,
     )
-    mtu: int = key("largest IP packet of every link, bytes", "68 to 9000", default=1500, ge=68, le=9000)
+    mtu: int = key(
+        "largest IP packet of every link, bytes",
+        "68 to 9000",
+        default=1500,
+        ge=68,
+        le=9000,
+        short=True,
+    )
     uplink: Literal["dedicated", "shared"] = key(
         "whether each stream has links of its own into the host, or all guests are behind one, which a switch feeds",
         "dedicated, shared",
@@ -39,12 +52,14 @@ class TestbedSettings(Keys):
         default=1,
         ge=1,
         le=MOST_GUESTS,
+        short=True,
     )
     neighbours: Behaviour = key(
         "what further guests of the platform do on the host: rest, load their CPU (light), CPU and memory (heavy), "
         "forward frames of 64 bytes, send a stream of TCP each, answer requests; or that there are none",
         "none, idle, light, heavy, forward, bulk, requests",
         default="none",
+        short=True,
     )
     neighbour_guests: int = key(
         "how many there are of them",
@@ -52,11 +67,13 @@ class TestbedSettings(Keys):
         default=1,
         ge=0,
         le=MOST_GUESTS - 1,
+        short=True,
     )
     neighbour_cpus: Literal["bound", "unbound"] = key(
         "whether neighbours run on the guests' CPUs as all guests do, or also on those of the host's own work",
         "bound, unbound",
         default="bound",
+        short=True,
     )
     load_share: float = key(
         "load that `forward` is offered, as a share of what the neighbours forward while the guest is idle",
@@ -64,17 +81,20 @@ class TestbedSettings(Keys):
         default=0.5,
         gt=0,
         le=1,
+        short=True,
     )
     switch: Switch = key(
         "what joins guests' NICs to the host's link: a Linux bridge, the host's routing, Open vSwitch, nothing but "
         "NICs on top of the link's end (macvtap, macvlan), a virtual function; `raw` has none of these",
         "bridge, routed, ovs, macvtap, vf",
         default="bridge",
+        short=True,
     )
     bridge_netfilter: bool = key(
         "whether the hosts' bridges pass frames to netfilter (br_netfilter)",
         "true, false",
         default=False,
+        short=True,
     )
     cap_mbps: Annotated[float | None, Named("none", "Mbit/s"), written("none")] = key(
         "most that a guest's port takes of what the guest sends, layer 1",
@@ -82,6 +102,7 @@ class TestbedSettings(Keys):
         default=None,
         ge=1,
         le=1_000_000,
+        short=True,
     )
 
     @property

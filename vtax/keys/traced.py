@@ -19,6 +19,7 @@ class TracedKeys(TimedKeys):
         "whether packets are followed through the hosts; a traced trial is in no view of throughput or response time",
         "none, stages",
         default="none",
+        short=True,
     )
     trace_every: int = key(
         "of so many packets one is followed, chosen by what identifies it",

@@ -79,14 +79,24 @@ class AddedTable:
     published: PublishedRows | None = None
 
 
+class Facet(StrEnum):
+    """What else is made of a kind's cells, beyond what its catalogue declares: views that several kinds may have."""
+
+    LOADS = "loads"
+    """Cells are loads of frames: maxima over these, delay by load, the loads that are carried in full."""
+    STREAMS = "streams"
+    """Cells are streams of guests: their shares of a link, fairness, goodput by length of message."""
+    RUNS = "runs"
+    """Cells have runs of iterations, several in a block: statistics of rounds, artifacts in their times."""
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """A kind of workload as every view knows it.
 
     `metrics` are what its campaigns are compared in, `shown` all that its cells show, `claimed` what claims are about,
     `disturbed` what neighbours are held against, `diagnosed` what cells can lose. `answer` states what a platform's
-    cells show, in a sentence. `runs_in_blocks` tells that a block has several trials of a cell, whose scatter is shown
-    as well.
+    cells show, in a sentence. `facet` names the views that its cells have in common with other kinds'.
     """
 
     kind: str
@@ -99,7 +109,7 @@ class Catalogue:
     claimed: tuple[Quantity, ...] = ()
     disturbed: Metric | None = None
     diagnosed: Diagnosed = ANSWERS
-    runs_in_blocks: bool = False
+    facet: Facet | None = None
 
     @property
     def main(self) -> Metric:

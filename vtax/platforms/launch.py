@@ -14,6 +14,8 @@ from vtax.platforms.contract import GuestPlan
 
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 """Puts no process in between: a guest whose controller is killed before it is written down ends as well."""
+OWN_PROCESSES = ("unshare", "--pid", "--fork", "--kill-child=KILL")
+"""Makes what follows the first of process ids of its own: all that it starts ends with it."""
 
 
 class Started(Protocol):

@@ -26,7 +26,7 @@ from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import pack_image
-from vtax.platforms.launch import DIES_WITH_US, await_hello, launch
+from vtax.platforms.launch import DIES_WITH_US, OWN_PROCESSES, await_hello, launch
 from vtax.platforms.package import KEEP, Shelf, check_tools, require_open, told_by_lists
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
@@ -44,7 +44,6 @@ TOOLS = {
     "apt-get": "apt",
     "dpkg-deb": "dpkg",
 }
-OWN_PROCESSES = ("unshare", "--pid", "--fork", "--kill-child=KILL")
 FIRST_PROCESS = ("sh", "-c", '"$@"; exit $?', "sh")
 """Waits for the kernel, which cannot be first itself: that one is spared the signals a panicking kernel ends by."""
 NOBODY = 65534

@@ -5,53 +5,20 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from vtax.inputs import advised, suggestion
-from vtax.keys.fields import PLATFORM_KEY, Keys
+from vtax.keys.fields import PLATFORM_KEY, Keys, marked
 from vtax.keys.testbed import TestbedSettings
 from vtax.workloads.keys import KINDS
 
+PLATFORM_NAMES = ("version", "vcpus", "memory_bytes", "host_weight")
+"""Keys of platforms that go by their names alone; what keys there are, each kind of platform says itself."""
+
 SHORT_NAMES = {
-    "streams": "workload.streams",
-    "frame_bytes": "workload.frame_bytes",
-    "ip_version": "workload.ip_version",
-    "vlan": "workload.vlan",
-    "flows": "workload.flows",
-    "intended_mbps": "workload.intended_mbps",
-    "direction": "workload.direction",
-    "transport": "workload.transport",
-    "message_bytes": "workload.message_bytes",
-    "buffer_bytes": "workload.buffer_bytes",
-    "response_bytes": "workload.response_bytes",
-    "placement": "workload.placement",
-    "loop": "workload.loop",
-    "requests_per_s": "workload.requests_per_s",
-    "payload_bytes": "workload.payload_bytes",
-    "interval_ms": "workload.interval_ms",
-    "others": "workload.others",
-    "trace": "workload.trace",
-    "hops": "workload.hops",
-    "iterations": "workload.iterations",
-    "runs": "workload.runs",
-    "load": "workload.load",
-    "connection": "workload.connection",
-    "guests": "testbed.guests",
-    "link_mbps": "testbed.link_mbps",
-    "flow_control": "testbed.flow_control",
-    "mtu": "testbed.mtu",
-    "neighbours": "testbed.neighbours",
-    "neighbour_guests": "testbed.neighbour_guests",
-    "neighbour_cpus": "testbed.neighbour_cpus",
-    "load_share": "testbed.load_share",
-    "cap_mbps": "testbed.cap_mbps",
-    "switch": "testbed.switch",
-    "bridge_netfilter": "testbed.bridge_netfilter",
-    "version": "platform.version",
-    "vcpus": "platform.vcpus",
-    "memory_bytes": "platform.memory_bytes",
-    "host_weight": "platform.host_weight",
+    **{name: f"workload.{name}" for kind in KINDS.values() for name in marked(kind, "short")},
+    **{name: f"testbed.{name}" for name in marked(TestbedSettings, "short")},
+    **{name: f"platform.{name}" for name in PLATFORM_NAMES},
 }
 
-BUILT_FOR_KEYS = ("ip_version", "vlan", "direction", "placement", "hops")
-"""Keys of the workload that testbed and guests are set up for."""
+_LAID_FOR = {name for kind in KINDS.values() for name in marked(kind, "laid_for")}
 
 _WORKLOAD_KEYS = dict.fromkeys(
     name for kind in KINDS.values() for name in kind.model_fields if name != "kind"
@@ -113,4 +80,4 @@ class Key:
     @property
     def whole_plot(self) -> bool:
         """Whether another value needs another testbed or guest."""
-        return self.section != "workload" or self.name in BUILT_FOR_KEYS
+        return self.section != "workload" or self.name in _LAID_FOR

@@ -27,28 +27,23 @@ from vtax.views.tables import by_setting, heading
 
 def cell_tables(summary: Summary, *chapters: Chapter) -> list[Table]:
     """Return the kind's tables of some chapters, in its catalogue's order."""
-    catalogue = summary.catalogue
-    if catalogue is None:
-        return []
-    return [_table(summary, catalogue, each) for each in catalogue.tables if each.chapter in chapters]
+    return [_table(summary, each) for each in summary.catalogue.tables if each.chapter in chapters]
 
 
 def cell_table(summary: Summary, name: str) -> Table:
     """Return the kind's table of that name; one without columns where it has none."""
-    catalogue = summary.catalogue
-    for declared in catalogue.tables if catalogue else ():
-        if catalogue and declared.name == name:
-            return _table(summary, catalogue, declared)
+    for declared in summary.catalogue.tables:
+        if declared.name == name:
+            return _table(summary, declared)
     return Table(name, "", "", (), ())
 
 
 def added_tables(summary: Summary, *, emulated: bool = False) -> list[Table]:
     """Return the kind's tables of what was added to a reference, for one of the two groups of platforms."""
-    catalogue = summary.catalogue
-    return [_added(summary, catalogue, each, emulated) for each in catalogue.added] if catalogue else []
+    return [_added(summary, each, emulated) for each in summary.catalogue.added]
 
 
-def _table(summary: Summary, catalogue: Catalogue, declared: CellTable) -> Table:
+def _table(summary: Summary, declared: CellTable) -> Table:
     def row(cell: Cell) -> Sequence[Entry]:
         return (
             cell.platform,
@@ -66,7 +61,7 @@ def _table(summary: Summary, catalogue: Catalogue, declared: CellTable) -> Table
         note=with_sources(declared.note, [row["source"] for row in printed]),
         columns=(
             Column("platform"),
-            *_level_column(catalogue),
+            *_level_column(summary.catalogue),
             *(column.head for column in declared.columns),
             N,
             LEFT_OUT,
@@ -78,7 +73,7 @@ def _table(summary: Summary, catalogue: Catalogue, declared: CellTable) -> Table
     )
 
 
-def _added(summary: Summary, catalogue: Catalogue, declared: AddedTable, emulated: bool) -> Table:
+def _added(summary: Summary, declared: AddedTable, emulated: bool) -> Table:
     rows = [row for row in summary.added[declared.name] if summary.emulated(row.cell.platform) is emulated]
     published = declared.published
     printed = () if emulated else summary.published.get(declared.name, ())
@@ -99,7 +94,7 @@ def _added(summary: Summary, catalogue: Catalogue, declared: AddedTable, emulate
         note=with_sources(declared.note, [row["source"] for row in printed]),
         columns=(
             Column("platform"),
-            *_level_column(catalogue),
+            *_level_column(summary.catalogue),
             Column(declared.column, declared.metric.unit, numeric=True),
             N,
             LEFT_OUT,

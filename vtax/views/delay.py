@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, estimate
+from vtax.model.frames import is_generator_limited
 from vtax.model.levels import Setting
 from vtax.model.reading import USABLE
 from vtax.results import Result
@@ -27,7 +28,6 @@ from vtax.statistics import (
     samples_needed,
     with_systematic_error,
 )
-from vtax.workloads.forwarding.catalogue import is_generator_limited
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 

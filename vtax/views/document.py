@@ -13,9 +13,9 @@ from vtax.model.against import Added
 from vtax.model.cell import Cell
 from vtax.model.levels import Setting
 from vtax.model.metric import Metric
-from vtax.views.bulk_cells import BulkCell
 from vtax.views.claims.document import claim_rows
 from vtax.views.diagnosis.document import diagnosed_cells
+from vtax.views.stream_cells import StreamCell
 from vtax.views.summary import Summary
 from vtax.views.verdicts import CellVerdict
 
@@ -95,7 +95,7 @@ def _fields(value: object) -> JsonValue:
         found = {name: item for name, item in found.items() if name != "dimension"}
         level = {value.dimension.column: value.level} if value.dimension else {}
         return {**_plain(found), "level": {**level}}
-    return _plain({name: item for name, item in found.items() if not isinstance(item, Cell | BulkCell)})
+    return _plain({name: item for name, item in found.items() if not isinstance(item, Cell | StreamCell)})
 
 
 def _plain(found: Mapping[str, object]) -> dict[str, JsonValue]:

@@ -12,8 +12,8 @@ from vtax.model.estimate import Estimate, estimate
 from vtax.model.levels import Setting
 from vtax.model.platform import RAW, Platform
 from vtax.statistics import paired_difference
-from vtax.views.bulk_cells import BulkCell
 from vtax.views.goodput import aggregate_sample
+from vtax.views.stream_cells import StreamCell
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Scaling:
 
 
 def efficiencies(
-    cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue], platforms: Sequence[Platform]
+    cells: Sequence[StreamCell], testbed: Mapping[str, JsonValue], platforms: Sequence[Platform]
 ) -> list[Efficiency]:
     """A row a cell with usable trials but the references themselves, in the order of `cells`.
 
@@ -88,7 +88,7 @@ def efficiencies(
     return rows
 
 
-def scalings(cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue]) -> list[Scaling]:
+def scalings(cells: Sequence[StreamCell], testbed: Mapping[str, JsonValue]) -> list[Scaling]:
     """A row a cell of several guests whose platform was measured with one as well."""
     single = _single(cells)
     return [
@@ -107,16 +107,16 @@ def scalings(cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue]) -> lis
     ]
 
 
-def _single(cells: Iterable[BulkCell]) -> Mapping[tuple[str, Setting], BulkCell]:
+def _single(cells: Iterable[StreamCell]) -> Mapping[tuple[str, Setting], StreamCell]:
     return {(cell.platform, cell.setting): cell for cell in cells if cell.guests == 1 and cell.trials}
 
 
-def _ratio(cell: BulkCell, reference: BulkCell, testbed: Mapping[str, JsonValue]) -> Estimate | None:
+def _ratio(cell: StreamCell, reference: StreamCell, testbed: Mapping[str, JsonValue]) -> Estimate | None:
     own, other = aggregate_sample(cell, testbed), aggregate_sample(reference, testbed)
     return own.ratio(other) if own and other else None
 
 
-def _cpu_added(cell: BulkCell, reference: BulkCell) -> Estimate | None:
+def _cpu_added(cell: StreamCell, reference: StreamCell) -> Estimate | None:
     found = paired_difference(
         cell.by_block(lambda trial: trial.host_percent),
         reference.by_block(lambda trial: trial.host_percent),
@@ -125,6 +125,6 @@ def _cpu_added(cell: BulkCell, reference: BulkCell) -> Estimate | None:
     return estimate(found, _left_out(cell, reference)) if found else None
 
 
-def _left_out(*cells: BulkCell) -> float:
+def _left_out(*cells: StreamCell) -> float:
     recorded = sum(cell.recorded for cell in cells)
     return sum(cell.invalid for cell in cells) / recorded if recorded else 0.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.statistics import jain_index
-from vtax.views.bulk_cells import BulkCell, BulkTrial, Metric
 from vtax.views.guest_cpu import percent_of_guests
+from vtax.views.stream_cells import BulkTrial, Metric, StreamCell
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Fairness:
     cpu: Estimate | None
 
 
-def fairness(cells: Iterable[BulkCell]) -> list[Fairness]:
+def fairness(cells: Iterable[StreamCell]) -> list[Fairness]:
     """A row a cell of several guests with usable trials, in the order of `cells`."""
     return [
         Fairness(
@@ -50,7 +50,7 @@ def _of_cpu(trial: BulkTrial) -> float | None:
     return jain_index(percents) if percents else None
 
 
-def _index(cell: BulkCell, metric: Metric) -> Estimate | None:
+def _index(cell: StreamCell, metric: Metric) -> Estimate | None:
     """The mean index; its interval does not know the index's bounds, and is cut at them."""
     found = cell.estimate(metric)
     if found is None or found.low is None or found.high is None:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from vtax.model.dimensions import LOAD, load_label, load_phrase
 from vtax.model.estimate import Estimate
+from vtax.model.frames import frame_levels, without_streams
 from vtax.model.levels import Setting
 from vtax.views import (
     interference_figures,  # noqa: F401 - registers its own
@@ -38,7 +39,6 @@ from vtax.views.traces import (
     dodged_points,
     line,
 )
-from vtax.workloads.forwarding.catalogue import frame_levels, without_streams
 
 __all__ = ["check_figures", "draw_figures", "figure_names"]
 

@@ -12,10 +12,10 @@ from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.model.marks import FAR_END_BUSY
 from vtax.model.sample import Sample
+from vtax.model.streams import LINK_FULL, fills_link, link_goodput_mbps
 from vtax.statistics import Interval, fair_share
 from vtax.statistics.interval import CONFIDENCE
-from vtax.views.bulk_cells import BulkCell, BulkTrial
-from vtax.workloads.bulk.catalogue import LINK_FULL, fills_link, link_goodput_mbps
+from vtax.views.stream_cells import BulkTrial, StreamCell
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Goodput:
     recorded: int
     invalid: int
     suspect: int
-    cell: BulkCell
+    cell: StreamCell
 
     @property
     def fills_link(self) -> bool:
@@ -52,7 +52,7 @@ class Goodput:
         return self.cell.mean(list(self.cell.by_block(aggregate_mbps).values()), CONFIDENCE)
 
 
-def goodput_by_guests(cells: Iterable[BulkCell], testbed: Mapping[str, JsonValue]) -> list[Goodput]:
+def goodput_by_guests(cells: Iterable[StreamCell], testbed: Mapping[str, JsonValue]) -> list[Goodput]:
     """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
     rows = (_goodput(cell, testbed) for cell in cells)
     return [row for row in rows if row is not None]
@@ -63,7 +63,7 @@ def aggregate_mbps(trial: BulkTrial) -> float:
     return sum(trial.goodput_mbps.values())
 
 
-def goodput_limits(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> dict[int, Limit]:
+def goodput_limits(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> dict[int, Limit]:
     """The blocks whose goodput the far ends may have set: their CPU was busy in a trial that did not fill the link."""
     link_mbps = link_goodput_mbps(cell.setting, testbed)
     return {
@@ -73,12 +73,12 @@ def goodput_limits(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> dict[int
     }
 
 
-def aggregate_sample(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> Sample | None:
+def aggregate_sample(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> Sample | None:
     """R aggregate by block, with what bounded it; None where the cell has no usable trial."""
     return cell.sample(aggregate_mbps, goodput_limits(cell, testbed))
 
 
-def _goodput(cell: BulkCell, testbed: Mapping[str, JsonValue]) -> Goodput | None:
+def _goodput(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> Goodput | None:
     link_mbps, limits = link_goodput_mbps(cell.setting, testbed), goodput_limits(cell, testbed)
     aggregate = cell.estimate(aggregate_mbps, limits)
     share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())), limits)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.statistics import fair_share
-from vtax.views.bulk_cells import IDLE, Account, BulkCell, BulkTrial, Metric
+from vtax.views.stream_cells import IDLE, Account, BulkTrial, Metric, StreamCell
 
 GUEST = "guest"
 
@@ -34,7 +34,7 @@ class GuestCpu:
     left_out: float
 
 
-def guest_cpu(cells: Iterable[BulkCell]) -> list[GuestCpu]:
+def guest_cpu(cells: Iterable[StreamCell]) -> list[GuestCpu]:
     """A row a cell whose trials tell of CPU time, in the order of `cells`."""
     rows = [
         GuestCpu(
@@ -77,7 +77,7 @@ def _busy(trial: BulkTrial) -> float | None:
     return sum(percent for whose, percent in trial.ledger_percent.items() if whose != IDLE)
 
 
-def _by_account(cell: BulkCell) -> dict[Account, Estimate]:
+def _by_account(cell: StreamCell) -> dict[Account, Estimate]:
     accounts = {whose: None for trial in cell.trials for whose in trial.ledger_percent if whose != IDLE}
     found = {whose: cell.estimate(account(whose)) for whose in accounts}
     return {whose: percent for whose, percent in found.items() if percent is not None}

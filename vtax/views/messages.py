@@ -12,10 +12,10 @@ from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform, references
 from vtax.model.published import printed_rows
+from vtax.model.streams import link_goodput_mbps, stream_levels, without_message
 from vtax.results.stored import StoredScenario
-from vtax.views.bulk_cells import BulkCell
 from vtax.views.goodput import aggregate_sample
-from vtax.workloads.bulk.catalogue import bulk_levels, link_goodput_mbps, without_message
+from vtax.views.stream_cells import StreamCell
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PublishedGoodput:
 
 
 def goodput_by_message(
-    cells: Sequence[BulkCell], testbed: Mapping[str, JsonValue], platforms: Sequence[Platform]
+    cells: Sequence[StreamCell], testbed: Mapping[str, JsonValue], platforms: Sequence[Platform]
 ) -> list[MessageGoodput]:
     """A row a cell with usable trials, in the order of `cells`; `testbed` as link_goodput_mbps takes it."""
     pairs = references(platforms)
@@ -77,13 +77,13 @@ def goodput_by_message(
 
 def published_goodput(scenario: StoredScenario, rows: Iterable[MessageGoodput]) -> list[PublishedGoodput]:
     """What the scenario's source says of the placements that were measured, in the file's order."""
-    placements = {bulk_levels(row.setting).placed for row in rows}
+    placements = {stream_levels(row.setting).placed for row in rows}
     printed = printed_rows(scenario, "throughput.csv")
     return [PublishedGoodput(**row) for row in printed if row["placement"] in placements]
 
 
 def _row(
-    cell: BulkCell, reference: str | None, other: BulkCell | None, testbed: Mapping[str, JsonValue]
+    cell: StreamCell, reference: str | None, other: StreamCell | None, testbed: Mapping[str, JsonValue]
 ) -> MessageGoodput | None:
     sample = aggregate_sample(cell, testbed)
     if sample is None:
@@ -95,7 +95,7 @@ def _row(
         key=cell.key,
         platform=cell.platform,
         setting=without_message(cell.setting),
-        message_bytes=bulk_levels(cell.setting).message_bytes,
+        message_bytes=stream_levels(cell.setting).message_bytes,
         goodput_mbps=goodput,
         deviation_mbps=stdev(repetitions) if len(repetitions) > 1 else None,
         link_mbps=link_mbps,

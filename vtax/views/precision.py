@@ -9,9 +9,9 @@ from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.results import number
 from vtax.statistics import Interval, relative_width
-from vtax.views.bulk_cells import level_label
 from vtax.views.goodput import Goodput
 from vtax.views.provenance import Provenance
+from vtax.views.stream_cells import level_label
 from vtax.views.throughput import Maximum, Throughput
 
 

@@ -17,8 +17,6 @@ from vtax.results.stored import mapping
 from vtax.workloads.catalogues import CATALOGUES
 
 SHARED_CORE = "shared-core"
-FORWARDING, BULK, RELAY = "forwarding", "bulk", "relay"
-PROGRAM = "program"
 
 _ENVIRONMENTS = """
     SELECT host, roles, kernel, mitigations, clocksource, frequency_mhz, offloads, versions, own_bridge_netfilter, hash,

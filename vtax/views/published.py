@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from vtax.model.levels import Setting
 from vtax.model.published import printed_rows
+from vtax.model.streams import stream_levels
 from vtax.results.stored import StoredScenario
-from vtax.workloads.bulk.catalogue import bulk_levels
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Published:
 
 def published(scenario: StoredScenario, settings: Sequence[Setting]) -> list[Published]:
     """What the scenario's `source` prints of streams in these directions over these transports, in the file's order."""
-    measured = {(levels.direction, levels.transport) for levels in map(bulk_levels, settings)}
+    measured = {(levels.direction, levels.transport) for levels in map(stream_levels, settings)}
     return [
         _published(row)
         for row in printed_rows(scenario, "text.csv")

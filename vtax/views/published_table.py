@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.model.published import with_sources
+from vtax.model.streams import stream_levels
 from vtax.model.table import (
     LEFT_OUT,
     Column,
@@ -25,7 +26,6 @@ from vtax.views.sharing import Sharing
 from vtax.views.sharing_tables import OfGuests
 from vtax.views.summary import Summary
 from vtax.views.tables import GUESTS
-from vtax.workloads.bulk.catalogue import bulk_levels
 
 FORMS = {
     "aggregate goodput": numbers.mbps,
@@ -100,7 +100,7 @@ def _measured(summary: Summary, printed: list[Published]) -> Iterator[tuple[Entr
     """Platforms that are not emulated: an emulated CPU's numbers are no hypervisor's."""
     first = printed[0]
     for row, estimate in _estimates(summary.sharing, first.quantity):
-        levels = bulk_levels(row.setting)
+        levels = stream_levels(row.setting)
         same = (levels.direction, levels.transport) == (first.direction, first.transport)
         if (
             not same

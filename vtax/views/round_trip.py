@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
-from vtax.views.bulk_cells import BulkCell
+from vtax.views.stream_cells import StreamCell
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class RoundTrip:
     by_guest_ns: dict[int, Estimate]
 
 
-def round_trips(cells: Iterable[BulkCell]) -> list[RoundTrip]:
+def round_trips(cells: Iterable[StreamCell]) -> list[RoundTrip]:
     """A row a cell whose transport tells its round trip, in the order of `cells`."""
     rows = [
         RoundTrip(

@@ -10,12 +10,12 @@ from msgspec import Struct
 from vtax.model.bound import Bound
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.frames import frame_levels, throughput_limits
 from vtax.model.levels import Setting
 from vtax.model.published import printed_rows
 from vtax.model.reading import USABLE
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.workloads.forwarding.catalogue import frame_levels, throughput_limits
 
 # The mean over the routers, which all send as much.
 _ROUTERS = f"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vtax.model import numbers
 from vtax.model.dimensions import load_label
+from vtax.model.frames import frame_levels
 from vtax.model.published import with_sources
 from vtax.model.table import (
     LEFT_OUT,
@@ -21,7 +22,6 @@ from vtax.model.table import (
 from vtax.views.routers import PublishedRate, RouterRate
 from vtax.views.summary import Summary
 from vtax.views.tables import EMULATED_HEADING, LOAD
-from vtax.workloads.forwarding.catalogue import frame_levels
 
 
 def routers_table(summary: Summary) -> Table:

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from vtax.model.bound import Bound
 from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.frames import FrameLevels
 from vtax.model.levels import Setting
 from vtax.model.reading import any_levels, any_values, further_factors
 from vtax.results import Result
-from vtax.workloads.forwarding.catalogue import FrameLevels
 
 _SEARCHES = """
 WITH made AS (

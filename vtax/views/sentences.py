@@ -10,6 +10,7 @@ from vtax.model import numbers
 from vtax.model.bound import Bound
 from vtax.model.dimensions import load_phrase
 from vtax.model.estimate import Estimate
+from vtax.model.frames import frame_levels
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform
 from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
@@ -17,7 +18,6 @@ from vtax.views.delay import DelayPercentile
 from vtax.views.searches import Found
 from vtax.views.tax import LoadCost, MaximumChange
 from vtax.views.throughput import Maximum, Throughput
-from vtax.workloads.forwarding.catalogue import frame_levels
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from vtax.model.platform import Platform
 from vtax.results import Result
-from vtax.views.bulk_cells import BulkCell
 from vtax.views.efficiency import Efficiency, Scaling, efficiencies, scalings
 from vtax.views.fairness import Fairness, fairness
 from vtax.views.goodput import Goodput, goodput_by_guests
 from vtax.views.guest_cpu import GuestCpu, guest_cpu
 from vtax.views.published import Published, published
 from vtax.views.round_trip import RoundTrip, round_trips
+from vtax.views.stream_cells import StreamCell
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sharing:
     published: list[Published] = field(default_factory=list)
 
 
-def sharing(result: Result, cells: Sequence[BulkCell], platforms: Sequence[Platform]) -> Sharing:
+def sharing(result: Result, cells: Sequence[StreamCell], platforms: Sequence[Platform]) -> Sharing:
     """Everything about sharing that the cells tell."""
     scenario = result.scenario
     testbed = scenario.get("testbed") or {}

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from vtax.model.bound import Bound
 from vtax.model.dimensions import guests_phrase
 from vtax.model.estimate import Estimate
+from vtax.model.streams import LINK_FORMULA
 from vtax.views import sharing_tables
 from vtax.views.cpu import DOMAINS
 from vtax.views.figure import Figure, Key, Panel, figure, plot
@@ -32,7 +33,6 @@ from vtax.views.traces import (
     stack,
     whiskers,
 )
-from vtax.workloads.bulk.catalogue import LINK_FORMULA
 
 Row = TypeVar("Row", bound=OfGuests)
 Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]

@@ -10,13 +10,13 @@ from vtax.model.dimensions import guests_phrase
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform
 from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
+from vtax.model.streams import stream_levels
 from vtax.views.efficiency import Efficiency
 from vtax.views.fairness import Fairness
 from vtax.views.goodput import Goodput
 from vtax.views.guest_cpu import GuestCpu
 from vtax.views.sentences import Clause
 from vtax.views.sharing import Sharing
-from vtax.workloads.bulk.catalogue import bulk_levels
 
 VERBS = {"sending": "sends", "receiving": "receives", "forwarding": "forwards"}
 
@@ -69,8 +69,8 @@ def _goodput(row: Goodput) -> Clause:
     found = row.aggregate_mbps
     goodput = f"{found.bound.words}{numbers.mbps(found.value)} Mbit/s"
     text = (
-        f"with {guests_phrase(row.guests)} {VERBS[bulk_levels(row.setting).direction]} {goodput} of "
-        f"{bulk_levels(row.setting).transport.upper()} goodput {bracket(found, numbers.mbps)}"
+        f"with {guests_phrase(row.guests)} {VERBS[stream_levels(row.setting).direction]} {goodput} of "
+        f"{stream_levels(row.setting).transport.upper()} goodput {bracket(found, numbers.mbps)}"
     )
     return Clause(text, (found,))
 

@@ -10,8 +10,8 @@ from vtax.model.levels import Setting
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, N, Number, Table, count, left_out, sections
 from vtax.model.table import mean_number as mean
 from vtax.model.table import ranged_number as ranged
-from vtax.views.bulk_cells import Account
 from vtax.views.cpu import DOMAINS
+from vtax.views.stream_cells import Account
 from vtax.views.summary import Summary
 from vtax.views.tables import GUESTS, heading
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.model.against import Added
-from vtax.model.catalogue import Catalogue
+from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.cell import Cell
 from vtax.model.platform import Platform
 from vtax.model.published import Printed
 from vtax.model.reading import read_cells
 from vtax.model.sentence import Sentence
+from vtax.model.streams import stream_levels
 from vtax.results import Result
 from vtax.views.artifacts import Artifact, round_artifacts
-from vtax.views.bulk_cells import read_bulk_cells
 from vtax.views.caveats import Caveat, caveats
 from vtax.views.claims import Judged, claims_of
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
@@ -40,14 +40,7 @@ from vtax.views.neighbours import (
 )
 from vtax.views.packets import PacketMoment, PublishedMoment, packet_moments, published_moments
 from vtax.views.precision import Reached, precision_reached
-from vtax.views.provenance import (
-    BULK,
-    FORWARDING,
-    PROGRAM,
-    RELAY,
-    Provenance,
-    read_provenance,
-)
+from vtax.views.provenance import Provenance, read_provenance
 from vtax.views.round_sentences import round_sentences
 from vtax.views.rounds import (
     PublishedRounds,
@@ -71,6 +64,7 @@ from vtax.views.stages import (
     read_traced,
     stage_delays,
 )
+from vtax.views.stream_cells import read_stream_cells
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
 from vtax.views.trials import Trials, read_trials
@@ -82,7 +76,6 @@ from vtax.views.verdicts import (
     verdict_counts,
     verdict_totals,
 )
-from vtax.workloads.bulk.catalogue import bulk_levels
 from vtax.workloads.catalogues import CATALOGUES
 
 
@@ -92,7 +85,7 @@ class Summary:
 
     directory: Path
     provenance: Provenance
-    catalogue: Catalogue | None
+    catalogue: Catalogue
     measured: list[Cell]
     added: dict[str, list[Added]]
     published: dict[str, list[Printed]]
@@ -158,22 +151,23 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
     provenance = read_provenance(result)
     platforms = provenance.platforms
     names = provenance.names
-    catalogue = CATALOGUES.get(provenance.kind)
-    measured = read_cells(result, catalogue.reading, catalogue.shown, names) if catalogue else []
-    cells = measured if provenance.kind == FORWARDING else []
-    bulk_cells = read_bulk_cells(result, names) if provenance.kind == BULK else []
+    catalogue = CATALOGUES[provenance.kind]
+    facet = catalogue.facet
+    measured = read_cells(result, catalogue.reading, catalogue.shown, names)
+    cells = measured if facet is Facet.LOADS else []
+    stream_cells = read_stream_cells(result, names) if facet is Facet.STREAMS else []
     traced = read_traced(result, names)
     stages, packets = stage_delays(result, traced), packet_moments(result, traced)
-    found_runs = read_runs(result, names) if provenance.kind in (RELAY, PROGRAM) else []
+    found_runs = read_runs(result, names) if facet is Facet.RUNS else []
     rounds = round_statistics(found_runs, platforms)
     scenario = result.scenario
     testbed = scenario.get("testbed") or {}
     shared = sharing(
-        result, [cell for cell in bulk_cells if bulk_levels(cell.setting).shares_link], platforms
+        result, [cell for cell in stream_cells if stream_levels(cell.setting).shares_link], platforms
     )
-    between = [cell for cell in bulk_cells if not bulk_levels(cell.setting).shares_link]
+    between = [cell for cell in stream_cells if not stream_levels(cell.setting).shares_link]
     messages = goodput_by_message(between, testbed, platforms)
-    streamed = goodput_by_guests(bulk_cells, testbed)
+    streamed = goodput_by_guests(stream_cells, testbed)
     delays = read_delays(result, cells)
     throughput = throughput_by_load(cells)
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
@@ -191,19 +185,15 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
     ]
     found_of_frames = Findings(platforms, throughput, found, percentiles, changes, costs, searches)
     routers = router_rates(result, cells)
-    answers = {
-        BULK: lambda: (
-            message_sentences(platforms, messages) if between else sharing_sentences(platforms, shared)
-        ),
-        RELAY: lambda: round_sentences(platforms, rounds),
-        PROGRAM: lambda: round_sentences(platforms, rounds),
-        FORWARDING: lambda: sentences(found_of_frames),
-    }
-    told = (
-        catalogue.answers(platforms, measured)
-        if catalogue and catalogue.answer
-        else answers[provenance.kind]()
-    )
+    match facet:
+        case Facet.LOADS:
+            told = sentences(found_of_frames)
+        case Facet.STREAMS:
+            told = message_sentences(platforms, messages) if between else sharing_sentences(platforms, shared)
+        case Facet.RUNS:
+            told = round_sentences(platforms, rounds)
+        case None:
+            told = catalogue.answers(platforms, measured)
     if stages:
         untraced = measured
         told = [*(told if untraced else ()), *stage_sentences(platforms, stages)]
@@ -212,8 +202,8 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
         provenance=provenance,
         catalogue=catalogue,
         measured=measured,
-        added=catalogue.compared(measured, platforms) if catalogue else {},
-        published=catalogue.published(scenario, measured) if catalogue else {},
+        added=catalogue.compared(measured, platforms),
+        published=catalogue.published(scenario, measured),
         throughput=throughput,
         maxima=found,
         percentiles=percentiles,
@@ -238,7 +228,7 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
         published_rounds=published_rounds(scenario, rounds),
         artifacts=round_artifacts([runs for _, runs in found_runs], platforms),
         runs=[runs for _, runs in found_runs],
-        interference=interference(scenario, found, measured, catalogue.disturbed if catalogue else None),
+        interference=interference(scenario, found, measured, catalogue.disturbed),
         neighbours=neighbour_loads(result, names),
         published_stress=published_stress(scenario),
         published_traffic=published_traffic(scenario),

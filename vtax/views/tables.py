@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.dimensions import load_label
+from vtax.model.frames import frame_levels
 from vtax.model.levels import Setting
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
@@ -16,7 +17,6 @@ from vtax.model.table import ranged_number as ranged
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
-from vtax.workloads.forwarding.catalogue import frame_levels
 
 MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected for selection."
 LEGEND = (

@@ -13,6 +13,7 @@ from vtax.model.bound import bounded_sides
 from vtax.model.cell import Cell
 from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate, estimate
+from vtax.model.frames import is_carried_in_full
 from vtax.model.levels import Setting
 from vtax.model.metrics import CPU
 from vtax.model.platform import Platform, references
@@ -26,7 +27,6 @@ from vtax.statistics import (
 from vtax.statistics.interval import CONFIDENCE
 from vtax.views.delay import Delay
 from vtax.views.throughput import Maximum
-from vtax.workloads.forwarding.catalogue import is_carried_in_full
 
 
 @dataclass(frozen=True)

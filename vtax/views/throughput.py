@@ -9,12 +9,7 @@ from statistics import fmean
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, estimate
-from vtax.model.levels import Setting
-from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
-from vtax.statistics import Interval, climb, load_cap, select_maximum
-from vtax.statistics.anytime import Ladder
-from vtax.statistics.interval import CONFIDENCE
-from vtax.workloads.forwarding.catalogue import (
+from vtax.model.frames import (
     OFFERED,
     frame_levels,
     is_carried_in_full,
@@ -22,6 +17,11 @@ from vtax.workloads.forwarding.catalogue import (
     own_limits,
     throughput_limits,
 )
+from vtax.model.levels import Setting
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
+from vtax.statistics import Interval, climb, load_cap, select_maximum
+from vtax.statistics.anytime import Ladder
+from vtax.statistics.interval import CONFIDENCE
 
 _ROUNDING = 1e-9
 """By so much two ways to compute one mean may differ."""

@@ -18,6 +18,7 @@ from tests.helpers.results.stored import record
 from vtax.campaign.blocks import read_blocks
 from vtax.cli import main
 from vtax.inputs import InputError
+from vtax.model.frames import READING
 from vtax.model.metrics import THROUGHPUT
 from vtax.model.reading import read_cells
 from vtax.results import CapturedFrame, Delivered, MergedWriter, Result, ResultWriter, manifest, merge
@@ -25,7 +26,6 @@ from vtax.results.captures import capture_path
 from vtax.results.schema import TABLES
 from vtax.views import write_report
 from vtax.views.provenance import read_provenance
-from vtax.workloads.forwarding.catalogue import READING
 
 BLOCKS = 4
 HOST = {"hash": "0" * 12, "cpus": 2}

@@ -20,6 +20,7 @@ from vtax.documents.schema import document_schema
 from vtax.model.bound import Bound, Limit, together
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate
+from vtax.model.frames import LIMITS, READING, FrameLevels, own_limits
 from vtax.model.levels import Setting
 from vtax.model.metrics import LOSS, THROUGHPUT
 from vtax.model.table import Entry, Table, interval_of, text_of
@@ -42,7 +43,6 @@ from vtax.views.summary import Summary, summarise
 from vtax.views.tables import maximum_table, stream_table, throughput_table
 from vtax.views.tax_tables import tax_of_maximum
 from vtax.views.throughput import maxima
-from vtax.workloads.forwarding.catalogue import LIMITS, READING, FrameLevels, own_limits
 
 EXACT, AT_LEAST, AT_MOST, WITHHELD = Bound.EXACT, Bound.AT_LEAST, Bound.AT_MOST, Bound.WITHHELD
 GENERATOR, LINK, HELD = ("generator-limited",), ("link-limited",), ("backpressured",)

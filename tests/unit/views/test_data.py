@@ -10,10 +10,10 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made, blocks
 from vtax.model.bound import Bound, Limit
 from vtax.model.estimate import Estimate
+from vtax.model.frames import is_generator_limited
 from vtax.views.metrics import read_measured
 from vtax.views.summary import summarise
 from vtax.views.tables import delay_table
-from vtax.workloads.forwarding.catalogue import is_generator_limited
 
 T_2 = 4.302652729911275  # Student's t, 97.5%, two degrees of freedom
 LIMITED = ("generator-limited",)

@@ -7,12 +7,12 @@ import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
+from vtax.model.frames import frame_levels
 from vtax.model.table import text_of
 from vtax.results import Result
 from vtax.units import fps
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import summarise
-from vtax.workloads.forwarding.catalogue import frame_levels
 
 SHARED = {"testbed": {"uplink": "shared"}, "source": {"paper": "anhalt2009", "section": "IV.C.1"}}
 

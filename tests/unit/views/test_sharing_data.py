@@ -9,12 +9,12 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.bulk import MadeBulk, bulk_blocks
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
+from vtax.model.streams import StreamLevels, link_goodput_mbps, stream_levels
 from vtax.views.summary import summarise
-from vtax.workloads.bulk.catalogue import BulkLevels, bulk_levels, link_goodput_mbps
 
 T_1 = 12.706204736432095  # Student's t, 97.5%, one degree of freedom
 T_2 = 4.302652729911275  # two degrees
-TCP = Setting(BulkLevels("sending", "tcp"))
+TCP = Setting(StreamLevels("sending", "tcp"))
 LINK = {"link_mbps": 1000.0, "mtu": 1500}
 
 
@@ -176,7 +176,7 @@ def test_without_cpu_times_there_is_nothing_of_them(tmp_path: Path) -> None:
 def test_round_trips_are_those_of_transports_that_tell_them(tmp_path: Path) -> None:
     trials = [MadeBulk(rtt_ns=200_000.0), MadeBulk(rtt_ns=None, transport="udp")]
     (row,) = summarise(make(tmp_path / "r", trials)).sharing.round_trips
-    assert bulk_levels(row.setting).transport == "tcp"
+    assert stream_levels(row.setting).transport == "tcp"
     assert row.by_guest_ns[0].value == 200_000
 
 
@@ -202,14 +202,14 @@ def test_cells_come_by_platform_setting_and_guests(tmp_path: Path) -> None:
     ("setting", "keys", "expected"),
     [
         (TCP, {}, 1000 * 1448 / 1538),
-        (Setting(BulkLevels("sending", "udp")), {}, 1000 * 1472 / 1538),
-        (Setting(BulkLevels("sending", "udp", 1000)), {}, 1000 * 1000 / 1066),
-        (Setting(BulkLevels("sending", "udp", 65536)), {}, 1000 * 1472 / 1538),
+        (Setting(StreamLevels("sending", "udp")), {}, 1000 * 1472 / 1538),
+        (Setting(StreamLevels("sending", "udp", 1000)), {}, 1000 * 1000 / 1066),
+        (Setting(StreamLevels("sending", "udp", 65536)), {}, 1000 * 1472 / 1538),
         (TCP, {"mtu": 9000}, 1000 * 8948 / 9038),
-        (Setting(BulkLevels("sending", "tcp"), (("link_mbps", "100"), ("mtu", "1500"))), {}, 144800 / 1538),
+        (Setting(StreamLevels("sending", "tcp"), (("link_mbps", "100"), ("mtu", "1500"))), {}, 144800 / 1538),
         (TCP, {"link_mbps": "unlimited"}, None),
         (TCP, {"link_mbps": None}, None),
-        (Setting(BulkLevels("sending", "sctp")), {}, None),
+        (Setting(StreamLevels("sending", "sctp")), {}, None),
     ],
 )
 def test_what_a_link_carries(setting: Setting, keys: dict[str, object], expected: float | None) -> None:

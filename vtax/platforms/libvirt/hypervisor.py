@@ -15,9 +15,8 @@ from vtax.machine.remedy import install
 from vtax.machine.user_namespace import IdRange
 from vtax.platforms.cache import cache_directory, open_shelf
 from vtax.platforms.contract import PlatformUnusable
-from vtax.platforms.launch import DIES_WITH_US
+from vtax.platforms.launch import DIES_WITH_US, OWN_PROCESSES
 from vtax.platforms.package import check_tools
-from vtax.platforms.uml import OWN_PROCESSES
 
 Uri = Literal["qemu:///system", "qemu:///embed"]
 """All that libvirt may be asked by: transports and parameters of other URIs start programs, or lead elsewhere."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vtax.model.catalogue import Catalogue
+from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.cell import Cell
 from vtax.views.caveats import campaign, limits, trials
 from vtax.views.caveats.caveat import Caveat
@@ -29,17 +29,13 @@ def caveats(
     streamed: Sequence[Goodput],
     efficiency: Sequence[Efficiency],
     measured: Sequence[Cell],
-    catalogue: Catalogue | None,
+    catalogue: Catalogue,
     traced: Sequence[TracedCell],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
-    means = (
-        catalogue and not catalogue.runs_in_blocks and [cell.estimate(catalogue.main) for cell in measured]
-    )
-    rates = [mean for mean in means or () if mean]
-    with_trials = {
-        *(cell.platform for cell in measured if cell.is_usable),
-    }
+    means = (cell.estimate(catalogue.main) for cell in measured if catalogue.facet is not Facet.RUNS)
+    rates = [mean for mean in means if mean]
+    with_trials = {cell.platform for cell in measured if cell.is_usable}
     return [
         *campaign.incomplete(provenance),
         *campaign.damaged(provenance),

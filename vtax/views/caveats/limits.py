@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from vtax.model import numbers
 from vtax.model.bound import Bound, Limit
 from vtax.model.marks import LIMIT_UNKNOWN, LINK_LIMITED
+from vtax.model.streams import LINK_FULL
 from vtax.views.caveats.caveat import Caveat, cells_text
 from vtax.views.goodput import Goodput
 from vtax.views.stages import TracedCell
 from vtax.views.throughput import Maximum, Throughput
-from vtax.workloads.bulk.catalogue import LINK_FULL
 
 _CARRIED = "A maximum is a lower bound where the platform carried this load in full: marked ≥"
 

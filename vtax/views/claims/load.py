@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 
 from vtax.inputs import Document, InputError, advised, read_document, suggestion, validate
+from vtax.model.frames import MAXIMUM_MBPS
 from vtax.scenario import Scenario, load_scenario
 from vtax.scenario.load import CLAIMS, SCENARIOS
 from vtax.scenario.names import Key
 from vtax.views.claims.checks import Difference
 from vtax.views.claims.claim import Claim, ClaimFile
 from vtax.views.claims.readings import COORDINATES, OF_KIND
-from vtax.workloads.forwarding.catalogue import MAXIMUM_MBPS
 
 NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
 

@@ -55,7 +55,7 @@ class LargestSample(Sample):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunSample(Sample):
-    """A value of each run of relays; runs follow one another, so that those of two cells are no pairs.
+    """A value of each run; runs follow one another, so that those of two cells are no pairs.
 
     `ns` are the rounds, of shape (runs, iterations), NaN where one failed.
     """

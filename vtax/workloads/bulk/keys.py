@@ -27,19 +27,35 @@ class Bulk(EndsKeys):
 
     has_rate = True
     kind: Annotated[Literal["bulk"], key("guests send, receive or forward streams of data", "bulk")]
-    transport: Transport = key("the protocol that carries the data", "tcp, udp, sctp", default="tcp")
+    transport: Transport = key(
+        "the protocol that carries the data",
+        "tcp, udp, sctp",
+        default="tcp",
+        short=True,
+    )
     placement: Placement = key(
         "where the far end is: a bare host for each guest behind a switch, a guest of another host over the link, or a "
         "second guest of the same host",
         "guest-to-peer, inter-host, intra-host",
         default=GUEST_TO_PEER,
+        short=True,
+        laid_for=True,
     )
     direction: Literal["sending", "receiving", "forwarding"] = key(
         "what the guests do: send to their peers, receive from them, or forward what these send to servers behind them",
         "sending, receiving, forwarding",
         default="sending",
+        short=True,
+        laid_for=True,
     )
-    flows: int = key("connections of each guest", f"1 to {MOST_FLOWS}", default=1, ge=1, le=MOST_FLOWS)
+    flows: int = key(
+        "connections of each guest",
+        f"1 to {MOST_FLOWS}",
+        default=1,
+        ge=1,
+        le=MOST_FLOWS,
+        short=True,
+    )
     message_bytes: Annotated[int | None, Named(DEFAULT, "bytes"), written(DEFAULT)] = key(
         "what is handed to the kernel at once: a datagram, or a piece of a stream",
         f"{LEAST_RECORD_BYTES} to {GREATEST_MESSAGE_BYTES}, of udp as much as a packet holds; or {DEFAULT} "
@@ -47,6 +63,7 @@ class Bulk(EndsKeys):
         default=None,
         ge=LEAST_RECORD_BYTES,
         le=GREATEST_MESSAGE_BYTES,
+        short=True,
     )
     intended_goodput_mbps: Annotated[float | None, Named("max", "Mbit/s"), written("max")] = key(
         "load of each flow in bytes of messages; `max`: as fast as it goes",
@@ -67,6 +84,7 @@ class Bulk(EndsKeys):
         default=None,
         ge=LEAST_SOCKET_BUFFER_BYTES,
         le=GREATEST_SOCKET_BUFFER_BYTES,
+        short=True,
     )
 
     @property

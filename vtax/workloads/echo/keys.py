@@ -21,6 +21,7 @@ class Echo(TimedKeys):
         f"{LEAST_ECHO_BYTES} to testbed.mtu - {ICMP_HEADERS_BYTES}",
         default=56,
         ge=LEAST_ECHO_BYTES,
+        short=True,
     )
     interval_ms: float = key(
         "from one echo to the next, whether that was answered or not",
@@ -28,11 +29,13 @@ class Echo(TimedKeys):
         default=10.0,
         ge=1,
         le=LONGEST_INTERVAL_MS,
+        short=True,
     )
     others: Literal["idle", "tcp"] = key(
         "what the other guests do: nothing, or each forwards a stream of TCP as fast as it goes",
         "idle, tcp",
         default="idle",
+        short=True,
     )
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:

@@ -59,19 +59,29 @@ class Forwarding(TracedKeys):
         default=1,
         ge=1,
         le=MOST_STREAMS,
+        short=True,
     )
     frame_bytes: Annotated[int | str, PlainValidator(_frame_bytes)] = key(
         "Ethernet frame without FCS (RFC 2544's size less 4), or a mix of several",
         f"{LEAST_FRAME_BYTES} to testbed.mtu + {FRAME_BYTES_BEYOND_MTU}, imix, or COUNT:BYTES as in {IMIX}",
         default=1500,
+        short=True,
     )
-    ip_version: Literal[4, 6] = key("version of IP", "4, 6", default=4)
+    ip_version: Literal[4, 6] = key(
+        "version of IP",
+        "4, 6",
+        default=4,
+        short=True,
+        laid_for=True,
+    )
     vlan: Annotated[int | None, Named("none", "a VLAN"), written("none")] = key(
         "VLAN whose 802.1Q tag the frames carry",
         f"1 to {GREATEST_VLAN}, or none",
         default=None,
         ge=1,
         le=GREATEST_VLAN,
+        short=True,
+        laid_for=True,
     )
     flows: int = key(
         "UDP flows of each stream, by their source ports; frames take turns",
@@ -79,6 +89,7 @@ class Forwarding(TracedKeys):
         default=1,
         ge=1,
         le=MOST_SOURCE_FLOWS,
+        short=True,
     )
     intended_mbps: Annotated[float | None, Named("max", "Mbit/s"), written("max")] = key(
         "intended load of each stream at layer 1 (24 bytes of overhead a frame); `max` floods",
@@ -86,6 +97,7 @@ class Forwarding(TracedKeys):
         default=None,
         gt=0,
         le=1_000_000,
+        short=True,
     )
     mechanism: Literal["auto", "raw", "gso", "af_xdp"] = key(
         "how frames enter the links; `auto` takes the fastest for floods, and `raw` for what it reaches with ease",

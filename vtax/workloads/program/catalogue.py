@@ -1,6 +1,6 @@
 """What campaigns of programs are compared in: the time of an iteration, and how many failed."""
 
-from vtax.model.catalogue import Catalogue
+from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.runs import COMPARED, RUNS
 
-CATALOGUE = Catalogue(kind="program", reading=RUNS, metrics=COMPARED, shown=COMPARED, runs_in_blocks=True)
+CATALOGUE = Catalogue(kind="program", reading=RUNS, metrics=COMPARED, shown=COMPARED, facet=Facet.RUNS)

@@ -70,14 +70,28 @@ class Program(WorkloadKeys):
         "another host over the link, or in a second guest of the same host",
         "inside, guest-to-peer, inter-host, intra-host",
         default=INSIDE,
+        short=True,
+        laid_for=True,
     )
     port: int = key(
         "the port that the server is to listen on", "1024 to 65535", default=8000, ge=1024, le=65535
     )
     iterations: int = key(
-        "iterations of a run", f"1 to {MOST_ITERATIONS}", default=1000, ge=1, le=MOST_ITERATIONS
+        "iterations of a run",
+        f"1 to {MOST_ITERATIONS}",
+        default=1000,
+        ge=1,
+        le=MOST_ITERATIONS,
+        short=True,
     )
-    runs: int = key("runs in a row, each a trial of its own", "1 to 1000", default=1, ge=1, le=1000)
+    runs: int = key(
+        "runs in a row, each a trial of its own",
+        "1 to 1000",
+        default=1,
+        ge=1,
+        le=1000,
+        short=True,
+    )
     ready_s: float = key(
         "how long the server may take to be ready",
         f"more than 0, at most {LONGEST_PROGRAM_S}",

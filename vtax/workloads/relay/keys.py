@@ -25,28 +25,55 @@ class Relay(WorkloadKeys):
         Literal["relay"], key("a message goes round a ring of relays; each round is timed", "relay")
     ]
     hops: int = key(
-        "relays of the ring, the master among them", f"1 to {MOST_RELAYS}", default=1, ge=1, le=MOST_RELAYS
+        "relays of the ring, the master among them",
+        f"1 to {MOST_RELAYS}",
+        default=1,
+        ge=1,
+        le=MOST_RELAYS,
+        short=True,
+        laid_for=True,
     )
     placement: Literal["one-guest", "guest-each"] = key(
         "whether all relays are in one guest, or each is in a guest of its own",
         "one-guest, guest-each",
         default="one-guest",
+        short=True,
+        laid_for=True,
     )
     iterations: int = key(
-        "rounds of a run", f"1 to {MOST_ITERATIONS}", default=10_000, ge=1, le=MOST_ITERATIONS
+        "rounds of a run",
+        f"1 to {MOST_ITERATIONS}",
+        default=10_000,
+        ge=1,
+        le=MOST_ITERATIONS,
+        short=True,
     )
-    runs: int = key("runs in a row, each a trial of its own", "1 to 1000", default=50, ge=1, le=1000)
+    runs: int = key(
+        "runs in a row, each a trial of its own",
+        "1 to 1000",
+        default=50,
+        ge=1,
+        le=1000,
+        short=True,
+    )
     load: Literal["network", "nothing", "output", "lines"] = key(
         "what is timed: the message's round, nothing, or a line on standard output, which the C library hands to the "
         "kernel with 4096 bytes (output) or at once (lines)",
         "network, nothing, output, lines",
         default="network",
+        short=True,
     )
-    transport: Literal["tcp", "udp"] = key("the protocol that carries messages", "tcp, udp", default="tcp")
+    transport: Literal["tcp", "udp"] = key(
+        "the protocol that carries messages",
+        "tcp, udp",
+        default="tcp",
+        short=True,
+    )
     connection: Literal["fresh", "persistent"] = key(
         "whether each message has connections of its own, or all of a run share them",
         "fresh, persistent",
         default="fresh",
+        short=True,
     )
     message_bytes: int = key(
         "length of the message, or of the line with its newline",
@@ -54,6 +81,7 @@ class Relay(WorkloadKeys):
         default=LEAST_RELAY_BYTES,
         ge=LEAST_RELAY_BYTES,
         le=GREATEST_RELAY_BYTES,
+        short=True,
     )
     interval_ms: float = key(
         "from the start of one round to that of the next; 0: each as soon as the one before is over",
@@ -61,6 +89,7 @@ class Relay(WorkloadKeys):
         default=0.0,
         ge=0,
         le=LONGEST_INTERVAL_MS,
+        short=True,
     )
     pinned: bool = key(
         "whether each relay stays on one CPU, in turn, or is wherever the scheduler has it",

@@ -21,13 +21,18 @@ class Requests(EndsKeys, TracedKeys):
         Literal["requests"], key("one end asks, the other answers; response times are taken", "requests")
     ]
     transport: Transport = key(
-        "the protocol that carries requests and answers", "tcp, udp, sctp", default="tcp"
+        "the protocol that carries requests and answers",
+        "tcp, udp, sctp",
+        default="tcp",
+        short=True,
     )
     placement: Placement = key(
         "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
         "of its own host",
         "guest-to-peer, inter-host, intra-host",
         default=GUEST_TO_PEER,
+        short=True,
+        laid_for=True,
     )
     message_bytes: int = key(
         "length of a request",
@@ -35,6 +40,7 @@ class Requests(EndsKeys, TracedKeys):
         default=64,
         ge=1,
         le=GREATEST_MESSAGE_BYTES,
+        short=True,
     )
     response_bytes: Annotated[int | None, Named(EQUAL, "bytes"), written(EQUAL)] = key(
         "length of its answer",
@@ -42,11 +48,13 @@ class Requests(EndsKeys, TracedKeys):
         default=None,
         ge=1,
         le=GREATEST_MESSAGE_BYTES,
+        short=True,
     )
     loop: Literal["closed", "open"] = key(
         "whether a request leaves as soon as the one before is answered, or when its time has come",
         "closed, open",
         default="closed",
+        short=True,
     )
     requests_per_s: float = key(
         "how often its time comes in an open loop",
@@ -54,6 +62,7 @@ class Requests(EndsKeys, TracedKeys):
         default=1000.0,
         gt=0,
         le=GREATEST_RPS,
+        short=True,
     )
 
     @property

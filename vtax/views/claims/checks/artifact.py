@@ -15,7 +15,7 @@ from vtax.statistics.artifacts.moving import look_for_moves
 from vtax.statistics.artifacts.periodic import look_for_lines
 from vtax.statistics.artifacts.series import Series
 from vtax.views.claims.checks.check import Asked, Check, Comparison, place, unmeasured
-from vtax.views.claims.readings.relay import ROUND_NS
+from vtax.views.claims.readings.runs import ROUND_NS
 from vtax.views.claims.sample import RunSample, Sample
 
 DETECTORS: dict[str, Callable[[Series], Finding | NotEnough]] = {

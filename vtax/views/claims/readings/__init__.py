@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.quantity import Quantity
 from vtax.results import Result
-from vtax.views.claims.readings import cells, forwarding, relay, stages
+from vtax.views.claims.readings import cells, maxima, runs, stages
 from vtax.views.claims.sample import Sample
-from vtax.views.provenance import FORWARDING, PROGRAM, RELAY, Provenance
+from vtax.views.provenance import Provenance
 from vtax.views.served import Served
 from vtax.workloads.catalogues import CATALOGUES
 
@@ -18,16 +19,19 @@ Samples = Mapping[str, Sequence[Sample]]
 """Samples by the name of their quantity."""
 Reader = Callable[[Result, Provenance], Samples]
 
-_RUNS: tuple[Reader, tuple[Quantity, ...]] = relay.read, relay.QUANTITIES
-_FURTHER: Mapping[str, tuple[Reader, tuple[Quantity, ...]]] = {
-    FORWARDING: (forwarding.read, ()),
-    RELAY: _RUNS,
-    PROGRAM: _RUNS,
+_FURTHER: Mapping[Facet | None, tuple[Reader, tuple[Quantity, ...]]] = {
+    Facet.LOADS: (maxima.read, ()),
+    Facet.RUNS: (runs.read, runs.QUANTITIES),
 }
-"""Of kinds that have quantities which are no cell's own: what reads them, and those that no catalogue names."""
+"""Of facets that have quantities which are no cell's own: what reads them, and those that no catalogue names."""
+
+
+def _further(catalogue: Catalogue) -> tuple[Reader, tuple[Quantity, ...]]:
+    return _FURTHER.get(catalogue.facet, (lambda result, provenance: {}, ()))
+
 
 OF_KIND = {
-    kind: (*catalogue.claimed, *(_FURTHER[kind][1] if kind in _FURTHER else ()), *stages.QUANTITIES)
+    kind: (*catalogue.claimed, *_further(catalogue)[1], *stages.QUANTITIES)
     for kind, catalogue in CATALOGUES.items()
 }
 """The quantities that a workload of that kind can have; stages where its packets were followed."""
@@ -41,6 +45,6 @@ def read_samples(result: Result, provenance: Provenance) -> Samples:
     """Return every cell's samples of each quantity; none of loads that a search chose for what it saw."""
     if provenance.search:
         return {}
-    own = cells.read(CATALOGUES[provenance.kind], result, provenance)
-    further = _FURTHER[provenance.kind][0](result, provenance) if provenance.kind in _FURTHER else {}
-    return {**own, **further, **stages.read(result, provenance)}
+    catalogue = CATALOGUES[provenance.kind]
+    own, (further, _) = cells.read(catalogue, result, provenance), _further(catalogue)
+    return {**own, **further(result, provenance), **stages.read(result, provenance)}

@@ -1,4 +1,4 @@
-"""Of rounds of relays, each run's: their mean, their standard deviation, and its share of the run's wall time."""
+"""Of runs of iterations, each run's: their mean, their standard deviation, and its share of the run's wall time."""
 
 from __future__ import annotations
 

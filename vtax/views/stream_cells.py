@@ -14,9 +14,9 @@ from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.model.reading import recorded_cells
 from vtax.model.sample import Sample
+from vtax.model.streams import StreamLevels
 from vtax.results import Result, whole
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
-from vtax.workloads.bulk.catalogue import BulkLevels
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
@@ -107,7 +107,7 @@ Metric = Callable[[BulkTrial], float | None]
 
 
 @dataclass(frozen=True)
-class BulkCell:
+class StreamCell:
     """A cell of the grid with its usable trials. `adaptive` tells that what they showed decided how many there are."""
 
     key: str
@@ -170,12 +170,12 @@ def level_label(intended_mbps: float | None, guests: int | None) -> str:
     return load_label(intended_mbps) if guests is None else str(guests)
 
 
-def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[BulkCell]:
+def read_stream_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[StreamCell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
     adaptive = bool(result.scenario.get("precision"))
     trials = _trials(result)
     cells = [
-        BulkCell(
+        StreamCell(
             key=row.key,
             platform=row.platform,
             setting=Setting(row.levels, row.further),
@@ -186,7 +186,7 @@ def read_bulk_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[Bul
             trials=tuple(trials.get(row.key, ())),
             adaptive=adaptive,
         )
-        for row in recorded_cells(result, BulkLevels, also=("guests",))
+        for row in recorded_cells(result, StreamLevels, also=("guests",))
     ]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(cells, key=lambda cell: (rank.get(cell.platform, len(rank)), cell.setting, cell.guests))

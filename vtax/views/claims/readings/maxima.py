@@ -1,7 +1,8 @@
-"""Of forwarded frames: the largest throughput over the loads, which no cell has alone."""
+"""Of cells that are loads: the largest throughput over the loads, which no cell has alone."""
 
 from __future__ import annotations
 
+from vtax.model.frames import MAXIMUM_MBPS
 from vtax.model.reading import read_cells
 from vtax.results import Result
 from vtax.views.claims.levels import held
@@ -9,12 +10,12 @@ from vtax.views.claims.readings.cells import levels_of
 from vtax.views.claims.sample import LargestSample, Sample
 from vtax.views.provenance import Provenance
 from vtax.views.throughput import maxima
-from vtax.workloads.forwarding.catalogue import CATALOGUE, MAXIMUM_MBPS
+from vtax.workloads.catalogues import CATALOGUES
 
 
 def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     """Return a sample a setting."""
-    base = held(result)
+    base, catalogue = held(result), CATALOGUES[provenance.kind]
     return {
         MAXIMUM_MBPS.name: [
             LargestSample(
@@ -26,6 +27,6 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
                 mean=each.cell.mean,
                 maximum=each,
             )
-            for each in maxima(read_cells(result, CATALOGUE.reading, CATALOGUE.shown, provenance.names))
+            for each in maxima(read_cells(result, catalogue.reading, catalogue.shown, provenance.names))
         ]
     }
