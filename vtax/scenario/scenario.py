@@ -80,6 +80,11 @@ class Scenario:
             str(value) for factor in self.factors if factor.column == "platform" for value in factor.values
         ]
 
+    @property
+    def chooses_loads(self) -> bool:
+        """Whether the loads of trials are chosen for what earlier ones showed, and are not their cells'."""
+        return self.file.search is not None
+
     def cells(self) -> list[Cell]:
         """The grid, the last factor varying fastest."""
         return list(self._cells)

@@ -33,6 +33,10 @@ class Asking(Protocol):
     def error(self, key: str, value: Scalar, problem: str) -> InputError:
         """Say what is wrong with `value` of the factor or dotted key `key`, and where it was given."""
 
+    @property
+    def chooses_loads(self) -> bool:
+        """Whether the loads of trials are chosen for what earlier ones showed, and are not their cells'."""
+
     def files(self) -> dict[str, bytes]:
         """Read the files that it names, by their names. Raises InputError."""
 

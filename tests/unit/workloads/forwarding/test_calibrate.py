@@ -10,7 +10,14 @@ from vtax.keys.cell import Cell
 from vtax.keys.frames import FrameSpec
 from vtax.testbed.settings import LocalSettings
 from vtax.units import fps
-from vtax.workloads.forwarding.measure.calibrate import AMPLE, Ceilings, MechanismRefused, Traffic, together
+from vtax.workloads.forwarding.measure.calibrate import (
+    AMPLE,
+    Ceilings,
+    MechanismRefused,
+    Traffic,
+    asked,
+    together,
+)
 
 REASON = "the qdisc `tbf` of src0 would count a train as one frame"
 
@@ -34,6 +41,15 @@ def ceilings(**fps_by_mechanism: float) -> Ceilings:
 
 def load(intended_mbps: float | str, mechanism: str = "auto") -> Cell:
     return make_cell(frame_bytes=64, intended_mbps=intended_mbps, mechanism=mechanism)
+
+
+def test_what_no_cell_is_is_not_calibrated() -> None:
+    two = make_cell(frame_bytes=64, streams=2, intended_mbps=5)
+    assert asked([two, load(5), load(7), load("max")]) == [
+        (Traffic(1, FrameSpec(64)), "paced"),
+        (Traffic(1, FrameSpec(64)), "flood"),
+        (Traffic(2, FrameSpec(64)), "paced"),
+    ]
 
 
 def test_a_flood_goes_by_the_fastest() -> None:

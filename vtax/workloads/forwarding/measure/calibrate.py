@@ -28,7 +28,6 @@ from vtax.trial.frames.passage import Passage
 from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.forwarding.measure.path import forwarding_testbed
 
-LOADS: tuple[CalibratedLoad, ...] = ("paced", "flood")
 PLAIN: Mechanism = "raw"
 """The mechanism that sends every frame by itself where it can."""
 AMPLE = 1.25
@@ -46,6 +45,17 @@ class Traffic(NamedTuple):
     def of(cls, cell: Cell) -> Self:
         """That of a cell."""
         return cls(cell.streams, cell.frame_load.frames)
+
+
+def load_of(cell: Cell) -> CalibratedLoad:
+    """Return the kind of load that a cell is."""
+    return "flood" if cell.frame_load.intended_mbps is None else "paced"
+
+
+def asked(cells: Iterable[Cell]) -> list[tuple[Traffic, CalibratedLoad]]:
+    """Return what has to be calibrated for these cells, each once, fewer streams first."""
+    pairs = dict.fromkeys((Traffic.of(cell), load_of(cell)) for cell in cells)
+    return sorted(pairs, key=lambda pair: pair[0].streams)
 
 
 @dataclass(frozen=True)
@@ -98,8 +108,7 @@ class Ceilings:
         A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
         """
         work, offered = cell.of(Forwarding), cell.frame_load
-        load: CalibratedLoad = "flood" if offered.intended_mbps is None else "paced"
-        ranked = self._ceilings[load, Traffic.of(cell)]
+        ranked = self._ceilings[load_of(cell), Traffic.of(cell)]
         by_name: dict[str, Ceiling] = {ceiling.mechanism: ceiling for ceiling in ranked}
         if work.mechanism != "auto":
             if work.mechanism not in by_name:
@@ -135,9 +144,9 @@ def together(found: Sequence[SourceCalibrateAnswer], shares: Sequence[int]) -> S
 
 
 def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines) -> Ceilings:
-    """The ceilings of every mechanism for all `cells`."""
-    wanted = dict.fromkeys(Traffic.of(cell) for cell in sorted(cells, key=lambda cell: cell.streams))
-    streams = max(traffic.streams for traffic in wanted)
+    """The ceilings of every mechanism for all `cells`, of the kinds of load that they are."""
+    wanted = asked(cells)
+    streams = max(traffic.streams for traffic, _ in wanted)
     testbed = forwarding_testbed(settings, "wire", streams, machines)
     passage = Passage.of(testbed)
     ceilings = Ceilings()
@@ -147,12 +156,11 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines
         entered.start_agent("ingress", "host")
         ingress = entered.api("ingress")
         ingress.ingress_drop(IngressDropParams(interfaces=[entry.interface for entry in testbed.entries]))
-        for traffic in wanted:
+        for traffic, load in wanted:
             if traffic.streams != passage.sending:
                 passage.open_sources(testbed.source_streams(traffic.streams, traffic.frames))
-            for load in LOADS:
-                found = passage.calibrate(traffic.frames.calibrate(load)).answers(CALIBRATION_LIMIT_S)
-                ceilings.add(load, traffic, together(list(found.values()), passage.shares))
+            found = passage.calibrate(traffic.frames.calibrate(load)).answers(CALIBRATION_LIMIT_S)
+            ceilings.add(load, traffic, together(list(found.values()), passage.shares))
         ingress.ingress_release()
     finally:
         testbed.close()

@@ -22,6 +22,9 @@ from vtax.workloads.forwarding.measure.path import ForwardingPath, forwarding_te
 from vtax.workloads.forwarding.measure.rows import Instrument
 from vtax.workloads.forwarding.measure.trial import ForwardingTrial
 
+ANY_MBPS = 1.0
+"""A load in the place of those that a search chooses: all that counts is that they are paced."""
+
 
 class ForwardingWorkload(Workload):
     """Frames by the mechanism that calibration chooses."""
@@ -43,6 +46,8 @@ class ForwardingWorkload(Workload):
         self, cells: Sequence[Cell], machines: Machines, note: Callable[[str], None]
     ) -> list[JsonValue]:
         """Calibrate the source on every testbed; a scenario that names a mechanism which is refused is refused."""
+        if self.scenario.chooses_loads:
+            cells = [cell.at_step(0, ANY_MBPS, cell.frame_load.duration_s) for cell in cells]
         loads: dict[LocalSettings, list[Cell]] = {}
         for cell in cells:
             loads.setdefault(settings_of(cell, self.cpus), []).append(cell)
