@@ -23,6 +23,8 @@ VALUES: Mapping[str, Callable[[Any, Any], bool]] = {
     "maximum": lambda value, most: value <= most,
     "exclusiveMinimum": lambda value, below: value > below,
     "exclusiveMaximum": lambda value, above: value < above,
+    "minItems": lambda value, least: len(value) >= least,
+    "maxItems": lambda value, most: len(value) <= most,
 }
 """Keywords about a value alone."""
 

@@ -10,7 +10,9 @@ PATIENCE_S = 300.0
 """How long all tests of a run may wait for quiet, together."""
 QUIET_SHARE = 0.1
 """A machine is quiet that uses less of its CPUs than this while no test runs."""
-LOOK_S = 0.5
+LOOK_S = 0.2
+LONGER_LOOK_S = 0.5
+"""At what a test failed by, which may be over soon."""
 BUSY = "machine busy"
 WORKERS = "PYTEST_XDIST_WORKER_COUNT"
 UNFIT = pytest.StashKey[str]()
@@ -31,7 +33,7 @@ def wait_for_quiet(item: pytest.Item) -> None:
             "a test that measures runs in one worker: leave it out of this run by 'not measures'"
         )
         return
-    while (share := busy_share()) >= QUIET_SHARE:
+    while (share := busy_share(LOOK_S)) >= QUIET_SHARE:
         _waited_s += LOOK_S
         if _waited_s > PATIENCE_S:
             item.stash[UNFIT] = (
@@ -42,7 +44,7 @@ def wait_for_quiet(item: pytest.Item) -> None:
 
 def excuse(report: pytest.TestReport) -> None:
     """Take a failure for what it is if others use the machine right after it."""
-    share = busy_share()
+    share = busy_share(LONGER_LOOK_S)
     if share >= QUIET_SHARE:
         path, line, _ = report.location
         report.outcome = "skipped"
@@ -53,10 +55,10 @@ def excuse(report: pytest.TestReport) -> None:
         )
 
 
-def busy_share() -> float:
-    """The share of all CPUs that was in use, or was stolen, for half a second."""
+def busy_share(look_s: float) -> float:
+    """The share of all CPUs that was in use, or was stolen, for so long."""
     before = _cpu_ticks()
-    time.sleep(LOOK_S)
+    time.sleep(look_s)
     total, idle = (after - then for after, then in zip(_cpu_ticks(), before, strict=True))
     return 1.0 - idle / total
 

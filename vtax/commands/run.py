@@ -157,13 +157,14 @@ def _saying_what_is_kept() -> Iterator[None]:
 def _document(outcome: "Outcome", report: Path | None, result: "Result") -> "dict[str, JsonValue]":
     """What --json prints."""
     from vtax import views
+    from vtax.documents.run import Run, Unusable
 
-    return {
-        "directory": str(outcome.directory),
-        "report": str(report) if report else None,
-        "unusable": [{"cell": cell, "reason": reason} for cell, reason in outcome.unusable],
-        "summary": views.as_json(result),
-    }
+    return Run(
+        directory=str(outcome.directory),
+        report=str(report) if report else None,
+        unusable=[Unusable(cell=cell, reason=reason) for cell, reason in outcome.unusable],
+        summary=views.document_of(result),
+    ).as_json()
 
 
 def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:

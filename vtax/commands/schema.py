@@ -25,6 +25,8 @@ class Described(StrEnum):
     DOCTOR = "doctor"
     EXPORT = "export"
     HISTORY = "history"
+    RUN = "run"
+    SHOW = "show"
     TRACE = "trace"
 
 

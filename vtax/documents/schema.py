@@ -16,6 +16,8 @@ from vtax.documents.comparison import Comparison
 from vtax.documents.diagnosis import Diagnosis
 from vtax.documents.export import Export
 from vtax.documents.history import History
+from vtax.documents.run import Run
+from vtax.documents.show import Show
 from vtax.documents.trace import Trace
 from vtax.inputs.json_schema import DIALECT
 
@@ -26,6 +28,8 @@ DOCUMENTS: Final[Mapping[str, type[Document]]] = {
     "doctor": Checks,
     "export": Export,
     "history": History,
+    "run": Run,
+    "show": Show,
     "trace": Trace,
 }
 """By the command that prints it."""

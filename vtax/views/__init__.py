@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 from rich.console import Console
 
+from vtax.documents.show import Show
 from vtax.results import Result
 from vtax.views.console import print_diagnosis, print_summary
 from vtax.views.diagnosis import DIAGNOSIS, Diagnosis, diagnose
@@ -27,6 +28,7 @@ __all__ = [
     "check_figures",
     "diagnosis_as_json",
     "diagnosis_of",
+    "document_of",
     "figure_names",
     "report_page",
     "show",
@@ -43,6 +45,11 @@ def show(what: Result | Summary, console: Console) -> None:
 
 def as_json(what: Result | Summary) -> dict[str, JsonValue]:
     """All view data as JSON values, units in the names."""
+    return document_of(what).as_json()
+
+
+def document_of(what: Result | Summary) -> Show:
+    """Return the document of `vtax show`."""
     return summary_document(_summary(what))
 
 

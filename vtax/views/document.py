@@ -1,4 +1,4 @@
-"""All view data as one JSON document, units in the names."""
+"""View data as the document of `vtax show`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import asdict
 from pydantic import JsonValue
 
+from vtax.documents.show import Show
 from vtax.model.against import Added
 from vtax.model.cell import Cell
 from vtax.model.levels import Setting
@@ -19,27 +20,23 @@ from vtax.views.stream_cells import StreamCell
 from vtax.views.summary import Summary
 from vtax.views.verdicts import CellVerdict
 
-FORMAT_VERSION = 2
+MADE = ("format_version", "diagnosis", "cells", "added", "claims")
+"""Fields of the document that are no field of a summary by the same name."""
 
 
-def summary_document(summary: Summary) -> dict[str, JsonValue]:
-    """Everything the views show, as JSON values.
-
-    An estimate is {value, low, high, n, left_out, bound}; low and high are null where no interval could be formed, and
-    at the end that a bound leaves open: high where `bound` is "at least", low where it is "at most". Of what is
-    "withheld" the value is null as well. The unit is in the name that holds it. `intended_mbps` is null for the flood
-    (`max`).
-    """
-    document: dict[str, JsonValue] = {"format_version": FORMAT_VERSION}
-    for field in dataclasses.fields(summary):
-        if field.name == "diagnosis":
-            document["diagnosis"] = diagnosed_cells(summary.diagnosis).model_dump(mode="json")
-        elif field.name not in ("added", "catalogue", "claims", "directory", "measured", "runs", "trials"):
-            document[field.name] = _json(getattr(summary, field.name))
-    shown = summary.catalogue.shown if summary.catalogue else ()
-    document["cells"] = [_cell(cell, shown) for cell in summary.measured]
-    document["added"] = {name: [_added(row) for row in rows] for name, rows in summary.added.items()}
-    return {**document, "claims": [claim.model_dump(mode="json") for claim in claim_rows(summary.claims)]}
+def summary_document(summary: Summary) -> Show:
+    """Return the document of `vtax show`."""
+    shown = summary.catalogue.shown
+    found = {name: _json(getattr(summary, name)) for name in Show.model_fields if name not in MADE}
+    return Show.model_validate(
+        {
+            **found,
+            "diagnosis": diagnosed_cells(summary.diagnosis),
+            "cells": [_cell(cell, shown) for cell in summary.measured],
+            "added": {name: [_added(row) for row in rows] for name, rows in summary.added.items()},
+            "claims": claim_rows(summary.claims),
+        }
+    )
 
 
 def _cell(cell: Cell, metrics: Sequence[Metric]) -> JsonValue:
@@ -82,7 +79,7 @@ def _json(value: object) -> JsonValue:
         return [_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    return value if isinstance(value, int | float | bool | None) else str(value)
 
 
 def _fields(value: object) -> JsonValue:

@@ -34,7 +34,8 @@ OF_BEHAVIOUR = (BEHAVIOUR, GUESTS, LOAD_SHARE)
 class Interference:
     """`victim` is what the guest does and in which setting, `aggressor` what its neighbours do.
 
-    `reference` is `idle` or `none`. `where` says which side of the ratio is only a lower bound, and what bounded it.
+    `reference` is `idle` or `none`. `bound_reason` says which side of the ratio is only a lower bound, and
+    what bounded it.
     """
 
     platform: str
@@ -43,7 +44,7 @@ class Interference:
     aggressor: str
     reference: str
     ratio: Estimate
-    where: str = ""
+    bound_reason: str = ""
 
     @property
     def shown(self) -> str:

@@ -135,7 +135,13 @@ def _heading(summary: Summary, row: Interference) -> str:
 def _ratio(row: Interference) -> tuple[str | Number, ...]:
     ratio = row.ratio
     found = "no significant difference" if ratio.includes(1.0) else "less" if ratio.value < 1 else "more"
-    shown = row.where if ratio.is_withheld else f"{found}: {row.where}" if row.where else found
+    shown = (
+        row.bound_reason
+        if ratio.is_withheld
+        else f"{found}: {row.bound_reason}"
+        if row.bound_reason
+        else found
+    )
     return (
         row.platform,
         row.aggressor,

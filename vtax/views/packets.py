@@ -54,7 +54,7 @@ class PacketMoment:
     platform: str
     setting: Setting
     host: str | None
-    way: str
+    path: str
     packet: int
     position: int
     function: str
@@ -106,7 +106,7 @@ def _moments(cell: TracedCell, rows: Sequence[_Moment]) -> list[PacketMoment]:
                 platform=cell.platform,
                 setting=cell.setting,
                 host=row.host,
-                way=row.way,
+                path=row.way,
                 packet=row.packet,
                 position=row.position,
                 function=row.function,

@@ -58,7 +58,7 @@ def stages_table(summary: Summary) -> Table:
                 lambda row: f"published: {row.setup}, {row.hardware}",
                 lambda row: (
                     row.stage,
-                    f"{row.guests} guest{'' if row.guests == '1' else 's'}: {row.says} ({row.section})",
+                    f"{row.guests} guest{'' if row.guests == '1' else 's'}: {row.finding} ({row.section})",
                     *[Number("")] * 7,
                 ),
             ),
@@ -83,7 +83,7 @@ def packets_table(summary: Summary) -> Table:
             Column("stage"),
         ),
         sections=(
-            *sections(rows, lambda row: f"{heading(summary, row)}, {row.platform}: {row.way}", _moment),
+            *sections(rows, lambda row: f"{heading(summary, row)}, {row.platform}: {row.path}", _moment),
             *published_sections(
                 summary.published_packets,
                 lambda row: f"published: VMware ESXi 6.0, {row.direction} (Table I)",

@@ -188,7 +188,7 @@ class PublishedStage:
 
     stage: str
     guests: str
-    says: str
+    finding: str
     setup: str
     hardware: str
     section: str
@@ -197,7 +197,10 @@ class PublishedStage:
 
 def published_stages(scenario: StoredScenario, stages: Sequence[StageDelay]) -> list[PublishedStage]:
     """What the scenario's source says of stages, where any was measured."""
-    return [PublishedStage(**row) for row in printed_rows(scenario, "stages.csv")] if stages else []
+    if not stages:
+        return []
+    rows = ({**row} for row in printed_rows(scenario, "stages.csv"))
+    return [PublishedStage(finding=row.pop("says"), **row) for row in rows]
 
 
 def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:

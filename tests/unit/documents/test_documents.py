@@ -36,10 +36,10 @@ PRINTED: Mapping[str, Callable[[str], list[str]]] = {
     "diagnose": lambda kind: ["diagnose", kind, "--json"],
     "export": lambda kind: ["export", kind, "--format", "json"],
     "history": lambda _: ["history", ".", "--json"],
+    "show": lambda kind: ["show", kind, "--json"],
 }
 """How a document of a result is printed."""
-OF_NO_RESULT = {"doctor", "trace"}
-WITHOUT_SCHEMA = {"show", "run"}
+OF_NO_RESULT = {"doctor", "run", "trace"}
 SHARED = {"testbed check": "doctor"}
 
 
@@ -153,7 +153,7 @@ def test_a_quantity_is_named_as_its_column_and_ends_in_its_unit() -> None:
 
 def test_each_command_that_prints_json_has_a_document() -> None:
     printing = {words for words, command in commands() if any("--json" in one.opts for one in command.params)}
-    assert {SHARED.get(words, words) for words in printing - WITHOUT_SCHEMA} == {*DOCUMENTS} - {"export"}
+    assert {SHARED.get(words, words) for words in printing} == {*DOCUMENTS} - {"export"}
 
 
 def test_the_command_knows_each_schema(capsys: Captured) -> None:
