@@ -489,9 +489,9 @@ class MessageGoodput(Keyed):
     of_link: Estimate | None
     """Goodput as a share of that."""
     reference: str | None
-    """Platform that it is compared with; null where that was not measured."""
+    """Platform that it is compared with; null for the reference itself."""
     ratio: Estimate | None
-    """Ratio to the reference's goodput in the same blocks."""
+    """Ratio to the reference's goodput in the same blocks; null where that was not measured."""
     retransmissions: Estimate | None
     """Retransmitted segments of a trial."""
     send_buffer_bytes: Estimate | None
@@ -573,9 +573,9 @@ class TracedCell(Keyed):
     packets: Count
     """Packets that were followed to their end."""
     strayed: Count
-    """Packets that left their path."""
+    """Packets that passed no whole path: dropped, or gone elsewhere."""
     lost: Count
-    """Packets that were not seen at its end."""
+    """Packets whose marks another packet's overwrote."""
     hook_ns: float | None
     """Time that a hook itself takes."""
     added_ns: Estimate | None
@@ -586,7 +586,7 @@ class StageDelay(Keyed):
     """The delay of a stage of a host in one direction."""
 
     host: str | None
-    """The host; null of all together."""
+    """The host; null of unattributed."""
     direction: str
     """Direction of the packets."""
     stage: str
@@ -630,7 +630,7 @@ class PacketMoment(Placed):
     """A followed packet at a hook."""
 
     host: str | None
-    """The host; null where all share a kernel."""
+    """The host; null for a path over several."""
     path: str
     """Path of the packet."""
     packet: int
@@ -764,7 +764,7 @@ class NeighbourLoad(Part):
     platform: str
     """Platform preset."""
     cell: str
-    """The cell: every factor and its level."""
+    """Factors of the cell without its platform; all where there is no other."""
     offered_mbps: Estimate | None
     """Offered load at layer 1."""
     received_mbps: Estimate | None
@@ -870,7 +870,7 @@ class Caveat(Part):
 
 
 class Show(Document):
-    """All numbers of a result that tables and figures have. Rows are in the order platform, setting, level."""
+    """All numbers of a result that tables and figures have."""
 
     format_version: Literal[3] = 3
     """Version of the document's form."""

@@ -31,7 +31,10 @@ class Served:
 
     def refusal(self, result: Result) -> str | None:
         """Return why this cannot be made of the result, and what to type next; None where it can."""
-        kind, is_traced = workload_kind(result), _is_traced(result)
+        try:
+            kind, is_traced = workload_kind(result), _is_traced(result)
+        except InputError as unknown:
+            return str(unknown)
         if kind in self.kinds and (self.stages or not is_traced):
             return None
         name = f"traced {kind}" if is_traced else kind

@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 
 import vtax.campaign
+from tests.helpers.results.recorded import unpack
 from vtax.campaign import Outcome, Resumed
 from vtax.campaign.needs import require_grants
 from vtax.cli import main
 from vtax.inputs import trust
 from vtax.inputs.needs import Consent, NeedKind
 from vtax.platforms import PlatformUnusable
-from vtax.results import ResultWriter, TrialRecord
+from vtax.results import Result, ResultWriter, TrialRecord
 from vtax.scenario import Scenario, load_scenario
 from vtax.testbed.machines import Machines
 from vtax.testbed.remote import read_testbed
+from vtax.views import document_of
 
 NOBODY = 65534
 TESTBED = """
@@ -129,9 +131,17 @@ class TestComplete:
 
     @pytest.mark.usefixtures("untouched")
     def test_with_json_there_is_a_document(
-        self, out: Path, scenario: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self,
+        out: Path,
+        scenario: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
-        monkeypatch.setattr("vtax.views.as_json", lambda _: {})  # its trials have no flows
+        """Its trials have no flows, so that another result's numbers stand for theirs."""
+        unpack("forwarding", tmp_path / "other")
+        numbers = document_of(Result.open(tmp_path / "other/forwarding"))
+        monkeypatch.setattr("vtax.views.document_of", lambda _: numbers)
         before = everything(out)
         assert main(["run", str(scenario), "--resume", str(out), "--json"]) == 0
         said = capsys.readouterr()

@@ -14,7 +14,7 @@ from vtax.inputs import InputError
 from vtax.results import Result, ResultWriter, TrialRecord
 from vtax.results.parts import write_part
 from vtax.results.schema import TABLES
-from vtax.views import summarise, write_report
+from vtax.views import as_json, summarise, write_report
 
 
 @pytest.fixture
@@ -43,6 +43,7 @@ def test_a_result_of_the_first_version_is_read(earlier: Path) -> None:
     assert [row["mbps"] for row in rates] == pytest.approx([5, 5], rel=0.02)
     assert [note for note in result.notes if "trials.row_counts" in note] == result.notes
     assert len(result.notes) == 1
+    assert as_json(result)["throughput"]
     assert write_report(result).stat().st_size > 100_000
     assert any(caveat.subject == "Result of another version" for caveat in summarise(result).caveats)
 

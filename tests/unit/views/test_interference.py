@@ -95,10 +95,14 @@ def test_the_matrix_is_a_heat_map_as_well(tmp_path: Path) -> None:
 def test_published_tables_stand_beside(tmp_path: Path) -> None:
     trials = (at("none", 400, 400), at("heavy", 200, 200))
     stressed = {"factors": {"platform": ["raw"], "neighbours": ["none", "heavy"]}}
-    published = rows(interference_table(summarise(result(tmp_path / "a", *trials, **PAPER, **stressed))))
+    summary = summarise(result(tmp_path / "a", *trials, **PAPER, **stressed))
+    published = rows(interference_table(summary))
+    assert as_json(summary)["published_stress"]
     assert ["OpenVZ", "heavy", "none", "0.818"] in [row[:4] for row in published]
     forwarded = {"factors": {"platform": ["raw"], "neighbours": ["none", "forward"]}}
-    table = neighbours_table(summarise(result(tmp_path / "b", *trials, **PAPER, **forwarded)))
+    summary = summarise(result(tmp_path / "b", *trials, **PAPER, **forwarded))
+    table = neighbours_table(summary)
+    assert as_json(summary)["published_traffic"]
     assert ["Xen", "72.0", "47.2"] in [[row[0], row[3], row[4]] for row in rows(table)]
 
 

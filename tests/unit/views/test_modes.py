@@ -105,6 +105,7 @@ def test_a_search_shows_both_bounds_and_no_maximum(tmp_path: Path) -> None:
     assert summary.maxima == []
     (found,) = summary.searches
     assert (found.lower_mbps, found.upper_mbps, found.searches, found.trials) == (479.0, 481.0, 1, 2)
+    assert as_json(summary)["searches"]
     page = shown(result)
     assert (
         "carries between 479.0 and 481.0 Mbit/s of 64-byte frames at no more than 0.00% loss (NDR, n = 1)"

@@ -11,6 +11,7 @@ from vtax.model.frames import frame_levels
 from vtax.model.table import text_of
 from vtax.results import Result
 from vtax.units import fps
+from vtax.views import as_json
 from vtax.views.routers_table import routers_table
 from vtax.views.summary import summarise
 
@@ -38,6 +39,8 @@ def test_a_router_s_rate_is_the_mean_over_routers_and_repetitions(tmp_path: Path
 def test_published_rates_stand_apart_as_other_hardware(tmp_path: Path) -> None:
     table = routers_table(summarise(routers(tmp_path / "r", **SHARED)))
     raw, emulated, published = table.sections
+    document = as_json(routers(tmp_path / "again", **SHARED))
+    assert document["routers"] and document["published_routers"]
     assert (raw.title, emulated.title) == ("1514-byte frames", "1514-byte frames: emulated CPU")
     assert published.title.startswith("1500-byte packets, published (IV.C.1, Table II): IBM eServer 326m")
     printed = [[text_of(cell) for cell in row][:5] for row in published.rows]

@@ -47,7 +47,7 @@ def limit(measured: Measured, stream: StreamSent) -> str | None:
     if waited - thread.kept_off >= WAITED_SHARE:
         # The switch before a shared uplink takes all that comes: there the UUT holds nobody back.
         return GENERATOR_LIMITED if measured.cell.testbed.is_shared else BACKPRESSURED
-    # Neighbours' frames are sent from the first source's CPU, and are the instrument's own load.
+    # Neighbours' frames are sent from the first source's CPU, and are the instrument's own work.
     is_first = stream.host == next(iter(measured.source.hosts))
     beside = measured.beside.source_share if is_first else 0.0
     taken = max(0.0, thread.kept_off - beside)

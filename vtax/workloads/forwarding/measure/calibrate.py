@@ -2,8 +2,8 @@
 
 Measured by the sources' agents on the shaped interfaces with every frame dropped where the source's links end (the
 UUT's ingress, or the switch before a shared uplink), for each frame size and number of streams, all streams together,
-paced and as a flood. They only choose the mechanism that a trial uses: what limited the trial is decided by what
-happened in it.
+of the kinds of load that cells are. They only choose the mechanism that a trial uses: what limited the trial is decided
+by what happened in it.
 """
 
 from collections.abc import Iterable, Sequence
