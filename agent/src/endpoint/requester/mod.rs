@@ -87,7 +87,7 @@ impl Requester {
         for sequence in 0.. {
             let due_ns = match self.params.rps {
                 // From the number itself, so that no rounding adds up.
-                Some(rps) => begin_ns + (sequence as f64 * 1e9 / rps.get()) as u64,
+                Some(rps) => begin_ns.saturating_add((sequence as f64 * 1e9 / rps.get()) as u64),
                 None => now_ns(),
             };
             if due_ns >= limit_ns || tally.begun() >= params.most_transactions() {

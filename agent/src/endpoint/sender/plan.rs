@@ -31,7 +31,9 @@ impl Plan {
         let due_ns = self.interval_ns.map(|interval_ns| {
             // From the number itself, so that no rounding adds up; flows take turns within an interval.
             let intervals = slot as f64 + flow as f64 / self.flows as f64;
-            self.times.begin_ns + (intervals * interval_ns) as u64
+            self.times
+                .begin_ns
+                .saturating_add((intervals * interval_ns) as u64)
         });
         let time_ns = due_ns.unwrap_or(now_ns);
         if now_ns >= self.times.end_ns || time_ns >= self.times.end_ns {

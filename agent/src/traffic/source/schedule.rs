@@ -41,11 +41,12 @@ impl Schedule {
         }
     }
 
-    /// When the frame `number` (from 0) of the stream at the place `stream` (from 0) is to depart.
+    /// When the frame `number` (from 0) of the stream at the place `stream` (from 0) is to depart: never, at a rate so low that
+    /// the clock does not reach that time.
     #[inline]
     pub(super) fn due_ns(&self, stream: usize, number: u64) -> u64 {
         let after_ns = self.gaps_before(number) * self.gap_ns + stream as f64 * self.offset_ns;
-        self.start_ns + after_ns as u64
+        self.start_ns.saturating_add(after_ns as u64)
     }
 
     /// How far the time from the departure of a stream's last frame to that of `number` is from what was intended.
@@ -96,6 +97,13 @@ mod tests {
         let schedule = Schedule::even(0, 1e9 / 704.0, 1);
         let frames = 3_600_000_000_000 / 704;
         assert!(schedule.due_ns(0, frames).abs_diff(frames * 704) <= 1);
+    }
+
+    #[test]
+    fn a_frame_that_no_clock_reaches_is_never_due() {
+        let schedule = Schedule::even(5_000, 1.6e-20, 1);
+        assert_eq!(schedule.due_ns(0, 0), 5_000);
+        assert_eq!(schedule.due_ns(0, 1), u64::MAX);
     }
 
     #[test]
