@@ -33,7 +33,7 @@ TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-platforms test-hosts test-cluster dist audit fuzz soak validate bench
+.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-agent test-platforms test-hosts test-cluster dist audit fuzz soak validate bench
 .PHONY: lint lint-python lint-rust build install install-dev agent runsc esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
@@ -70,9 +70,9 @@ demo: install packages-run
 rooms = -p tests.helpers.rooms --tx '$(1)*popen//python=tests/helpers/room' --dist loadfile --no-loadscope-reorder
 TESTED := not soak and not dist and not cluster and not hosts
 MEASURED = $(BIN)/python -m pytest tests/system -m "measures and $(TESTED)" $(call rooms,1)
-test: install-dev packages-run packages-test lint
-	cd agent && cargo test --locked --quiet -- --include-ignored
-	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,4)
+test: install-dev packages-run packages-test
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python test-agent
+	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,5)
 	$(MEASURED) || $(MEASURED) --last-failed --last-failed-no-failures none
 
 test-platforms: install-dev runsc packages-run packages-test
@@ -121,6 +121,10 @@ validate: install-dev packages-run packages-test packages-validate
 
 bench: install-dev packages-run packages-test packages-bench
 	$(BIN)/python -m bench $(PARTS)
+
+# As it needs root, apart from fast-rust.
+test-agent: lint-rust
+	cd agent && cargo test --locked --quiet -- --include-ignored
 
 lint: lint-rust lint-python
 lint-rust:

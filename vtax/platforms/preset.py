@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Literal, Union
@@ -133,10 +134,11 @@ def _preset_of(kind: str, config: type[PlatformConfig]) -> type[PresetFile]:
     )
 
 
-def kinds() -> list[str]:
+@cache
+def kinds() -> tuple[str, ...]:
     """The kinds that exist: modules of this package that define `Kind`."""
     names = (module.name for module in pkgutil.iter_modules(platforms.__path__))
-    return [name for name in names if hasattr(importlib.import_module(f"vtax.platforms.{name}"), "Kind")]
+    return tuple(name for name in names if hasattr(importlib.import_module(f"vtax.platforms.{name}"), "Kind"))
 
 
 def load_kind(kind: str) -> ModuleType:

@@ -106,32 +106,32 @@ def test_the_report_draws_itself_alone(browser: Browser, report: Path, width: in
         assert [url for url in opened.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
-INJECTED = "window.injected = true"
-WAYS_IN = [
-    f"<script>{INJECTED}</script>",
-    f"<script type=module>{INJECTED}</script>",
-    f'<img src=x onerror="{INJECTED}">',
-    f'<svg onload="{INJECTED}"></svg>',
-    '<iframe srcdoc="<script>parent.injected = true</script>"></iframe>',
-    f'<script src="data:text/javascript,{INJECTED}"></script>',
-]
+WAYS_IN = (
+    "<script>window.way0 = true</script>",
+    "<script type=module>window.way1 = true</script>",
+    '<img src=x onerror="window.way2 = true">',
+    '<svg onload="window.way3 = true"></svg>',
+    '<iframe srcdoc="<script>parent.way4 = true</script>"></iframe>',
+    '<script src="data:text/javascript,window.way5 = true"></script>',
+)
+TAKEN = f"[...Array({len(WAYS_IN)}).keys()].filter(way => window[`way${{way}}`] === true)"
 
 
 @pytest.mark.parametrize("kind", ["report", "history"])
-@pytest.mark.parametrize("injected", WAYS_IN)
 def test_no_script_runs_but_the_pages_own(
-    injected: str, kind: str, browser: Browser, report: Path, history: Path, tmp_path: Path
+    kind: str, browser: Browser, report: Path, history: Path, tmp_path: Path
 ) -> None:
     """As if something had not been escaped: the page is drawn, and the browser refuses what is not the page's."""
     page = tmp_path / "page.html"
     text = {"report": report, "history": history}[kind].read_text(encoding="utf-8")
-    for policy, runs in ((True, False), (False, True)):
+    for policy in (True, False):
         without = text if policy else re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
-        page.write_text(without.replace("<main>", f"<main>{injected}"), encoding="utf-8")
+        page.write_text(without.replace("<main>", "".join(("<main>", *WAYS_IN))), encoding="utf-8")
         with opening(browser, page) as opened:
             opened.page.wait_for_load_state("load")
-            assert opened.page.evaluate("window.injected === true") is runs
-            assert any("Content Security Policy" in said for said in opened.complaints) is policy
+            assert opened.page.evaluate(TAKEN) == ([] if policy else [*range(len(WAYS_IN))])
+            refused = sum("script-src" in said for said in opened.complaints)
+            assert refused == (len(WAYS_IN) if policy else 0)
 
 
 def test_the_policy_keeps_requests_bases_and_forms_within_the_page(browser: Browser, report: Path) -> None:

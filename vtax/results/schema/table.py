@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ class Column:
     unit: str
     meaning: str
 
-    @property
+    @cached_property
     def field(self) -> pa.Field:
         """The Arrow field, with unit and meaning as its metadata."""
         return pa.field(self.name, self.type, metadata={"unit": self.unit, "meaning": self.meaning})
