@@ -72,7 +72,7 @@ TESTED := not soak and not dist and not cluster and not hosts
 MEASURED = $(BIN)/python -m pytest tests/system -m "measures and $(TESTED)" $(call rooms,1)
 test: install-dev packages-run packages-test
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python test-agent
-	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,5)
+	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,4)
 	$(MEASURED) || $(MEASURED) --last-failed --last-failed-no-failures none
 
 test-platforms: install-dev runsc packages-run packages-test
@@ -124,7 +124,7 @@ bench: install-dev packages-run packages-test packages-bench
 
 # As it needs root, apart from fast-rust.
 test-agent: lint-rust
-	cd agent && cargo test --locked --quiet -- --include-ignored
+	+cd agent && cargo test --locked --quiet -- --include-ignored
 
 lint: lint-rust lint-python
 lint-rust:

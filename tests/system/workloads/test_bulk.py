@@ -13,9 +13,10 @@ from tests.helpers.disturb import Act
 from tests.helpers.guest_fault import with_fault
 from tests.helpers.records import owned_processes
 from vtax.cli import main
-from vtax.platforms import qemu
+from vtax.platforms import GuestPlan, qemu
 from vtax.platforms.emulator import Emulator
 from vtax.platforms.kernel import Kernel
+from vtax.platforms.launch import Started
 from vtax.results import Result
 from vtax.views.summary import summarise
 
@@ -200,7 +201,7 @@ def test_a_guest_that_ends_makes_the_trial_invalid_and_is_named(
 def test_a_guest_that_does_not_start_is_named_and_no_mean_is_over_the_others(
     bulk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = qemu.machine_words
+    words, heard = qemu.machine_words, qemu.await_hello
 
     def of_second_guest_at_fault(
         emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path, config: qemu.Config
@@ -209,8 +210,11 @@ def test_a_guest_that_does_not_start_is_named_and_no_mean_is_over_the_others(
             image = with_fault(image, "boot", tmp_path)
         return words(emulator, kernel, image, accelerator, console, config)
 
+    def impatient_with_second_guest(guest: Started, plan: GuestPlan, begun_s: float, limit_s: float) -> None:
+        heard(guest, plan, begun_s, 8.0 if plan.name.endswith("guest1") else limit_s)
+
     monkeypatch.setattr(qemu, "machine_words", of_second_guest_at_fault)
-    monkeypatch.setattr(qemu, "HELLO_TIMEOUT_S", 8.0)
+    monkeypatch.setattr(qemu, "await_hello", impatient_with_second_guest)
     options = ["--set", "guests=2", "--set", "platform.accelerator=emulated", "--out", str(tmp_path / "out")]
     assert main(["run", str(bulk), "--platform", "qemu-virtio", *options]) == 3
     assert "no usable trial: guest1: no hello within 8 s" in capsys.readouterr().err
