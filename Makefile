@@ -122,7 +122,7 @@ validate: install-dev packages-run packages-test packages-validate
 bench: install-dev packages-run packages-test packages-bench
 	$(BIN)/python -m bench $(PARTS)
 
-# As it needs root, apart from fast-rust.
+# Those of the agent that need root, too.
 test-agent: lint-rust
 	+cd agent && cargo test --locked --quiet -- --include-ignored
 

@@ -13,7 +13,7 @@ from vtax.machine.remedy import install
 from vtax.platforms.cache import keep_file
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.image import pack_image
-from vtax.platforms.kernel import TOLD, Kernel, check_kernel
+from vtax.platforms.kernel import KERNEL_WORDS, Kernel, check_kernel
 from vtax.platforms.package import check_tools, said
 
 LOADER = Path("/usr/lib/ISOLINUX/isolinux.bin")
@@ -21,7 +21,7 @@ LIBRARY = Path("/usr/lib/syslinux/modules/bios/ldlinux.c32")
 TOOLS = {"xorriso": "xorriso"}
 FILES = {LOADER: "isolinux", LIBRARY: "syslinux-common"}
 """What starts the kernel, and the packages that have it."""
-PARAMETERS = f"vtax.control=ttyS0 console=ttyS1,115200 loglevel=4 {TOLD}"
+PARAMETERS = f"vtax.control=ttyS0 console=ttyS1,115200 loglevel=4 {KERNEL_WORDS}"
 MENU = f"DEFAULT vtax\nPROMPT 0\nLABEL vtax\n KERNEL vmlinuz\n INITRD initrd\n APPEND {PARAMETERS}\n"
 KEEP = 8
 """Discs kept in the cache; older ones belong to agents built earlier."""

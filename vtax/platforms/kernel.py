@@ -17,8 +17,8 @@ DISTRIBUTION = "distribution"
 META_PACKAGE = "linux-image-amd64"
 """The full flavour: the cloud flavour lacks e1000 and its kin."""
 TOOLS = {"apt-get": "apt", "dpkg-deb": "dpkg", "modprobe": "kmod", "depmod": "kmod"}
-TOLD = "panic=-1 random.trust_cpu=on cryptomgr.notests"
-"""Tells each guest's kernel to end where it panics, to wait for no entropy, and to leave its ciphers untried."""
+KERNEL_WORDS = "panic=-1 random.trust_cpu=on cryptomgr.notests"
+"""Tell a kernel that vtax starts to end where it panics, to wait for no entropy, and not to test its ciphers."""
 NEWEST = r"Depends: (linux-image-\S+)"
 """What the lists say of the meta package."""
 

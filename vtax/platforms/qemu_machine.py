@@ -7,10 +7,10 @@ from pathlib import Path
 from vtax.machine.tsc import tsc_khz
 from vtax.platforms.contract import GuestNic
 from vtax.platforms.emulator import Emulator
-from vtax.platforms.kernel import TOLD, Kernel
+from vtax.platforms.kernel import KERNEL_WORDS, Kernel
 from vtax.platforms.qemu_config import VIRTIO, Config
 
-CONSOLE = f"console=ttyS0 loglevel=4 tsc=reliable no_timer_check {TOLD}"
+CONSOLE = f"console=ttyS0 loglevel=4 tsc=reliable no_timer_check {KERNEL_WORDS}"
 """A kernel's own check of its timer fails where the host is busy."""
 CPUS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "emulated": ("-accel", "tcg", "-cpu", "max")}
 BUS = {"q35": "pci", "microvm": "device"}

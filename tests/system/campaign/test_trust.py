@@ -69,9 +69,9 @@ def test_a_delay_counts_from_the_intended_send(
 ) -> None:
     stopped_s = 0.2
     in_the_trial(lambda run: hold_source(run, stopped_s))
-    trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=20")
-    # Not the maximum: a slow machine loses frames that are sent at once afterwards, and a lost one is later than all.
-    assert 0.8e9 * stopped_s < trial["latency_p99_ns"] < 2e9 * stopped_s
+    # Catching up is a small part of that: where the UUT holds the source back for a greater one, no delay is told.
+    trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=20", "--duration", "4")
+    assert 0.8e9 * stopped_s < trial["latency_max_ns"] < 2e9 * stopped_s
 
 
 def test_frames_of_another_length_are_noticed(

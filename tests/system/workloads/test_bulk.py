@@ -90,7 +90,7 @@ def test_guests_of_the_hosts_kernel_fill_the_link_they_share(
     cpus = len({cpu for role in result.campaign["testbed"]["cpus"].values() for cpu in role})
     assert all(row["percent"] == pytest.approx(100 * cpus) for row in ledger)
     series = result.query("SELECT count(*) AS steps FROM series GROUP BY trial_id, guest, stream").to_pylist()
-    assert all(6 <= row["steps"] <= 11 for row in series)
+    assert all(8 <= row["steps"] <= 14 for row in series)
 
 
 @pytest.mark.measures

@@ -11,14 +11,14 @@ from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace, index_of
 from vtax.platforms.console import tail
 from vtax.platforms.contract import GuestNic, GuestPlan
-from vtax.platforms.kernel import TOLD
+from vtax.platforms.kernel import KERNEL_WORDS
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.xen.clock import cpu_times
 from vtax.platforms.xen.toolstack import connect_backend, tool_path, xl
 
 OWN = Namespace("vtax's own", Path("/proc/self/ns/net"))
 DOM0 = 0
-WORDS = f"loglevel=0 vtax.control=hvc0 {TOLD}"
+WORDS = f"loglevel=0 vtax.control=hvc0 {KERNEL_WORDS}"
 """Of the guest's kernel: the console is the agent's, and the kernel writes there when it panics and then alone."""
 NO_SCRIPT = "/bin/true"
 """What xl runs for a NIC in place of a script: a NIC is taken to its port by who has the port."""

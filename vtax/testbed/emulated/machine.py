@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vtax.machine.emulation import WORD
 from vtax.platforms.emulator import INSTALLED, find_emulator
-from vtax.platforms.kernel import TOLD, fetch_kernel
+from vtax.platforms.kernel import KERNEL_WORDS, fetch_kernel
 from vtax.testbed.emulated.image import build_host_image, unpack_hypervisor
 
 Hypervisor = Literal["xen", "kvm"]
@@ -17,7 +17,7 @@ CPU = "qemu64,+svm,+npt"
 """A dom0 does not start on all that QEMU can emulate (`max`)."""
 LOG = "/proc/self/fd/2"
 """Where the console goes, so that who started the machine has it."""
-CONSOLE = f"loglevel=4 {TOLD} {WORD}"
+CONSOLE = f"loglevel=4 {KERNEL_WORDS} {WORD}"
 PLAIN = f"console=ttyS0 tsc=reliable no_timer_check {CONSOLE}"
 DOM0 = f"console=hvc0 {CONSOLE}"
 """Dom0 has a clock and timers of Xen's."""
