@@ -122,7 +122,7 @@ validate: install-dev packages-run packages-test packages-validate
 bench: install-dev packages-run packages-test packages-bench
 	$(BIN)/python -m bench $(PARTS)
 
-# Those of the agent that need root, too.
+# All tests of the agent, also those that need root.
 test-agent: lint-rust
 	+cd agent && cargo test --locked --quiet -- --include-ignored
 
