@@ -124,7 +124,7 @@ bench: install-dev packages-run packages-test packages-bench
 
 # All tests of the agent, also those that need root.
 test-agent: lint-rust
-	+cd agent && cargo test --locked --quiet -- --include-ignored
+	cd agent && MAKEFLAGS= cargo test --locked --quiet -- --include-ignored
 
 lint: lint-rust lint-python
 lint-rust:
