@@ -1,8 +1,8 @@
 """The workload that a scenario asks for."""
 
+from vtax.registry.measures import WORKLOADS
 from vtax.scenario import Scenario
 from vtax.trial.workload import Workload
-from vtax.workloads.measures import WORKLOADS
 
 
 def workload_of(scenario: Scenario, cpus: dict[str, list[int]]) -> Workload:

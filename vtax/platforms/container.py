@@ -14,7 +14,7 @@ from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.remedy import install
 from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.confinement import ConfinedConfig, check_user_namespaces
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
+from vtax.platforms.contract import OWN_STACKS, GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.oci import PLACE, at_place, check_limits, find_runtime, runtime_command, write_bundle
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
@@ -24,9 +24,9 @@ KNOWN_RUNTIMES = ("runc", "crun")
 
 
 def _without_own_network(runtime: str) -> str:
-    if runtime == "runsc":
+    if (platform := OWN_STACKS.get(runtime)) is not None:
         raise ValueError(
-            "runsc has a network stack of its own to be set up; allowed: the platform gvisor in its place"
+            f"{runtime} has a network stack of its own to be set up; allowed: the platform {platform} in its place"
         )
     return runtime
 

@@ -95,6 +95,10 @@ class Argument:
     """How it looks, for messages: FILE.xml."""
 
 
+OWN_STACKS: dict[str, str] = {}
+"""OCI runtimes with a network stack of their own, and the platform that sets it up, which says so here itself."""
+
+
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""
 

@@ -21,7 +21,7 @@ from vtax.machine.processes import children, descendants
 from vtax.machine.remedy import in_tree
 from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.container import told_version
-from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
+from vtax.platforms.contract import OWN_STACKS, GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.oci import write_bundle
@@ -31,6 +31,7 @@ from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
 
 RUNTIME = "runsc"
+OWN_STACKS[RUNTIME] = "gvisor"
 TOOLS = {"taskset": "util-linux", "setpriv": "util-linux"}
 SENTRY = "runsc-sandbox"
 """What the process of a guest's kernel calls itself."""

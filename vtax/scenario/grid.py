@@ -13,10 +13,10 @@ from vtax.inputs import Document, InputError, Loc, problems
 from vtax.keys.cell import Cell
 from vtax.keys.fields import Scalar
 from vtax.keys.testbed import TestbedSettings
+from vtax.registry.keys import KINDS
 from vtax.scenario.names import SECTIONS, Key, Section
 from vtax.scenario.schema import ScenarioFile
 from vtax.scenario.switches import switch_refusals
-from vtax.workloads.keys import KINDS
 
 MAX_CELLS = 100_000
 

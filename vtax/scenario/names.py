@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from vtax.inputs import advised, suggestion
 from vtax.keys.fields import PLATFORM_KEY, Keys, marked
 from vtax.keys.testbed import TestbedSettings
-from vtax.workloads.keys import KINDS
+from vtax.registry.keys import KINDS
 
 PLATFORM_NAMES = ("version", "vcpus", "memory_bytes", "host_weight")
 """Keys of platforms that go by their names alone; what keys there are, each kind of platform says itself."""

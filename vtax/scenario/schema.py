@@ -6,7 +6,7 @@ from pydantic import Field
 
 from vtax.keys.fields import PLATFORM_KEY, Keys, Named, PlainScalar, key, slug, written
 from vtax.keys.testbed import TestbedSettings
-from vtax.workloads.keys import Workload
+from vtax.registry.keys import Workload
 
 ScenarioName = Annotated[
     str, slug(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*", "schlosser2011/dedicated")

@@ -15,9 +15,9 @@ from vtax.model.metrics import (
     THROUGHPUT,
 )
 from vtax.model.reading import USABLE, read_cells
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.views.provenance import workload_kind
-from vtax.workloads.catalogues import CATALOGUES
 
 METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
 """By kind of workload."""

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 from vtax.inputs import InputError, one_line
 from vtax.model.platform import Platform
 from vtax.model.published import citation
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result, Row
 from vtax.results.stored import mapping
-from vtax.workloads.catalogues import CATALOGUES
 
 SHARED_CORE = "shared-core"
 

@@ -13,6 +13,7 @@ from vtax.model.published import Printed
 from vtax.model.reading import read_cells
 from vtax.model.sentence import Sentence
 from vtax.model.streams import stream_levels
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.views.artifacts import Artifact, round_artifacts
 from vtax.views.caveats import Caveat, caveats
@@ -76,7 +77,6 @@ from vtax.views.verdicts import (
     verdict_counts,
     verdict_totals,
 )
-from vtax.workloads.catalogues import CATALOGUES
 
 
 @dataclass(frozen=True)

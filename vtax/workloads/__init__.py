@@ -1,5 +1,1 @@
-"""The kinds of workload: a folder each, and a line in each of the registries that are here.
-
-Each registry is of what one layer knows of a kind: `keys` what scenarios may say, `catalogues` what views show,
-`measures` how campaigns measure it.
-"""
+"""The kinds of workload: a folder each. Only `vtax.registry` knows which there are."""

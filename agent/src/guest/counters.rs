@@ -1,6 +1,6 @@
 //! # Interfaces' counters as text
 //!
-//! What /proc/net/dev tells, see proc(5): for kernels whose link messages have no counters, as gVisor's.
+//! What /proc/net/dev tells, see proc(5): for kernels whose link messages have no counters.
 
 use std::collections::HashMap;
 use std::fs;

@@ -238,7 +238,7 @@ impl Links {
         let request = self.0.neighbours().add(link.index, address);
         let added = request.link_layer_address(&mac.0).replace().execute().await;
         match added {
-            // gVisor: those of the namespace that it was started in are all that it ever has.
+            // A stack in user space: the neighbours that it was started with are all that it ever has.
             Err(refused) if is_unknown(&refused) => Ok(()),
             added => Ok(added.with_context(|| {
                 format!(

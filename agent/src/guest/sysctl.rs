@@ -40,7 +40,7 @@ pub(super) fn set_interface(interface: &str, ipv6: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// A kernel without IPv6 lacks its settings, and gVisor, which neither checks sources nor redirects, those of interfaces.
+/// A kernel without IPv6 lacks its settings, and one that neither checks sources nor redirects those of interfaces.
 fn write_if_present(key: &str, value: u8) -> Result<(), Error> {
     match fs::exists(path(key)) {
         Ok(false) => Ok(()),

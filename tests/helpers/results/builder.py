@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
@@ -128,6 +128,11 @@ def make(
 def of(paper: str, scenario: str) -> dict[str, Any]:
     """The keys of a scenario that repeats one of a paper's."""
     return {"name": f"{paper}/{scenario}", "source": {"paper": paper, "section": "1"}}
+
+
+def small(trials: Sequence[Trial], paper: str, scenario: str) -> partial[Result]:
+    """A result of a paper's scenario that is yet to be written: call it with a directory."""
+    return partial(make, trials=trials, scenario=of(paper, scenario))
 
 
 KEPT: dict[str, Result] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tests.helpers.results.builder import Row, Trial
+from tests.helpers.results.builder import Row, Trial, small
 
 WORKLOAD = {"kind": "bulk", "warmup_s": 2.0, "duration_s": 10.0}
 TESTBED = {"link_mbps": 1000.0, "flow_control": True, "mtu": 1500, "uplink": "shared", "guests": 1}
@@ -101,3 +101,13 @@ def bulk_campaign() -> list[MadeBulk]:
             emulated=emulated,
         )
     ]
+
+
+RESULT = small(
+    [
+        *bulk_blocks([[900.0], [905.0], [910.0]]),
+        *bulk_blocks([[600.0], [605.0], [610.0]], platform="container"),
+    ],
+    "anhalt2009",
+    "sending",
+)

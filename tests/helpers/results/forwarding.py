@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tests.helpers.results.builder import Row, Trial, encode
+from tests.helpers.results.builder import Row, Trial, encode, small
 from vtax.units import fps
 
 FRAMES_SENT = 10_000
@@ -136,3 +136,10 @@ def _hop(name: str, received: int, dropped: int, reason: str | None) -> Row:
         "dropped": dropped,
         "reason": reason,
     }
+
+
+RESULT = small(
+    [*blocks([90.0, 92.0, 91.0]), *blocks([60.0, 62.0, 61.0], platform="container")],
+    "schlosser2011",
+    "dedicated",
+)

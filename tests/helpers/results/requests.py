@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tests.helpers.results.builder import Row, Trial
+from tests.helpers.results.builder import Row, Trial, small
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,6 @@ def both(*raw_us: float, **fixed: Any) -> list[MadeResponses]:
         for block, mean_us in enumerate(raw_us)
         for platform, more_us in (("raw", 0), ("container", 20))
     ]
+
+
+RESULT = small(both(40, 80, 60), "oljira2016", "co-located")

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tests.helpers.results.builder import Row, Trial, encode
+from tests.helpers.results.builder import Row, Trial, encode, small
 
 STAGES = ("driver", "switch", "backend")
 
@@ -85,3 +85,6 @@ class MadeTrace(Trial):
                 (("arrive", None, 0), ("receive", "rx driver", 500), ("queue", "rx switch", 2000))
             )
         ]
+
+
+RESULT = small([MadeTrace(block, 5.0) for block in range(3)], "oljira2016", "breakdown")

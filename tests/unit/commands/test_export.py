@@ -22,10 +22,10 @@ from tests.helpers.results.forwarding import Made, blocks
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.platforms import presets
+from vtax.registry.keys import KINDS
 from vtax.results import Result
 from vtax.scenario.schema import ScenarioFile
 from vtax.views.export import tables_document
-from vtax.workloads.keys import KINDS
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = 'a"b\\c\nd'

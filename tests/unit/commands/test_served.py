@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.results.kinds import RESULTS, TRACED
 from vtax.cli import app, main
-from vtax.workloads.keys import KINDS
+from vtax.registry.keys import KINDS
 
 Captured = pytest.CaptureFixture[str]
 EVERY = set(RESULTS)
@@ -104,11 +104,11 @@ def test_an_export_that_is_refused_leaves_no_file(results: Path, tmp_path: Path)
 def test_among_others_a_kind_without_history_is_left_out_by_name(
     results: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    for kind in ("echo", "relay", TRACED.replace(" ", "-")):
+    for kind in ("forwarding", "requests", TRACED.replace(" ", "-")):
         shutil.copytree(results / kind, tmp_path / kind)
     assert main(["history", f"{tmp_path}"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "matthews2009/relay: 2 campaigns" in printed
+    assert "schlosser2011/dedicated: 2 campaigns" in printed
     assert printed.count(f"{TRACED} results have no history yet") == 2
 
 

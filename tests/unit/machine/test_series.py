@@ -12,7 +12,7 @@ ITEMS = [*range(10)]
 
 
 def read(ask: Callable[[int, float], Part[int]], most: int = 10, **options: bool) -> list[int]:
-    return read_series("guest", "relay.samples", "ns", most, ask, 1.0, **options)
+    return read_series("guest", "client.samples", "ns", most, ask, 1.0, **options)
 
 
 def test_a_series_is_read_to_its_end() -> None:
@@ -41,7 +41,7 @@ def test_what_cannot_be_a_series_is_a_breach(ask: Callable[[int, float], Part[in
 
     with pytest.raises(AgentBreach) as caught:
         read(counted)
-    assert str(caught.value) == f"guest: answered relay.samples with what cannot be true ({problem})"
+    assert str(caught.value) == f"guest: answered client.samples with what cannot be true ({problem})"
 
 
 def test_a_series_that_grows_has_an_end_as_well() -> None:
@@ -61,7 +61,7 @@ def test_a_series_has_a_deadline_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
         return [first], 10
 
     with pytest.raises(
-        AgentGone, match=r"^guest: answers to relay.samples not complete within 1 s \(3 of 10 ns\)$"
+        AgentGone, match=r"^guest: answers to client.samples not complete within 1 s \(3 of 10 ns\)$"
     ):
         read(slowly)
     assert left == [0.7, 0.4, 0.1]

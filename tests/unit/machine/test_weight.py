@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vtax.machine.weight import CpuController, can_be_enabled, find_cpu_controller
-from vtax.platforms import PlatformUnusable, egress_qdisc, uml
+from vtax.platforms import PlatformUnusable, egress_qdisc
 from vtax.platforms.egress_qdisc import GuestConfig
 
 
@@ -35,4 +35,4 @@ def test_a_weight_that_cannot_be_had_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_every_guest_has_the_key_within_bounds() -> None:
     with pytest.raises(ValueError, match="less than or equal to 100"):
-        uml.Config(host_weight=101)
+        GuestConfig(host_weight=101)

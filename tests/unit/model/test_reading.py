@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.results.builder import make
-from tests.helpers.results.echo import MadeEcho
 from tests.helpers.results.forwarding import Made
+from tests.helpers.results.requests import MadeResponses
 from vtax.model.cell import Cell, Reading
-from vtax.model.dimensions import GUESTS, LOAD
+from vtax.model.dimensions import LOAD, REQUEST
 from vtax.model.levels import Levels
-from vtax.model.metrics import CPU, LOSS, RESPONSE_TIME, THROUGHPUT
+from vtax.model.metrics import LOSS, RESPONSE_TIME, THROUGHPUT
 from vtax.model.reading import read_cells
 from vtax.results import Result
 
@@ -19,7 +19,7 @@ class Frames(Levels, frozen=True):
     frame_bytes: int | None
 
 
-FRAMES, ECHOES = Reading(Frames, LOAD), Reading(Levels, GUESTS)
+FRAMES, ANSWERS = Reading(Frames, LOAD), Reading(Levels, REQUEST)
 
 
 def only(result: Result, reading: Reading) -> Cell:
@@ -28,8 +28,8 @@ def only(result: Result, reading: Reading) -> Cell:
 
 
 def test_values_are_aligned_by_block(tmp_path: Path) -> None:
-    result = make(tmp_path / "r", [MadeEcho(0, 90), MadeEcho(1, None), MadeEcho(2, 110)])
-    cell = only(result, ECHOES)
+    result = make(tmp_path / "r", [MadeResponses(0, 90), MadeResponses(1, None), MadeResponses(2, 110)])
+    cell = only(result, ANSWERS)
     assert cell.by_block("latency_mean_ns") == {0: 90_000, 2: 110_000}
     assert [*cell.by_block("loss_ratio")] == [0, 1, 2]
     sample = cell.sample(RESPONSE_TIME)
@@ -38,22 +38,26 @@ def test_values_are_aligned_by_block(tmp_path: Path) -> None:
 
 
 def test_invalid_trials_are_counted_and_enter_no_value(tmp_path: Path) -> None:
-    trials = [MadeEcho(0, 90), MadeEcho(1, 5000, verdict="invalid"), MadeEcho(2, 100, verdict="suspect")]
-    cell = only(make(tmp_path / "r", trials), ECHOES)
+    trials = [
+        MadeResponses(0, 90),
+        MadeResponses(1, 5000, verdict="invalid"),
+        MadeResponses(2, 100, verdict="suspect"),
+    ]
+    cell = only(make(tmp_path / "r", trials), ANSWERS)
     assert (cell.recorded, cell.invalid, cell.suspect) == (3, 1, 1)
     assert cell.left_out == pytest.approx(1 / 3)
     assert cell.by_block("latency_mean_ns") == {0: 90_000, 2: 100_000}
 
 
 def test_a_cell_without_a_usable_trial_is_still_there(tmp_path: Path) -> None:
-    cell = only(make(tmp_path / "r", [MadeEcho(0, 90, verdict="invalid")]), ECHOES)
+    cell = only(make(tmp_path / "r", [MadeResponses(0, 90, verdict="invalid")]), ANSWERS)
     assert not cell.is_usable
     assert cell.estimate(RESPONSE_TIME) is cell.deviation(RESPONSE_TIME) is None
 
 
 def test_a_metric_that_no_trial_has_is_none(tmp_path: Path) -> None:
-    (cell,) = read_cells(make(tmp_path / "r", [MadeEcho(0, 90)]), ECHOES, [CPU], [])
-    assert cell.sample(CPU) is None
+    (cell,) = read_cells(make(tmp_path / "r", [MadeResponses(0, 90)]), ANSWERS, [THROUGHPUT], [])
+    assert cell.sample(THROUGHPUT) is None
 
 
 def test_attempts_at_one_block_count_once(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from tests.helpers.glossary import GLOSSARY, PAGES, TERMS, refused_names, sectio
 from tests.helpers.paths import ROOT
 from tests.helpers.words import offences
 from vtax.documents.schema import DOCUMENTS, document_schema
+from vtax.registry.keys import KINDS
 from vtax.results.schema import TABLES
-from vtax.workloads.keys import KINDS
 
 LONGEST_LINE = 120
 FIELD = "Terms of the field"

@@ -9,24 +9,20 @@ from pydantic import BaseModel
 from tests.helpers.paths import ROOT
 from vtax.inputs import allowed
 from vtax.keys.encapsulation import TAG_BYTES
+from vtax.keys.fields import Keys, marked
 from vtax.keys.testbed import TestbedSettings
+from vtax.registry.keys import KINDS
 from vtax.scenario import Precision, ScenarioFile, Search, load_scenario
 from vtax.scenario.grid import MAX_CELLS
-from vtax.scenario.names import SHORT_NAMES
+from vtax.scenario.names import PLATFORM_NAMES, SHORT_NAMES
 from vtax.scenario.schema import Source
 from vtax.views import figure_names
-from vtax.workloads.bulk.keys import Bulk
-from vtax.workloads.echo.keys import Echo
 from vtax.workloads.forwarding.keys import (
     FRAME_BYTES_BEYOND_MTU,
     GREATEST_FRAME_BYTES,
     LEAST_FRAME_BYTES,
     Forwarding,
 )
-from vtax.workloads.keys import KINDS
-from vtax.workloads.program.keys import Program
-from vtax.workloads.relay.keys import Relay
-from vtax.workloads.requests.keys import Requests
 
 DOCUMENT = ROOT / "docs" / "scenario.md"
 PAGE = DOCUMENT.read_text()
@@ -50,7 +46,8 @@ def row(name: str, model: type[BaseModel]) -> str:
     else:
         given = field.get_default(call_default_factory=True)
         default = WRITTEN.get((name, given is None), f"`{str(given).lower()}`")
-    return f"| `{name}` | {allowed(field)} | {default} | {field.description} |"
+    star = " *" if issubclass(model, Keys) and name in marked(model, "short") else ""
+    return f"| `{name}`{star} | {allowed(field)} | {default} | {field.description} |"
 
 
 WRITTEN = {
@@ -80,12 +77,7 @@ WRITTEN = {
     ("title", "model"),
     [
         ("Keys of a scenario", ScenarioFile),
-        ("`workload` of kind `forwarding`", Forwarding),
-        ("`workload` of kind `bulk`", Bulk),
-        ("`workload` of kind `echo`", Echo),
-        ("`workload` of kind `requests`", Requests),
-        ("`workload` of kind `relay`", Relay),
-        ("`workload` of kind `program`", Program),
+        *((f"`workload` of kind `{kind}`", model) for kind, model in KINDS.items()),
         ("`precision`", Precision),
         ("`search`", Search),
         ("`testbed`", TestbedSettings),
@@ -124,7 +116,9 @@ def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseMo
 
 
 def test_every_short_name_stands_there() -> None:
-    expected = [f"| `{short}` | `{dotted}` |" for short, dotted in SHORT_NAMES.items()]
+    expected = [
+        f"| `{short}` | `{dotted}` |" for short, dotted in SHORT_NAMES.items() if short in PLATFORM_NAMES
+    ]
     assert rows(section("`factors`")) == expected
 
 

@@ -70,8 +70,8 @@ def test_an_unknown_name_is_refused_in_a_short_line() -> None:
     ) as refused:
         load_scenario("quik")
     assert len(str(refused.value)) < 2 * 80
-    with pytest.raises(InputError, match=r'did you mean "matthews2009/relay"\?'):
-        load_scenario("relya")
+    with pytest.raises(InputError, match=r'did you mean "schlosser2011/dedicated"\?'):
+        load_scenario("dedicatd")
     with pytest.raises(InputError, match=r'did you mean "anhalt2009/sending"\?'):
         load_scenario("anhalt2009/sendign")
     with pytest.raises(InputError, match="cannot be read"):

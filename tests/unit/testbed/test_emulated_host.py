@@ -10,11 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from vtax.campaign.platform_set import PlatformSet, probe, resolve
-from vtax.keys.cell import Cell
+from tests.helpers.probed import probed
 from vtax.machine import emulation
 from vtax.platforms import PlatformUnusable, Probe
-from vtax.scenario import load_scenario
 from vtax.testbed import machines
 from vtax.testbed.emulated import image, machine
 from vtax.testbed.emulated.machine import EmulatedKeys, command
@@ -109,23 +107,6 @@ def test_whatever_runs_on_an_emulated_machine_is_emulated(monkeypatch: pytest.Mo
     assert there.prepare("qemu", None, None) == Probe("emulated", {"version": "7.2"})  # type: ignore[arg-type]
 
 
-def probed(name: str, *sets: str) -> tuple[list[Cell], PlatformSet]:
-    """A scenario's cells on raw and kvm-vhost, and what an emulated machine says of them."""
-    checked = load_scenario(name).override(platforms=["raw", "kvm-vhost"], sets=list(sets))
-    cells = checked.cells()
-    platforms = resolve(checked, cells)
-    uut = SimpleNamespace(
-        is_emulated=True,
-        prepare=lambda *_: Probe("emulated", {}),
-        find_switch=lambda _: {},
-        check_protocols=lambda *_: None,
-        require_protocols=lambda _: None,
-    )
-    probe(platforms, cells, SimpleNamespace(machine=lambda _: uut))  # type: ignore[arg-type]
-    assert platforms.skipped == {}
-    return cells, platforms
-
-
 def test_an_emulated_machine_has_two_guests_at_most() -> None:
     cells, platforms = probed("anhalt2009/sending", "guests=2,4", "transport=udp")
     assert platforms.refused
@@ -138,12 +119,6 @@ def test_an_emulated_machine_has_two_guests_at_most() -> None:
         )
     left = {cell.testbed.guests for cell in cells if cell.key not in platforms.refused}
     assert left == {2, 4}, "raw has none of its own"
-
-
-def test_relays_in_guests_of_their_own_count_as_guests() -> None:
-    cells, platforms = probed("matthews2009/relay-across", "hops=2,3")
-    refused = {(cell.platform, cell.guests) for cell in cells if cell.key in platforms.refused}
-    assert refused == {("kvm-vhost", 3)}
 
 
 def test_it_is_given_time(monkeypatch: pytest.MonkeyPatch) -> None:

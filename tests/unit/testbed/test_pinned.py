@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import PlatformConfig, lxc, qemu, raw, uml
+from vtax.platforms import PlatformConfig, qemu, raw
+from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.testbed.scheduling import Scheduling
 
 
@@ -23,8 +24,8 @@ def test_guests_take_turns(tmp_path: Path) -> None:
     [
         (qemu.Config(vcpus=3, pinned=True), 3),
         (qemu.Config(vcpus=3), 0),
-        (uml.Config(pinned=True), 1),
-        (lxc.Config(), 0),
+        (GuestConfig(pinned=True), 1),
+        (GuestConfig(), 0),
         (raw.Config(), 0),
     ],
 )

@@ -8,27 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.judged import judged
 from tests.helpers.results.builder import make, of
 from tests.helpers.results.bulk import MadeBulk, bulk_blocks
-from tests.helpers.results.echo import MadeEcho
 from tests.helpers.results.forwarding import Made, blocks
 from tests.helpers.results.papers import HARMED, LOST, STEADY, beside, forwarded
-from tests.helpers.results.relay import MadeRun
 from tests.helpers.results.requests import MadeResponses
 from tests.helpers.results.traced import MadeTrace
-from vtax.results import Result
-from vtax.views.claims import Judgement, Verdict, counts, judge_results
+from vtax.views.claims import Verdict, counts, judge_results
 from vtax.views.claims.checks import Bound, Ratio, Trend
 from vtax.views.claims.judge import judge, verdict_of
 from vtax.views.claims.sample import Sample
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
-
-
-def judged(result: Result, name: str) -> dict[str, Judgement]:
-    """What is said of a claim, by platform."""
-    (found,) = [each for each in judge_results([result]).judged if each.claim.name == name]
-    return {each.platform: each for each in found.judgements}
 
 
 NOISY = [100.0, 700.0, 250.0, 600.0, 300.0]
@@ -85,73 +77,12 @@ def test_a_bound(goodputs: list[list[float]], verdict: Verdict, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("levels_us", "verdict"),
-    [
-        ({2: 100, 4: 300, 8: 900}, HOLDS),
-        ({2: 100, 4: 300, 8: 150}, FAILS),
-        ({2: 100, 4: 300, 8: 301}, UNDECIDED),
-        ({2: 100, 4: 300}, UNDECIDED),
-    ],
-)
-def test_a_trend(levels_us: dict[int, float], verdict: Verdict, tmp_path: Path) -> None:
-    """Each step counts; a level that was not measured leaves it open, and is named."""
-    trials = [
-        MadeEcho(
-            block, mean_us * (1 + block / 100 * (-1) ** guests_block), guests, "tcp", platform="container"
-        )
-        for guests_block, (guests, mean_us) in enumerate(levels_us.items())
-        for block in range(4)
-    ]
-    found = judged(
-        make(tmp_path / "r", trials, scenario=of("anhalt2009", "latency")), "busy-routers-add-delay"
-    )
-    judgement = found["container"]
-    assert judgement.verdict is verdict
-    assert judgement.missing == (() if 8 in levels_us else ("guests=8 was not measured",))
-    if verdict is FAILS:
-        assert judgement.decisive is not None
-        assert judgement.decisive.where == "guests=4 to 8"
-
-
-@pytest.mark.parametrize(
     ("switch_us", "verdict"), [([900, 1000, 950], HOLDS), ([9, 10, 11], FAILS), ([1000, 10, 1000], UNDECIDED)]
 )
 def test_a_share_of_packets(switch_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
     trials = [MadeTrace(block, each, guests=4) for block, each in enumerate(switch_us)]
     result = make(tmp_path / "r", trials, scenario=of("oljira2016", "breakdown-co-located"))
     assert judged(result, "four-guests-hold-most-packets-long")["container"].verdict is verdict
-
-
-@pytest.mark.parametrize(("with_lines", "verdict"), [(6, HOLDS), (0, FAILS), (3, UNDECIDED)])
-def test_an_artifact(with_lines: int, verdict: Verdict, tmp_path: Path) -> None:
-    """Six groups of five runs, so many of them with a slow round in every twenty."""
-    rng = np.random.default_rng(5)
-    runs = []
-    for run in range(30):
-        us = rng.normal(50, 1, 200)
-        if run // 5 < with_lines:
-            us[::20] += 50
-        runs.append(MadeRun(run, us.tolist(), load="output"))
-    found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "null")), "output-brings-lines")[
-        "raw"
-    ]
-    assert found.verdict is verdict
-    assert found.decisive is not None
-    assert (found.decisive.estimate.value, found.decisive.estimate.n) == (with_lines / 6, 6)
-
-
-def test_runs_are_no_pairs(tmp_path: Path) -> None:
-    """A container with other numbers of runs is compared all the same."""
-    rng = np.random.default_rng(6)
-    runs = [
-        MadeRun(run, rng.normal(mean_us, 1, 20).tolist(), platform=platform)
-        for platform, mean_us, count in (("raw", 50, 8), ("container", 80, 5))
-        for run in range(count)
-    ]
-    found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "relay")), "rounds-take-longer")
-    assert found["container"].verdict is HOLDS
-    assert found["container"].decisive is not None
-    assert found["container"].decisive.estimate.n == 13
 
 
 def test_an_emulated_cpu_is_said_and_never_compared_with_the_bare_host(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from vtax.model.catalogue import Catalogue
+from vtax.registry.catalogues import CATALOGUES
+from vtax.registry.keys import KINDS
 from vtax.results.schema import TRIALS
-from vtax.workloads.catalogues import CATALOGUES
-from vtax.workloads.keys import KINDS
 
 each = pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from vtax.keys.fields import MARKS, Mark, marked
-from vtax.workloads.keys import KINDS
+from vtax.registry.keys import KINDS
 
 
 @pytest.mark.parametrize("mark", MARKS)

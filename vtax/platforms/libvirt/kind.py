@@ -126,14 +126,14 @@ class Kind:
     programs_of = None
 
     def check(self, config: Config) -> None:
-        """Libvirt, an emulator, taps and the tools that unpack a kernel must be there, and the domain fit."""
+        """The domain must fit; libvirt, an emulator, taps and the tools that unpack a kernel must be there."""
+        if config.domain is not None:
+            named_emulator(found(config).definition, config.without.split())
         require_root()
         require_agent()
         check_libvirt()
         require_tap()
         check_kernel("distribution")
-        if config.domain is not None:
-            named_emulator(found(config).definition, config.without.split())
 
     def known(self, config: Config) -> Probe:
         """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from vtax.model.diagnosed import Diagnosed
 from vtax.model.estimate import Estimate
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.results.stored import listed, mapping
 from vtax.views.diagnosis.candidate import Kind
@@ -24,7 +25,6 @@ from vtax.views.diagnosis.trials import UNNAMED
 from vtax.views.diagnosis.words import LEFT_OVER, sentence
 from vtax.views.provenance import Provenance
 from vtax.views.served import Served
-from vtax.workloads.catalogues import CATALOGUES
 
 __all__ = ["DIAGNOSIS", "Diagnosis", "Finding", "Loss", "Uncompared", "diagnose"]
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from vtax.model.dimensions import LOAD
 from vtax.model.levels import Dimension
 from vtax.model.reading import Recorded, recorded_cells
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
 from vtax.views.provenance import Provenance
-from vtax.workloads.catalogues import CATALOGUES
 
 Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.quantity import Quantity
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.views.claims.readings import cells, maxima, runs, stages
 from vtax.views.claims.sample import Sample
 from vtax.views.provenance import Provenance
 from vtax.views.served import Served
-from vtax.workloads.catalogues import CATALOGUES
 
 __all__ = ["CLAIMS", "COORDINATES", "OF_KIND", "QUANTITIES", "Quantity", "read_samples"]
 

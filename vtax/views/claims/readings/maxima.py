@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from vtax.model.frames import MAXIMUM_MBPS
 from vtax.model.reading import read_cells
+from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.views.claims.levels import held
 from vtax.views.claims.readings.cells import levels_of
 from vtax.views.claims.sample import LargestSample, Sample
 from vtax.views.provenance import Provenance
 from vtax.views.throughput import maxima
-from vtax.workloads.catalogues import CATALOGUES
 
 
 def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:

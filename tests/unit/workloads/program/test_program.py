@@ -18,7 +18,7 @@ from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
-from vtax.platforms import PlatformUnusable, uml
+from vtax.platforms import PlatformUnusable, qemu
 from vtax.platforms.userland import Userland
 from vtax.results import FILES, ResultWriter
 from vtax.scenario import list_scenarios, load_scenario
@@ -105,9 +105,11 @@ def test_two_guests_are_only_where_there_are_guests(scenario: str) -> None:
 
 
 def test_a_platform_without_programs_is_refused(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uml.Kind, "programs_of", None)
-    asked = load_scenario(scenario).override(["uml"], [])
-    with pytest.raises(InputError, match="no programs can be started in guests of uml; allowed: container, "):
+    monkeypatch.setattr(qemu.Kind, "programs_of", None)
+    asked = load_scenario(scenario).override(["qemu-virtio"], [])
+    with pytest.raises(
+        InputError, match="no programs can be started in guests of qemu-virtio; allowed: container, "
+    ):
         workload_of(asked, CPUS).check(asked.cells())
 
 
@@ -139,7 +141,7 @@ def made_userland(root: Path, *programs: str) -> Userland:
 def test_a_guest_s_programs_are_those_of_its_packages(
     tmp_path: Path, scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = load_scenario(scenario).override(["uml"], [])
+    asked = load_scenario(scenario).override(["qemu-virtio"], [])
     kind = workload_of(asked, CPUS)
     empty, whole = made_userland(tmp_path / "empty"), made_userland(tmp_path / "whole", "bin/sh")
     monkeypatch.setattr(available, "fetch_userland", lambda packages: {("dash",): empty}[tuple(packages)])
@@ -150,7 +152,7 @@ def test_a_guest_s_programs_are_those_of_its_packages(
     monkeypatch.setattr(available, "fetch_userland", lambda _packages: whole)
     kind.check(asked.cells())
     (tmp_path / "client.sh").write_text("#!/usr/bin/env vtax-no-such-shell\n")
-    again = load_scenario(scenario).override(["uml"], [])
+    again = load_scenario(scenario).override(["qemu-virtio"], [])
     with pytest.raises(InputError, match='"/usr/bin/env" is not in the guest\'s image'):
         workload_of(again, CPUS).check(again.cells())
 
@@ -161,7 +163,7 @@ def test_a_client_on_a_bare_host_is_that_host_s(
     server_only = made_userland(tmp_path / "guest", "bin/sh")
     monkeypatch.setattr(available, "fetch_userland", lambda _packages: server_only)
     (tmp_path / "client.sh").write_text("#!/usr/bin/env vtax-no-such-shell\n")
-    asked = load_scenario(scenario).override(["uml"], ["placement=guest-to-peer"])
+    asked = load_scenario(scenario).override(["qemu-virtio"], ["placement=guest-to-peer"])
     with pytest.raises(InputError, match=r'no program "vtax-no-such-shell" found; .*install'):
         workload_of(asked, CPUS).check(asked.cells())
 
@@ -175,7 +177,7 @@ def test_packages_that_cannot_be_had_are_the_platform_s_matter(
         raise PlatformUnusable("no programs for guests can be had", "apt-get update")
 
     monkeypatch.setattr(available, "fetch_userland", unreachable)
-    asked = load_scenario(scenario).override(["raw", "uml"], [])
+    asked = load_scenario(scenario).override(["raw", "qemu-virtio"], [])
     workload_of(asked, CPUS).check(asked.cells())
 
 

@@ -20,7 +20,7 @@ from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import load_scenario
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Verdict
-from vtax.workloads.echo.keys import Echo
+from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.requests.keys import Requests
 from vtax.workloads.requests.measure.trial import RequestsTrial
 
@@ -46,8 +46,8 @@ def test_placements_have_testbeds_of_their_own_and_lengths_share_one(tmp_path: P
     placed = scenario.override(sets=["placement=guest-to-peer,inter-host"]).cells()
     assert len({cell.plot for cell in placed}) == 2
     assert [cell.of(Requests).message_bytes for cell in placed] == [1, 1, 65536, 65536]
-    with pytest.raises(TypeError, match="is requests, not Echo"):
-        assert placed[0].of(Echo)
+    with pytest.raises(TypeError, match="is requests, not Forwarding"):
+        assert placed[0].of(Forwarding)
 
 
 @pytest.mark.parametrize(
