@@ -1,0 +1,165 @@
+"""What is declared in one place is taken out in one place: kinds of workload and platforms, in a copy of the tree.
+
+A kind goes with its folder, its lines in the registries, its scenarios and the claims about these; a platform with its
+file and its preset. Tests of either go with it, and what is generated or a snapshot is made anew.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.helpers.paths import ROOT
+from vtax.scenario.load import CLAIMS
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+KINDS, PLATFORMS = ("relay", "echo"), ("gvisor", "uml")
+REGISTRIES = ("vtax/registry", "tests/helpers/results/kinds.py")
+GENERATED = ("vtax/agent_api.py",)
+"""The contract: an agent that has a method, which nobody calls any more, still answers it."""
+OF_DOCS = (
+    "tests/unit/project/test_layout.py::test_tests_that_measure_are_few_and_listed",
+    "tests/unit/project/test_platform_docs.py::test_every_preset_is_in_the_table_of_what_was_run",
+    "tests/unit/project/test_security_docs.py::test_every_test_that_the_page_names_is_there",
+    "tests/unit/views/test_claims_files.py::test_every_paper_has_its_claims",
+    "tests/unit/views/test_claims_files.py::test_docs_hold_the_claims",
+)
+"""What docs and papers say of kinds and platforms is prose, which is taken out by hand."""
+OF_NEITHER = ("tests/unit/results", "tests/unit/statistics")
+"""Slow packages that import no kind and no platform."""
+SNAPSHOTS = "tests/unit/snapshots"
+CHECKS = (
+    ("-m", "ruff", "check", "vtax"),
+    ("-m", "mypy"),
+    ("-c", "import sys; from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"),
+    ("-m", "pytest", "-q", "--snapshot-update", SNAPSHOTS),
+    (
+        *("-m", "pytest", "-q", "tests/unit", "-m", "not system and not slow", "--numprocesses", "auto"),
+        *(f"--deselect={test}" for test in OF_DOCS),
+        *(f"--ignore={package}" for package in (*OF_NEITHER, SNAPSHOTS)),
+    ),
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of all that git knows or would take."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+    )
+    for name in filter(None, os.fsdecode(listed.stdout).split("\0")):
+        if (ROOT / name).is_file():
+            (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tmp_path / "tree" / name)
+    return tmp_path / "tree"
+
+
+def remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def remove_tests(tree: Path, name: str) -> None:
+    """Folders and files of that name, and the snapshots with it as a parameter."""
+    tests = tree / "tests"
+    found = [
+        path
+        for path in tests.rglob("*")
+        if path.name == name or re.match(rf"(test_)?{name}\.", path.name) or f"[{name}" in path.name
+    ]
+    remove(path for path in found if path.exists())
+
+
+def remove_kind(tree: Path, kind: str) -> None:
+    """With its scenarios, and the claims that are about no other."""
+    remove([tree / "vtax/workloads" / kind])
+    remove_tests(tree, kind)
+    for registry in REGISTRIES:
+        files = (tree / registry).rglob("*.py") if (tree / registry).is_dir() else [tree / registry]
+        for path in files:
+            drop_lines(path, kind)
+    for paper in (tree / "vtax/data/scenarios").iterdir():
+        if not paper.is_dir():
+            continue
+        scenarios = {path.stem: path for path in paper.glob("*.yaml") if path.name != CLAIMS}
+        taken = {name: path for name, path in scenarios.items() if kind_of(path) == kind}
+        remove(taken.values())
+        if taken and (paper / CLAIMS).exists():
+            drop_claims(paper / CLAIMS, taken)
+
+
+def kind_of(scenario: Path) -> str:
+    kind: str = yaml.safe_load(scenario.read_text())["workload"]["kind"]
+    return kind
+
+
+def drop_lines(path: Path, kind: str) -> None:
+    """A line of a registry is a line; where a union or a tuple stands on one, its member goes."""
+    kept = []
+    for line in path.read_text().splitlines(keepends=True):
+        if re.match(rf'from .*\b{kind}\b.* import|    "{kind}": ', line):
+            continue
+        kept.append(re.sub(rf" \| {kind.title()}\b|, {kind.upper()}\b", "", line))
+    path.write_text("".join(kept))
+
+
+def drop_claims(path: Path, scenarios: Iterable[str]) -> None:
+    """Each claim begins at the left margin, behind an empty line; a file without any goes."""
+    kept = []
+    for claim in re.split(r"\n(?=\S)", path.read_text()):
+        (about,) = yaml.safe_load(claim).values()
+        left = [name for name in about["scenarios"] if name not in scenarios]
+        if left == about["scenarios"]:
+            kept.append(claim)
+    if kept:
+        path.write_text("\n".join(kept))
+    else:
+        path.unlink()
+
+
+def remove_platform(tree: Path, platform: str) -> None:
+    """With its place in scenarios that measure others too."""
+    for scenario in (tree / "vtax/data/scenarios").rglob("*.yaml"):
+        scenario.write_text(re.sub(rf"(?m)^(  platform: \[.*?){platform}, ", r"\1", scenario.read_text()))
+    remove([tree / f"vtax/platforms/{platform}.py", tree / f"vtax/data/platforms/{platform}.yaml"])
+    remove_tests(tree, platform)
+
+
+def mentions(tree: Path, names: Iterable[str]) -> list[str]:
+    """Lines of code that name what is gone."""
+    words = (rf"['\"]{name}['\"]|\b(workloads|platforms)\.{name}\b|\b{name.title()}\b" for name in names)
+    word = re.compile("|".join(words))
+    return [
+        f"{path.relative_to(tree)}: {line}"
+        for path in sorted((tree / "vtax").rglob("*.py"))
+        if f"{path.relative_to(tree)}" not in GENERATED
+        for line in path.read_text().splitlines()
+        if word.search(line)
+    ]
+
+
+def test_nobody_misses_what_is_taken_out(tree: Path) -> None:
+    for kind in KINDS:
+        remove_kind(tree, kind)
+    for platform in PLATFORMS:
+        remove_platform(tree, platform)
+    assert mentions(tree, (*KINDS, *PLATFORMS)) == []
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    for check in CHECKS:
+        done = subprocess.run(
+            [sys.executable, *check], cwd=tree, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{' '.join(check)}\n{done.stdout[-4000:]}"
