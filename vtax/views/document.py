@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import asdict
 from pydantic import JsonValue
 
+from vtax.documents.base import Part
 from vtax.documents.show import Show
 from vtax.model.against import Added
 from vtax.model.cell import Cell
@@ -71,6 +72,8 @@ def _added(row: Added) -> JsonValue:
 
 
 def _json(value: object) -> JsonValue:
+    if isinstance(value, Part):
+        return value.model_dump()
     if dataclasses.is_dataclass(value):
         return _fields(value)
     if isinstance(value, Mapping):

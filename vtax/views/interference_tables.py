@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vtax.documents.show.published import PublishedStress, PublishedTraffic
 from vtax.model import numbers
 from vtax.model.published import with_sources
 from vtax.model.table import (
@@ -21,7 +22,7 @@ from vtax.model.table import (
     sections,
 )
 from vtax.views.interference import IDLE, Interference
-from vtax.views.neighbours import NeighbourLoad, PublishedStress, PublishedTraffic
+from vtax.views.neighbours import NeighbourLoad
 from vtax.views.summary import Summary
 from vtax.views.tables import EMULATED_HEADING
 

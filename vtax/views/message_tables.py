@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vtax.documents.show.published import PublishedGoodput
 from vtax.model import numbers
 from vtax.model.published import with_sources
 from vtax.model.table import (
@@ -22,7 +23,7 @@ from vtax.model.table import (
     ranged_number,
     sections,
 )
-from vtax.views.messages import MessageGoodput, PublishedGoodput
+from vtax.views.messages import MessageGoodput
 from vtax.views.summary import Summary
 from vtax.views.tables import heading
 

@@ -8,6 +8,7 @@ from statistics import stdev
 
 from pydantic import JsonValue
 
+from vtax.documents.show.published import PublishedGoodput
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform, references
@@ -41,22 +42,6 @@ class MessageGoodput:
     send_buffer_bytes: Estimate | None
     receive_buffer_bytes: Estimate | None
     host_percent: Estimate | None
-
-
-@dataclass(frozen=True)
-class PublishedGoodput:
-    """What a paper says of goodput, or of its ratio to the bare hosts', of its own hardware."""
-
-    placement: str
-    transport: str
-    buffers: str
-    messages: str
-    quantity: str
-    text: str
-    setup: str
-    hardware: str
-    section: str
-    source: str
 
 
 def goodput_by_message(

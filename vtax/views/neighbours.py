@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.documents.show.published import PublishedStress, PublishedTraffic
 from vtax.model.estimate import Estimate, mean_of_known
 from vtax.model.levels import Levels
 from vtax.model.published import printed_rows
@@ -52,33 +53,6 @@ class NeighbourLoad:
     latency_mean_ns: Estimate | None
     maximum_mbps: Estimate | None
     left_out: float
-
-
-@dataclass(frozen=True)
-class PublishedStress:
-    """The change of the maximum by a neighbour's load, as a paper prints it of its own hardware."""
-
-    setup: str
-    frame_bytes: str
-    neighbour: str
-    change_percent: str
-    hardware: str
-    section: str
-    source: str
-
-
-@dataclass(frozen=True)
-class PublishedTraffic:
-    """What a neighbour was offered and received, likewise."""
-
-    setup: str
-    frame_bytes: str
-    load_percent: str
-    offered_mbps: str
-    received_mbps: str
-    hardware: str
-    section: str
-    source: str
 
 
 def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourLoad]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.documents.show.published import PublishedMoment
 from vtax.model.levels import Setting
 from vtax.model.published import printed_rows
 from vtax.results import Result
@@ -64,17 +65,6 @@ class PacketMoment:
     took_ns: int
 
 
-@dataclass(frozen=True)
-class PublishedMoment:
-    """A packet at a function, as the paper prints it: µs since it was first seen, exact to 10 µs."""
-
-    direction: str
-    function: str
-    stage: str
-    since_ns: float
-    took_ns: float
-
-
 def packet_moments(result: Result, cells: Sequence[TracedCell]) -> list[PacketMoment]:
     """A typical packet of each way of each cell, in the order of `cells`."""
     found: dict[str, list[_Moment]] = {}
@@ -93,7 +83,15 @@ def published_moments(scenario: StoredScenario, moments: Sequence[PacketMoment])
         direction, at_ns = row["direction"], float(row["timestamp_s"]) * 1e9
         since_ns = round(at_ns - firsts.setdefault(direction, at_ns), -4)
         before = told[-1].since_ns if told and told[-1].direction == direction else 0.0
-        told.append(PublishedMoment(direction, row["function"], row["stage"], since_ns, since_ns - before))
+        told.append(
+            PublishedMoment(
+                direction=direction,
+                function=row["function"],
+                stage=row["stage"],
+                since_ns=since_ns,
+                took_ns=since_ns - before,
+            )
+        )
     return told
 
 

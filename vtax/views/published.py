@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from vtax.documents.show.published import PublishedSharing
 from vtax.model.levels import Setting
 from vtax.model.published import printed_rows
 from vtax.model.streams import stream_levels
 from vtax.results.stored import StoredScenario
 
 
-@dataclass(frozen=True)
-class Published:
-    """A number as a paper prints it.
-
-    `quantity` is aggregate goodput, efficiency, fairness or CPU; `guests` a number or a range.
-    """
-
-    direction: str
-    transport: str
-    guests: str
-    quantity: str
-    text: str
-    unit: str
-    setup: str
-    hardware: str
-    section: str
-    source: str
-
-    def speaks_of(self, guests: int) -> bool:
-        """Whether that number of guests is among its own, `8` or `1 to 8`."""
-        first, _, last = self.guests.partition(" to ")
-        return int(first) <= guests <= int(last or first)
-
-
-def published(scenario: StoredScenario, settings: Sequence[Setting]) -> list[Published]:
+def published(scenario: StoredScenario, settings: Sequence[Setting]) -> list[PublishedSharing]:
     """What the scenario's `source` prints of streams in these directions over these transports, in the file's order."""
     measured = {(levels.direction, levels.transport) for levels in map(stream_levels, settings)}
     return [
@@ -45,7 +21,7 @@ def published(scenario: StoredScenario, settings: Sequence[Setting]) -> list[Pub
     ]
 
 
-def _published(row: dict[str, str]) -> Published:
+def _published(row: dict[str, str]) -> PublishedSharing:
     value = " to ".join(text for text in (row.pop("value"), row.pop("value_high")) if text)
     text = " ".join(part for part in (row.pop("relation"), value) if part)
-    return Published(text=text, **row)
+    return PublishedSharing(text=text, **row)

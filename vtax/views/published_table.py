@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vtax.documents.show.published import PublishedSharing
 from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.model.published import with_sources
@@ -21,7 +22,6 @@ from vtax.model.table import (
     published_sections,
     ranged_number,
 )
-from vtax.views.published import Published
 from vtax.views.sharing import Sharing
 from vtax.views.sharing_tables import OfGuests
 from vtax.views.summary import Summary
@@ -85,7 +85,7 @@ def printed_table(summary: Summary, quantity: str) -> Table:
     )
 
 
-def _printed(row: Published) -> tuple[Entry, ...]:
+def _printed(row: PublishedSharing) -> tuple[Entry, ...]:
     return (
         row.setup,
         row.guests,
@@ -96,7 +96,7 @@ def _printed(row: Published) -> tuple[Entry, ...]:
     )
 
 
-def _measured(summary: Summary, printed: list[Published]) -> Iterator[tuple[Entry, ...]]:
+def _measured(summary: Summary, printed: list[PublishedSharing]) -> Iterator[tuple[Entry, ...]]:
     """Platforms that are not emulated: an emulated CPU's numbers are no hypervisor's."""
     first = printed[0]
     for row, estimate in _estimates(summary.sharing, first.quantity):
@@ -105,7 +105,7 @@ def _measured(summary: Summary, printed: list[Published]) -> Iterator[tuple[Entr
         if (
             not same
             or summary.emulated(row.platform)
-            or not any(each.speaks_of(row.guests) for each in printed)
+            or not any(_speaks_of(each, row.guests) for each in printed)
         ):
             continue
         value = ranged_number(estimate, FORMS[first.quantity])
@@ -122,3 +122,9 @@ def _estimates(sharing: Sharing, quantity: str) -> list[tuple[OfGuests, Estimate
         "fairness": [(row, row.goodput) for row in sharing.fairness],
     }
     return [(row, estimate) for row, estimate in found[quantity] if estimate is not None]
+
+
+def _speaks_of(row: PublishedSharing, guests: int) -> bool:
+    """Whether that number of guests is among the row's own, `8` or `1 to 8`."""
+    first, _, last = row.guests.partition(" to ")
+    return int(first) <= guests <= int(last or first)

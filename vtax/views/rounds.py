@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vtax.documents.show.published import PublishedRounds
 from vtax.model.estimate import Estimate, estimate, mean_estimate
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform, references
@@ -79,20 +80,6 @@ class Rounds:
     def is_usable(self) -> bool:
         """Whether it has a run that can be shown."""
         return self.recorded > self.invalid
-
-
-@dataclass(frozen=True)
-class PublishedRounds:
-    """Times as a paper prints them, of its own hardware."""
-
-    platform: str
-    mean_us: str
-    stddev_us: str
-    min_us: str
-    max_us: str
-    hardware: str
-    section: str
-    source: str
 
 
 @dataclass(frozen=True, eq=False)

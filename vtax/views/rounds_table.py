@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from vtax.documents.show.published import PublishedRounds
 from vtax.model import numbers
 from vtax.model.published import with_sources
 from vtax.model.runs import run_levels
@@ -21,7 +22,7 @@ from vtax.model.table import (
     ranged_number,
     sections,
 )
-from vtax.views.rounds import PublishedRounds, Rounds
+from vtax.views.rounds import Rounds
 from vtax.views.summary import Summary
 from vtax.views.tables import heading
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from vtax.documents.show.published import PublishedRate
 from vtax.model.bound import Bound
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, mean_estimate
@@ -49,21 +50,6 @@ class RouterRate:
     intended_mbps: float | None
     received_fps: Estimate
     loss_ratio: Estimate
-
-
-@dataclass(frozen=True)
-class PublishedRate:
-    """The same as a paper prints it, of its own hardware. Empty where it prints none."""
-
-    setup: str
-    guests: str
-    packet_bytes: str
-    frame_bytes: str
-    packets_per_s: str
-    loss_percent: str
-    hardware: str
-    section: str
-    source: str
 
 
 def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:

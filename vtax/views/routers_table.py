@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vtax.documents.show.published import PublishedRate
 from vtax.model import numbers
 from vtax.model.dimensions import load_label
 from vtax.model.frames import frame_levels
@@ -19,7 +20,7 @@ from vtax.model.table import (
     published_sections,
     sections,
 )
-from vtax.views.routers import PublishedRate, RouterRate
+from vtax.views.routers import RouterRate
 from vtax.views.summary import Summary
 from vtax.views.tables import EMULATED_HEADING, LOAD
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vtax.documents.show.published import PublishedSharing
 from vtax.model.platform import Platform
 from vtax.results import Result
 from vtax.views.efficiency import Efficiency, Scaling, efficiencies, scalings
 from vtax.views.fairness import Fairness, fairness
 from vtax.views.goodput import Goodput, goodput_by_guests
 from vtax.views.guest_cpu import GuestCpu, guest_cpu
-from vtax.views.published import Published, published
+from vtax.views.published import published
 from vtax.views.round_trip import RoundTrip, round_trips
 from vtax.views.stream_cells import StreamCell
 
@@ -26,7 +27,7 @@ class Sharing:
     fairness: list[Fairness] = field(default_factory=list)
     cpu: list[GuestCpu] = field(default_factory=list)
     round_trips: list[RoundTrip] = field(default_factory=list)
-    published: list[Published] = field(default_factory=list)
+    published: list[PublishedSharing] = field(default_factory=list)
 
 
 def sharing(result: Result, cells: Sequence[StreamCell], platforms: Sequence[Platform]) -> Sharing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vtax.documents.show.published import PublishedMoment
 from vtax.model import numbers
 from vtax.model.published import with_sources
 from vtax.model.table import (
@@ -21,7 +22,7 @@ from vtax.model.table import (
     ranged_number,
     sections,
 )
-from vtax.views.packets import PacketMoment, PublishedMoment
+from vtax.views.packets import PacketMoment
 from vtax.views.stages import StageDelay, TracedCell
 from vtax.views.summary import Summary
 from vtax.views.tables import heading

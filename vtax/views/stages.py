@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import Struct
 
+from vtax.documents.show.published import PublishedStage
 from vtax.model.dimensions import LOAD, load_phrase
 from vtax.model.estimate import Estimate, estimate, mean_estimate
 from vtax.model.levels import Levels, Setting
@@ -180,19 +181,6 @@ class StageDelay:
     def beyond(self, delay_ns: float) -> float:
         """The share of packets that took longer."""
         return 1 - max((share for value, share in self.curve if value <= delay_ns), default=0.0)
-
-
-@dataclass(frozen=True)
-class PublishedStage:
-    """What a paper says of a stage with so many guests, in words."""
-
-    stage: str
-    guests: str
-    finding: str
-    setup: str
-    hardware: str
-    section: str
-    source: str
 
 
 def published_stages(scenario: StoredScenario, stages: Sequence[StageDelay]) -> list[PublishedStage]:

@@ -5,6 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from vtax.documents.show.published import (
+    PublishedGoodput,
+    PublishedMoment,
+    PublishedRate,
+    PublishedRounds,
+    PublishedStage,
+    PublishedStress,
+    PublishedTraffic,
+)
 from vtax.model.against import Added
 from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.cell import Cell
@@ -25,46 +34,20 @@ from vtax.views.goodput import goodput_by_guests
 from vtax.views.interference import Interference, interference
 from vtax.views.losses import Loss, losses
 from vtax.views.message_sentences import message_sentences
-from vtax.views.messages import (
-    MessageGoodput,
-    PublishedGoodput,
-    goodput_by_message,
-    published_goodput,
-)
-from vtax.views.neighbours import (
-    NeighbourLoad,
-    PublishedStress,
-    PublishedTraffic,
-    neighbour_loads,
-    published_stress,
-    published_traffic,
-)
-from vtax.views.packets import PacketMoment, PublishedMoment, packet_moments, published_moments
+from vtax.views.messages import MessageGoodput, goodput_by_message, published_goodput
+from vtax.views.neighbours import NeighbourLoad, neighbour_loads, published_stress, published_traffic
+from vtax.views.packets import PacketMoment, packet_moments, published_moments
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import Provenance, read_provenance
 from vtax.views.round_sentences import round_sentences
-from vtax.views.rounds import (
-    PublishedRounds,
-    Rounds,
-    Runs,
-    published_rounds,
-    read_runs,
-    round_statistics,
-)
-from vtax.views.routers import PublishedRate, RouterRate, published_rates, router_rates
+from vtax.views.rounds import Rounds, Runs, published_rounds, read_runs, round_statistics
+from vtax.views.routers import RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.sentences import Findings, sentences
 from vtax.views.sharing import Sharing, sharing
 from vtax.views.sharing_sentences import sharing_sentences
 from vtax.views.stage_sentences import stage_sentences
-from vtax.views.stages import (
-    PublishedStage,
-    StageDelay,
-    TracedCell,
-    published_stages,
-    read_traced,
-    stage_delays,
-)
+from vtax.views.stages import StageDelay, TracedCell, published_stages, read_traced, stage_delays
 from vtax.views.stream_cells import read_stream_cells
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load

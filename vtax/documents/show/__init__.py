@@ -15,17 +15,25 @@ from vtax.documents.show.loads import (
     LoadCost,
     Maximum,
     MaximumChange,
-    PublishedRate,
     Reached,
     RouterRate,
     SearchGoal,
     Throughput,
 )
-from vtax.documents.show.neighbours import Interference, NeighbourLoad, PublishedStress, PublishedTraffic
+from vtax.documents.show.neighbours import Interference, NeighbourLoad
 from vtax.documents.show.origin import Caveat, CellVerdict, Provenance, Sentence, VerdictCount
-from vtax.documents.show.runs import Artifact, PublishedRounds, Rounds
-from vtax.documents.show.stages import PacketMoment, PublishedMoment, PublishedStage, StageDelay, TracedCell
-from vtax.documents.show.streams import MessageGoodput, PublishedGoodput, Sharing
+from vtax.documents.show.published import (
+    PublishedGoodput,
+    PublishedMoment,
+    PublishedRate,
+    PublishedRounds,
+    PublishedStage,
+    PublishedStress,
+    PublishedTraffic,
+)
+from vtax.documents.show.runs import Artifact, Rounds
+from vtax.documents.show.stages import PacketMoment, StageDelay, TracedCell
+from vtax.documents.show.streams import MessageGoodput, Sharing
 
 
 class Show(Document):

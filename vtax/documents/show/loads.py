@@ -194,26 +194,3 @@ class RouterRate(Placed):
     """Frames a second that a router forwards."""
     loss_ratio: Estimate
     """Share that it loses."""
-
-
-class PublishedRate(Part):
-    """The same as a paper prints it; a field is empty where it prints none."""
-
-    setup: str
-    """Platform or set-up of the paper."""
-    guests: str
-    """Number of routers."""
-    packet_bytes: str
-    """Length of IP packets."""
-    frame_bytes: str
-    """Length of the frames that carry them."""
-    packets_per_s: str
-    """Packets a second of a router."""
-    loss_percent: str
-    """Share that is lost, percent."""
-    hardware: str
-    """Hardware of the paper."""
-    section: str
-    """Section of the paper."""
-    source: str
-    """The paper."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vtax.documents.base import Count, Estimate, Part, Share
+from vtax.documents.base import Count, Estimate, Share
 from vtax.documents.show.rows import Keyed, Placed
 
 
@@ -47,27 +47,6 @@ class Rounds(Keyed):
     """Standard deviation within a run over that of the reference's runs, geometric mean."""
     dispersion_p: Share | None
     """Chance of one so far from 1 where both are the same."""
-
-
-class PublishedRounds(Part):
-    """Times of rounds as a paper prints them."""
-
-    platform: str
-    """Platform of the paper."""
-    mean_us: str
-    """Mean, µs."""
-    stddev_us: str
-    """Standard deviation, µs."""
-    min_us: str
-    """Shortest, µs."""
-    max_us: str
-    """Longest, µs."""
-    hardware: str
-    """Hardware of the paper."""
-    section: str
-    """Section of the paper."""
-    source: str
-    """The paper."""
 
 
 class Artifact(Placed):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from vtax.documents.base import Count, Estimate, Part
+from vtax.documents.base import Count, Estimate
 from vtax.documents.show.rows import Keyed, Placed
 
 
@@ -56,25 +56,6 @@ class StageDelay(Keyed):
     """Delays in ns, each with the share of packets that took no longer."""
 
 
-class PublishedStage(Part):
-    """A stage in the text of a paper."""
-
-    stage: str
-    """The stage."""
-    guests: str
-    """Number of guests."""
-    finding: str
-    """Finding of the paper in words."""
-    setup: str
-    """Platform or set-up of the paper."""
-    hardware: str
-    """Hardware of the paper."""
-    section: str
-    """Section of the paper."""
-    source: str
-    """The paper."""
-
-
 class PacketMoment(Placed):
     """A followed packet at a hook."""
 
@@ -96,18 +77,3 @@ class PacketMoment(Placed):
     """Time since it was first seen."""
     took_ns: int
     """Time since the hook before."""
-
-
-class PublishedMoment(Part):
-    """A packet at a function, as the paper prints it."""
-
-    direction: str
-    """Direction of the packet."""
-    function: str
-    """Function of the kernel."""
-    stage: str
-    """Stage that ends there."""
-    since_ns: float
-    """Time since it was first seen."""
-    took_ns: float
-    """Time since the function before."""

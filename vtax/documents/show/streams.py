@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vtax.documents.base import Count, Estimate, Part, Share
+from vtax.documents.show.published import PublishedSharing
 from vtax.documents.show.rows import Keyed, Mbps, WithGuests
 
 
@@ -86,31 +87,6 @@ class RoundTrip(WithGuests):
     """Round trip by the guest's number from 0."""
 
 
-class PublishedSharing(Part):
-    """A number of guests that share a link, as a paper prints it."""
-
-    direction: str
-    """Direction of the streams."""
-    transport: str
-    """Their transport."""
-    guests: str
-    """Number of guests, or a range."""
-    quantity: str
-    """The quantity."""
-    text: str
-    """The number as it is printed."""
-    unit: str
-    """Its unit."""
-    setup: str
-    """Platform or set-up of the paper."""
-    hardware: str
-    """Hardware of the paper."""
-    section: str
-    """Section of the paper."""
-    source: str
-    """The paper."""
-
-
 class Sharing(Part):
     """Guests that share a link and a host; all lists are empty for other workloads."""
 
@@ -155,28 +131,3 @@ class MessageGoodput(Keyed):
     """Receive buffer in force, likewise."""
     host_percent: Estimate | None
     """Busy time of the CPUs of host and guests, in percent, 100 = one CPU."""
-
-
-class PublishedGoodput(Part):
-    """Goodput by the length of messages, as a paper prints it."""
-
-    placement: str
-    """Placement of the ends."""
-    transport: str
-    """Transport."""
-    buffers: str
-    """Buffers of the sockets."""
-    messages: str
-    """Lengths of messages."""
-    quantity: str
-    """The quantity."""
-    text: str
-    """The number as it is printed."""
-    setup: str
-    """Platform or set-up of the paper."""
-    hardware: str
-    """Hardware of the paper."""
-    section: str
-    """Section of the paper."""
-    source: str
-    """The paper."""
