@@ -62,8 +62,8 @@ def _print_head(summary: Summary, page: Page) -> None:
 
 def _legend(summary: Summary) -> str:
     """How to read the numbers of all tables, and of those of guests that share a link the symbols."""
-    if summary.throughput:
+    if summary.loads.throughput:
         return tables.LEGEND
-    if summary.sharing.goodput:
+    if summary.streams.sharing.goodput:
         return f"{sharing_tables.LEGEND} {sharing_tables.SYMBOLS}"
     return sharing_tables.LEGEND

@@ -18,7 +18,7 @@ def cpu_table(summary: Summary) -> Table:
         "cpu",
         "CPU",
         "Percent of one CPU. The calibrated cost belongs to the sink, not to the platform.",
-        summary.cpu,
+        summary.loads.cpu,
         OWNERS,
     )
 
@@ -31,7 +31,7 @@ def ledger_table(summary: Summary) -> Table:
         "CPU ledger",
         "Time of all CPUs, sampled by their clocks, in percent of one CPU. Soft interrupts count as the host's, "
         "whichever thread they interrupt: the sink's program runs in them.",
-        summary.ledger,
+        summary.loads.ledger,
         DOMAINS,
     )
 

@@ -22,13 +22,19 @@ from vtax.views.summary import Summary
 from vtax.views.verdicts import CellVerdict
 
 MADE = ("format_version", "diagnosis", "cells", "added", "claims")
-"""Fields of the document that are no field of a summary by the same name."""
+"""Fields of the document that are no field of a summary or its facets by the same name."""
 
 
 def summary_document(summary: Summary) -> Show:
     """Return the document of `vtax show`."""
     shown = summary.catalogue.shown
-    found = {name: _json(getattr(summary, name)) for name in Show.model_fields if name not in MADE}
+    facets = (summary.loads, summary.streams, summary.runs, summary.tracing, summary.neighbourhood)
+    of_summary = {
+        field.name: getattr(part, field.name)
+        for part in (summary, *facets)
+        for field in dataclasses.fields(part)
+    }
+    found = {name: _json(of_summary[name]) for name in Show.model_fields if name not in MADE}
     return Show.model_validate(
         {
             **found,

@@ -70,7 +70,7 @@ Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]
 @figure("throughput-by-load")
 def throughput_by_load(summary: Summary) -> Figure:
     """Offered against measured throughput, a panel a frame size, a line a platform (schlosser2011 Fig. 3)."""
-    rows = _fewest_streams(summary.throughput)
+    rows = _fewest_streams(summary.loads.throughput)
     panels = []
     for setting, here in _by_setting(rows):
         reach = 1.04 * max(max(row.offered_mbps.value, row.received_mbps.value) for row in here)
@@ -113,7 +113,7 @@ def _whisker(estimate: Estimate) -> float:
 @figure("maximum-by-streams")
 def maximum_by_streams(summary: Summary) -> Figure:
     """Maximum accumulated throughput by streams, each stream's beside it (schlosser2011 Fig. 4)."""
-    rows = summary.maxima
+    rows = summary.loads.maxima
     panels = []
     for size in dict.fromkeys(without_streams(row.setting) for row in sorted(rows, key=lambda r: r.setting)):
         here = [row for row in rows if without_streams(row.setting) == size]
@@ -161,7 +161,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
 @figure("delay-percentiles")
 def delay_percentiles(summary: Summary) -> Figure:
     """One-way delay quantiles by intended load, a panel a quantile and frame size."""
-    rows = [row for row in _fewest_streams(summary.percentiles) if row.delay_ns]
+    rows = [row for row in _fewest_streams(summary.loads.percentiles) if row.delay_ns]
     panels = []
     for setting, here in _by_setting(rows):
         for label in dict.fromkeys(row.label for row in here):
@@ -198,7 +198,7 @@ def delay_percentiles(summary: Summary) -> Figure:
 @figure("loss-by-load")
 def loss_by_load(summary: Summary) -> Figure:
     """Frame loss ratio by intended load, a panel a frame size."""
-    rows = [row for row in _fewest_streams(summary.throughput) if row.loss_ratio]
+    rows = [row for row in _fewest_streams(summary.loads.throughput) if row.loss_ratio]
     panels = []
     for setting, here in _by_setting(rows):
         lines = _traces(

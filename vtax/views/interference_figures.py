@@ -20,7 +20,7 @@ ROW_PX, HEAD_PX = 34, 120
 def interference(summary: Summary) -> Figure:
     """What neighbours do to whom, a panel a metric and group of platforms."""
     grouped: dict[str, list[Interference]] = {}
-    for row in against_rest(summary.interference):
+    for row in against_rest(summary.neighbourhood.interference):
         group = f": {EMULATED_HEADING}" if summary.emulated(row.platform) else ""
         grouped.setdefault(f"{row.metric}{group}", []).append(row)
     measured = {row.platform for rows in grouped.values() for row in rows}

@@ -37,7 +37,7 @@ def interference_table(summary: Summary) -> Table:
         note=with_sources(
             f"Ratios, paired within blocks, with 95% intervals. {_ONE} ≥, ≤: one side is a lower bound; "
             "withheld: both sides are.",
-            [row.source for row in summary.published_stress],
+            [row.source for row in summary.neighbourhood.published_stress],
         ),
         columns=(
             Column("platform"),
@@ -49,15 +49,15 @@ def interference_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=(
-            *sections(summary.interference, lambda row: _heading(summary, row), _ratio),
-            *published_sections(summary.published_stress, _stress_heading, _stress),
+            *sections(summary.neighbourhood.interference, lambda row: _heading(summary, row), _ratio),
+            *published_sections(summary.neighbourhood.published_stress, _stress_heading, _stress),
         ),
     )
 
 
 def matrix_table(summary: Summary) -> Table:
     """Victims down, aggressors across: the ratios against idle neighbours, or else against none."""
-    rows = against_rest(summary.interference)
+    rows = against_rest(summary.neighbourhood.interference)
     aggressors = list(dict.fromkeys(row.aggressor for row in rows))
     grouped: dict[str, dict[tuple[str, str], dict[str, Interference]]] = {}
     for row in rows:
@@ -93,7 +93,7 @@ def neighbours_table(summary: Summary) -> Table:
         note=with_sources(
             "Means of one neighbour. Maximum: its throughput while the guest is idle; its offered load is a share of "
             "that. Delay: one-way for frames, round trip for requests.",
-            [row.source for row in summary.published_traffic],
+            [row.source for row in summary.neighbourhood.published_traffic],
         ),
         columns=(
             Column("platform"),
@@ -107,8 +107,8 @@ def neighbours_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=(
-            *sections(summary.neighbours, lambda row: _load_heading(summary, row), _load),
-            *published_sections(summary.published_traffic, _traffic_heading, _traffic),
+            *sections(summary.neighbourhood.neighbours, lambda row: _load_heading(summary, row), _load),
+            *published_sections(summary.neighbourhood.published_traffic, _traffic_heading, _traffic),
         ),
     )
 

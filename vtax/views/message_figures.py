@@ -18,7 +18,7 @@ from vtax.views.traces import MBPS_GOODPUT, Point, dotted, line
 @figure("goodput-by-message")
 def goodput_by_message(summary: Summary) -> Figure:
     """Goodput over message size, a panel a transport and buffer, a line a platform (oljira2016 Fig. 5)."""
-    rows = [row for row in summary.messages if row.message_bytes is not None]
+    rows = [row for row in summary.streams.messages if row.message_bytes is not None]
     grouped: dict[str, list[MessageGoodput]] = {}
     for row in rows:
         grouped.setdefault(heading(summary, row), []).append(row)

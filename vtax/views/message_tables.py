@@ -41,7 +41,7 @@ def messages_table(summary: Summary) -> Table:
             "Layer-4 payload of one stream: mean over repetitions with its 95% interval; s.d. is their standard "
             "deviation. Of link: share of the goodput of a full link. Ratio: to raw, the bare hosts, paired within "
             "blocks; for emulated platforms, to the first of them.",
-            [row.source for row in summary.published_goodput],
+            [row.source for row in summary.streams.published_goodput],
         ),
         columns=(
             Column("platform"),
@@ -55,7 +55,7 @@ def messages_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(
-                summary.messages,
+                summary.streams.messages,
                 lambda row: heading(summary, row),
                 lambda row: (
                     row.platform,
@@ -93,7 +93,7 @@ def message_sockets_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            summary.messages,
+            summary.streams.messages,
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
@@ -132,7 +132,7 @@ def _published(summary: Summary) -> tuple[Section, ...]:
         )
 
     return published_sections(
-        summary.published_goodput,
+        summary.streams.published_goodput,
         lambda row: (
             f"{row.transport} {row.placement}, {row.buffers} buffers, published ({row.section}): {row.hardware}"
         ),

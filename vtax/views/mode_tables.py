@@ -65,7 +65,7 @@ def search_table(summary: Summary) -> Table:
             Column("bounded by"),
         ),
         sections=sections(
-            sorted(summary.searches, key=lambda row: row.setting),
+            sorted(summary.loads.searches, key=lambda row: row.setting),
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,

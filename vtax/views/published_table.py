@@ -37,7 +37,7 @@ FORMS = {
 
 def published_table(summary: Summary) -> Table:
     """A section a quantity: the platforms measured here with as many guests, then the paper's on its own hardware."""
-    rows = summary.sharing.published
+    rows = summary.streams.sharing.published
     places = dict.fromkeys((row.direction, row.transport, row.quantity, row.unit) for row in rows)
     found = []
     for direction, transport, quantity, unit in places:
@@ -67,7 +67,7 @@ def published_table(summary: Summary) -> Table:
 
 def printed_table(summary: Summary, quantity: str) -> Table:
     """What the paper prints of one quantity, to stand beside its figure."""
-    rows = [row for row in summary.sharing.published if row.quantity == quantity]
+    rows = [row for row in summary.streams.sharing.published if row.quantity == quantity]
     return Table(
         name=f"published-{quantity.replace(' ', '-').lower()}",
         title=f"{quantity.capitalize()}, published",
@@ -99,7 +99,7 @@ def _printed(row: PublishedSharing) -> tuple[Entry, ...]:
 def _measured(summary: Summary, printed: list[PublishedSharing]) -> Iterator[tuple[Entry, ...]]:
     """Platforms that are not emulated: an emulated CPU's numbers are no hypervisor's."""
     first = printed[0]
-    for row, estimate in _estimates(summary.sharing, first.quantity):
+    for row, estimate in _estimates(summary.streams.sharing, first.quantity):
         levels = stream_levels(row.setting)
         same = (levels.direction, levels.transport) == (first.direction, first.transport)
         if (

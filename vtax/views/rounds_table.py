@@ -38,7 +38,7 @@ def rounds_table(summary: Summary) -> Table:
         note=with_sources(
             "Mean over the completed rounds of all runs; its interval is over the runs. Quantiles are over all rounds; "
             "a failed round counts as later than any completed one.",
-            [row.source for row in summary.published_rounds],
+            [row.source for row in summary.runs.published_rounds],
         ),
         columns=(
             Column("platform"),
@@ -49,7 +49,7 @@ def rounds_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=(
-            *sections(summary.rounds, lambda row: heading(summary, row), _times),
+            *sections(summary.runs.rounds, lambda row: heading(summary, row), _times),
             *_published(summary, len(times)),
         ),
     )
@@ -74,7 +74,7 @@ def run_time_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            [row for row in summary.rounds if row.is_usable],
+            [row for row in summary.runs.rounds if row.is_usable],
             lambda row: heading(summary, row),
             _run_times,
         ),
@@ -83,8 +83,8 @@ def run_time_table(summary: Summary) -> Table:
 
 def ladder_table(summary: Summary) -> Table:
     """What each rung adds to the one before, where more than the network was timed (matthews2009, section 3.1)."""
-    rungs = {run_levels(row.setting).load for row in summary.rounds}
-    rows = [row for row in summary.rounds if row.is_usable] if len(rungs) > 1 else []
+    rungs = {run_levels(row.setting).load for row in summary.runs.rounds}
+    rows = [row for row in summary.runs.rounds if row.is_usable] if len(rungs) > 1 else []
     return Table(
         name="ladder",
         title="The ladder of null tests",
@@ -121,7 +121,7 @@ def artifacts_table(summary: Summary) -> Table:
         "evidence as strong without the artifact. docs/artifacts.md lists the artifacts and their detection rates.",
         columns=(Column("platform"), Column("finding"), Column("p", numeric=True), Column("compared with")),
         sections=sections(
-            summary.artifacts,
+            summary.runs.artifacts,
             lambda row: heading(summary, row),
             lambda row: (row.platform, row.sentence, _number(row.p_value, _chance), row.reference or ""),
         ),
@@ -171,7 +171,7 @@ def _published(summary: Summary, times: int) -> tuple[Section, ...]:
         )
 
     return published_sections(
-        summary.published_rounds,
+        summary.runs.published_rounds,
         lambda row: f"1 hop, published ({row.section}): {row.hardware}",
         cells,
     )

@@ -28,7 +28,8 @@ from vtax.views.tables import EMULATED_HEADING, LOAD
 def routers_table(summary: Summary) -> Table:
     """A row a platform and number of routers, then the paper's on its own hardware."""
     rates = sorted(
-        summary.routers, key=lambda rate: (frame_levels(rate.setting).frames, summary.emulated(rate.platform))
+        summary.loads.routers,
+        key=lambda rate: (frame_levels(rate.setting).frames, summary.emulated(rate.platform)),
     )
     return Table(
         name="routers",
@@ -36,7 +37,7 @@ def routers_table(summary: Summary) -> Table:
         note=with_sources(
             "Frames per second that each router forwards, and the share lost of those sent to it: means over the "
             "routers. raw with one guest is a plain router.",
-            [row.source for row in summary.published_routers],
+            [row.source for row in summary.loads.published_routers],
         ),
         columns=(
             Column("platform"),
@@ -49,7 +50,7 @@ def routers_table(summary: Summary) -> Table:
         ),
         sections=(
             *sections(rates, lambda rate: _heading(summary, rate), _measured),
-            *published_sections(summary.published_routers, _published_heading, _published),
+            *published_sections(summary.loads.published_routers, _published_heading, _published),
         ),
     )
 

@@ -14,40 +14,10 @@ from vtax.model.frames import frame_levels
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform
 from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
-from vtax.views.delay import DelayPercentile
+from vtax.views.facets.loads import LoadFacet
 from vtax.views.searches import Found
 from vtax.views.tax import LoadCost, MaximumChange
-from vtax.views.throughput import Maximum, Throughput
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What the sentences are made from."""
-
-    platforms: Sequence[Platform]
-    throughput: Sequence[Throughput]
-    maxima: Sequence[Maximum]
-    percentiles: Sequence[DelayPercentile]
-    changes: Sequence[MaximumChange]
-    costs: Sequence[LoadCost]
-    searches: Sequence[Found] = ()
-
-    def about(self, platform: str, setting: Setting) -> Findings:
-        """Only what concerns one platform in one setting."""
-
-        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost | Found) -> bool:
-            return row.platform == platform and row.setting == setting
-
-        return Findings(
-            self.platforms,
-            [row for row in self.throughput if is_meant(row)],
-            [row for row in self.maxima if is_meant(row)],
-            [row for row in self.percentiles if is_meant(row)],
-            [row for row in self.changes if is_meant(row)],
-            [row for row in self.costs if is_meant(row)],
-            [row for row in self.searches if is_meant(row)],
-        )
-
+from vtax.views.throughput import Maximum
 
 Wording = Callable[[str], str]
 
@@ -60,21 +30,21 @@ class Clause:
     estimates: tuple[Estimate, ...] = ()
 
 
-def sentences(findings: Findings) -> list[Sentence]:
+def sentences(platforms: Sequence[Platform], loads: LoadFacet) -> list[Sentence]:
     """A sentence for each platform of the campaign, in its order, skipped ones included.
 
     Each speaks of the smallest frames and the fewest streams, where the cost a packet shows most.
     """
-    return [_sentence(platform, findings) for platform in findings.platforms]
+    return [_sentence(platform, loads) for platform in platforms]
 
 
-def _sentence(platform: Platform, findings: Findings) -> Sentence:
+def _sentence(platform: Platform, loads: LoadFacet) -> Sentence:
     group = group_of(platform)
-    rows: list[Maximum | Found] = [*findings.maxima, *findings.searches]
+    rows: list[Maximum | Found] = [*loads.maxima, *loads.searches]
     settings = [row.setting for row in rows if row.platform == platform.name]
     if platform.skipped_reason or not settings:
         return without_trials(platform)
-    own = findings.about(platform.name, min(settings))
+    own = loads.about(platform.name, min(settings))
     if own.searches:
         text = listed([_found(row) for row in own.searches])
         share = max(row.left_out for row in own.searches)
@@ -183,7 +153,7 @@ def _maximum(maximum: Maximum) -> Clause:
     return Clause(f"{text} {bracket(found, numbers.mbps)}", (found,))
 
 
-def _median_delay(own: Findings) -> list[Clause]:
+def _median_delay(own: LoadFacet) -> list[Clause]:
     """The median one-way delay at the highest load carried in full, else at the lowest load."""
     medians = [row for row in own.percentiles if row.quantile == 0.5 and row.delay_ns]
     carried = {row.intended_mbps for row in own.throughput if row.carried_in_full}

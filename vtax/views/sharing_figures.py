@@ -41,7 +41,7 @@ Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]
 @figure("goodput-by-guests")
 def goodput_by_guests(summary: Summary) -> Figure:
     """Aggregate goodput by guests, each guest's beside it (anhalt2009 Fig. 5, 7, 9, 11)."""
-    rows = summary.sharing.goodput
+    rows = summary.streams.sharing.goodput
     panels = []
     for title, here in _grouped(summary, rows):
         guests = sorted({row.guests for row in here})
@@ -79,7 +79,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
 @figure("cpu-by-guests")
 def cpu_by_guests(summary: Summary) -> Figure:
     """CPU time by guests, stacked by whose it was (anhalt2009 Fig. 6, 8, 10, 12)."""
-    rows = [row for row in summary.sharing.cpu if row.by_account]
+    rows = [row for row in summary.streams.sharing.cpu if row.by_account]
     panels = []
     for title, here in _grouped(summary, rows):
         most = max(row.busy_percent.value for row in here if row.busy_percent)

@@ -54,7 +54,7 @@ Row = TypeVar("Row", bound=OfGuests)
 
 def goodput_table(summary: Summary) -> Table:
     """R aggregate, the fair share, and fairness."""
-    fairness = _by_place(summary.sharing.fairness)
+    fairness = _by_place(summary.streams.sharing.fairness)
 
     def of_goodput(row: OfGuests) -> Number:
         found = fairness.get(_place(row))
@@ -76,7 +76,7 @@ def goodput_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            summary.sharing.goodput,
+            summary.streams.sharing.goodput,
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
@@ -94,7 +94,7 @@ def goodput_table(summary: Summary) -> Table:
 
 def efficiency_table(summary: Summary) -> Table:
     """E throughput, of the emulated group against itself; empty where there is none at all."""
-    rows = summary.sharing.efficiency
+    rows = summary.streams.sharing.efficiency
     return Table(
         name="efficiency",
         title="Efficiency",
@@ -140,7 +140,7 @@ def scaling_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            summary.sharing.scaling,
+            summary.streams.sharing.scaling,
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
@@ -157,7 +157,7 @@ def scaling_table(summary: Summary) -> Table:
 
 def guest_cpu_table(summary: Summary) -> Table:
     """C aggregate, a guest's part of it, and its fairness."""
-    fairness = _by_place(summary.sharing.fairness)
+    fairness = _by_place(summary.streams.sharing.fairness)
 
     def of_cpu(row: OfGuests) -> Number:
         found = fairness.get(_place(row))
@@ -179,7 +179,7 @@ def guest_cpu_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=sections(
-            summary.sharing.cpu,
+            summary.streams.sharing.cpu,
             lambda row: heading(summary, row),
             lambda row: (
                 row.platform,
@@ -197,10 +197,10 @@ def guest_cpu_table(summary: Summary) -> Table:
 
 def guests_table(summary: Summary) -> Table:
     """R i, C i and L i of each guest."""
-    cpu, trips = _by_place(summary.sharing.cpu), _by_place(summary.sharing.round_trips)
+    cpu, trips = _by_place(summary.streams.sharing.cpu), _by_place(summary.streams.sharing.round_trips)
     rows = [
         (row, guest, goodput)
-        for row in summary.sharing.goodput
+        for row in summary.streams.sharing.goodput
         for guest, goodput in row.by_guest_mbps.items()
     ]
 
@@ -248,7 +248,7 @@ def accounts_table(summary: Summary) -> Table:
     """Whose all CPU time of the machine was but idle."""
     rows = [
         (row, account, row.by_account[account])
-        for row in summary.sharing.cpu
+        for row in summary.streams.sharing.cpu
         for account in ordered(row.by_account)
     ]
     return Table(

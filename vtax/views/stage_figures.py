@@ -22,7 +22,7 @@ SHARE_AXIS: dict[str, JsonValue] = {"range": [-0.02, 1.02], "nticks": 6}
 @figure("stage-distributions")
 def stage_distributions(summary: Summary) -> Figure:
     """Share of packets over delay, a line a stage, a panel a platform, host and direction (oljira2016 Fig. 6)."""
-    rows = [row for row in summary.stages if row.curve]
+    rows = [row for row in summary.tracing.stages if row.curve]
     panels = []
     for (platform, title, where), here in _grouped(summary, rows):
         lines = [_cumulative(row) for row in here]
@@ -44,7 +44,7 @@ def stage_distributions(summary: Summary) -> Figure:
 @figure("stages-by-guests")
 def stages_by_guests(summary: Summary) -> Figure:
     """Share of packets beyond a delay, a line a number of guests: all stages, and the switch (oljira2016 Fig. 9)."""
-    rows = [row for row in summary.stages if row.curve and (row.is_whole or row.stage == SWITCH)]
+    rows = [row for row in summary.tracing.stages if row.curve and (row.is_whole or row.stage == SWITCH)]
     panels = []
     for platform in dict.fromkeys(row.platform for row in rows):
         own = [row for row in rows if row.platform == platform]

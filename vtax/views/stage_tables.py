@@ -41,7 +41,7 @@ def stages_table(summary: Summary) -> Table:
         note=with_sources(
             f"{TAKEN} Quantiles are those of a typical repetition; unattributed is the mean part of the delay or "
             "response time that is in no stage.",
-            [row.source for row in summary.published_stages],
+            [row.source for row in summary.tracing.published_stages],
         ),
         columns=(
             Column("stage"),
@@ -53,9 +53,9 @@ def stages_table(summary: Summary) -> Table:
             LEFT_OUT,
         ),
         sections=(
-            *sections(summary.stages, lambda row: f"{heading(summary, row)}, {row.platform}", _stage),
+            *sections(summary.tracing.stages, lambda row: f"{heading(summary, row)}, {row.platform}", _stage),
             *published_sections(
-                summary.published_stages,
+                summary.tracing.published_stages,
                 lambda row: f"published: {row.setup}, {row.hardware}",
                 lambda row: (
                     row.stage,
@@ -69,8 +69,8 @@ def stages_table(summary: Summary) -> Table:
 
 def packets_table(summary: Summary) -> Table:
     """A typical packet of each way, hook by hook, then the published one (oljira2016, Table I)."""
-    first = {row.platform: row.setting for row in reversed(summary.packets)}
-    rows = [row for row in summary.packets if row.setting == first[row.platform]]
+    first = {row.platform: row.setting for row in reversed(summary.tracing.packets)}
+    rows = [row for row in summary.tracing.packets if row.setting == first[row.platform]]
     return Table(
         name="packets",
         title="Path of one packet",
@@ -86,7 +86,7 @@ def packets_table(summary: Summary) -> Table:
         sections=(
             *sections(rows, lambda row: f"{heading(summary, row)}, {row.platform}: {row.path}", _moment),
             *published_sections(
-                summary.published_packets,
+                summary.tracing.published_packets,
                 lambda row: f"published: VMware ESXi 6.0, {row.direction} (Table I)",
                 _published,
             ),
@@ -112,7 +112,7 @@ def tracing_table(summary: Summary) -> Table:
             Column("trials", numeric=True),
             LEFT_OUT,
         ),
-        sections=sections(summary.traced, lambda row: heading(summary, row), _followed),
+        sections=sections(summary.tracing.traced, lambda row: heading(summary, row), _followed),
     )
 
 

@@ -87,7 +87,7 @@ def maximum_table(summary: Summary) -> Table:
             ]
         return lines
 
-    lines = [(maximum, line) for maximum in by_setting(summary.maxima) for line in rows(maximum)]
+    lines = [(maximum, line) for maximum in by_setting(summary.loads.maxima) for line in rows(maximum)]
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
@@ -135,7 +135,7 @@ def throughput_table(summary: Summary) -> Table:
             LEFT_OUT,
             Column("marks"),
         ),
-        sections=sections(by_setting(summary.throughput), lambda found: heading(summary, found), row),
+        sections=sections(by_setting(summary.loads.throughput), lambda found: heading(summary, found), row),
     )
 
 
@@ -143,7 +143,7 @@ def stream_table(summary: Summary) -> Table:
     """What each stream received at each load, where there is more than one."""
     rows = [
         (found, stream, estimate)
-        for found in by_setting(summary.throughput)
+        for found in by_setting(summary.loads.throughput)
         if frame_levels(found.setting).streams > 1
         for stream, estimate in found.stream_received_mbps.items()
     ]
@@ -178,7 +178,7 @@ def stream_table(summary: Summary) -> Table:
 def delay_table(summary: Summary) -> Table:
     """One-way delay quantiles, a column each, merged over repetitions."""
     by_cell: dict[tuple[str, Setting, float | None, str], dict[str, DelayPercentile]] = {}
-    for found in by_setting(summary.percentiles):
+    for found in by_setting(summary.loads.percentiles):
         key = (found.platform, found.setting, found.intended_mbps, found.uut_context)
         by_cell.setdefault(key, {})[found.label] = found
 
@@ -200,7 +200,7 @@ def delay_table(summary: Summary) -> Table:
         "of the logarithms. Quantile q needs 10 / (1 − q) probes; lost probes count as later than any received one. "
         f"{UNKNOWN} {_LOST}: too many probes were lost for this quantile. "
         f"∞: the upper bound exceeds {numbers.BEYOND_USE:,} times the quantile."
-        + _clocks(summary.percentiles),
+        + _clocks(summary.loads.percentiles),
         columns=(
             Column("platform"),
             LOAD,
@@ -251,7 +251,7 @@ def loss_table(summary: Summary) -> Table:
             Column("counter"),
         ),
         sections=sections(
-            by_setting(summary.losses),
+            by_setting(summary.loads.losses),
             lambda loss: heading(summary, loss),
             lambda loss: (
                 loss.platform,

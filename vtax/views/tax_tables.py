@@ -18,7 +18,7 @@ from vtax.views.tax import LoadCost, MaximumChange
 
 def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
     """The change of the maximum against the reference, for one of the two groups."""
-    changes = [change for change in summary.changes if change.emulated is emulated]
+    changes = [change for change in summary.loads.changes if change.emulated is emulated]
     return Table(
         name="tax-maximum-emulated" if emulated else "tax-maximum",
         title=f"Maximum throughput against {_reference(changes)}",
@@ -64,7 +64,7 @@ def _reading(change: MaximumChange) -> str:
 
 def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
     """Delay and CPU added at each load against the reference, for one of the two groups."""
-    costs = [cost for cost in summary.costs if cost.emulated is emulated]
+    costs = [cost for cost in summary.loads.costs if cost.emulated is emulated]
     return Table(
         name="tax-load-emulated" if emulated else "tax-load",
         title=f"Delay and CPU added against {_reference(costs)}",

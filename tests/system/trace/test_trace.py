@@ -248,7 +248,7 @@ def test_requests_are_followed_on_both_hosts_and_feed_nothing_else(tmp_path: Pat
     timed = result.query("SELECT DISTINCT trial_id FROM stages").to_pylist()
     assert sorted(row["trial_id"] for row in traced) == sorted(row["trial_id"] for row in timed)
     summary = summarise(result)
-    assert {cell.setting.label for cell in summary.traced}
+    assert {cell.setting.label for cell in summary.tracing.traced}
     assert result.query("SELECT count(*) AS n FROM cells WHERE trace = 'stages'").to_pylist() == [{"n": 0}]
 
 

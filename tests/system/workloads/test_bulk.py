@@ -141,7 +141,7 @@ def test_two_ends_fill_the_link_that_is_theirs_with_the_buffers_they_ask_for(
     assert len({row["cell"] for row in rows}) == 4
     assert {row["placement"] for row in rows} == {"inter-host"}
     usable = {row["cell"] for row in rows if row["verdict"] != "invalid"}
-    assert len(summarise(result).messages) == len(usable)
+    assert len(summarise(result).streams.messages) == len(usable)
     for row in rows:
         assert_undisturbed_is_usable(row)
         held = row["send_buffer_bytes"], row["receive_buffer_bytes"]

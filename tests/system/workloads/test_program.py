@@ -78,7 +78,7 @@ def test_programs_are_timed_wherever_the_client_is(tmp_path: Path) -> None:
     assert all(row["n"] == 200 and row["least"] > 0 for row in samples)
     assert alive("./server.py") == []
     summary = summarise(result)
-    assert {row.setting.label for row in summary.rounds} == {
+    assert {row.setting.label for row in summary.runs.rounds} == {
         f"server.py, {placement}" for placement in ("inside", "guest-to-peer")
     }
     # The result has what was run, and goes by that when it is resumed.

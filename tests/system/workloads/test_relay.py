@@ -63,11 +63,11 @@ def test_messages_go_round_within_the_host_and_a_container(tmp_path: Path) -> No
     result = measured(tmp_path, "raw,container", "hops=1,8", "workload.pinned=true")
     assert_went_round(result, cells=4)
     summary = summarise(result)
-    medians = {(row.platform, run_levels(row.setting).hops): row.p50_ns for row in summary.rounds}
+    medians = {(row.platform, run_levels(row.setting).hops): row.p50_ns for row in summary.runs.rounds}
     for platform in ("raw", "container"):
         one, eight = medians.get((platform, 1)), medians.get((platform, 8))
         assert one is None or eight is None or one < eight
-    assert all(0 < row.timed_ratio.value < 1 for row in summary.rounds if row.timed_ratio)
+    assert all(0 < row.timed_ratio.value < 1 for row in summary.runs.rounds if row.timed_ratio)
     page = (tmp_path / "out" / "report.html").read_text()
     assert ("plot-rounds-surface-0" in page) is summary.has_usable
 

@@ -140,7 +140,7 @@ def cell(
 def test_a_load_carried_in_full_above_the_flood_is_the_maximum(tmp_path: Path) -> None:
     """Some halves of the blocks would pick the flood, which carried less in the mean."""
     summary = summary_of(tmp_path, flood([460, 730, 701], HELD, GENERATOR, GENERATOR), paced(640, [640] * 3))
-    (maximum,) = summary.maxima
+    (maximum,) = summary.loads.maxima
     assert (maximum.intended_mbps, maximum.bound) == (640, AT_LEAST)
     assert maximum.received_mbps.value == pytest.approx(640)
     assert said(summary, "raw").startswith(
@@ -200,7 +200,7 @@ def test_what_bounds_a_flood_is_decided_by_trial(
 ) -> None:
     trials = [Made("raw", block, 900 * (1 - lost), 900.0, None, marks=own) for block, own in enumerate(marks)]
     summary = summary_of(tmp_path, trials)
-    (maximum,), (row,) = summary.maxima, summary.throughput
+    (maximum,), (row,) = summary.loads.maxima, summary.loads.throughput
     assert maximum.limit is limit
     assert {maximum.bound, row.received_mbps.bound} == {AT_LEAST if limit else EXACT}
 
@@ -217,7 +217,7 @@ def test_throughput_at_a_stated_load_is_never_a_bound(marks: tuple[str, ...], tm
     summary = summary_of(tmp_path, paced(400, [400, 399], marks=marks, streams=2))
     for table in (throughput_table(summary), stream_table(summary)):
         assert not any("≥" in text_of(cell) for row in rows(table) for cell in row)
-    assert summary.throughput[0].received_mbps.bound is EXACT
+    assert summary.loads.throughput[0].received_mbps.bound is EXACT
     maxima = [text_of(row[2]) for row in rows(maximum_table(summary))]
     assert ["≥" in text for text in maxima] == [marks != HELD] * 3
 
@@ -356,7 +356,7 @@ def test_efficiency_follows_the_same_algebra(
         *bulk_blocks([[350.0], [352.0]], platform="container", marks=container),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    (row,) = summary.sharing.efficiency
+    (row,) = summary.streams.sharing.efficiency
     assert isinstance(row, Efficiency) and row.efficiency is not None
     assert row.efficiency.bound is bound
     assert row.problem == ("both at the far ends' CPU" if bound is WITHHELD else None)
@@ -371,7 +371,7 @@ def test_a_full_link_is_no_bound_of_the_far_ends(tmp_path: Path) -> None:
     trials = bulk_blocks([[940.0], [700.0]], marks=BUSY)
     bounds = []
     for number, made in enumerate(trials):
-        (row,) = summarise(make(tmp_path / str(number), [made])).sharing.goodput
+        (row,) = summarise(make(tmp_path / str(number), [made])).streams.sharing.goodput
         bounds.append(row.aggregate_mbps.bound)
     assert bounds == [EXACT, AT_LEAST]
 

@@ -26,7 +26,7 @@ def interval(estimate: Estimate | None) -> tuple[float, float | None, float | No
 
 def test_throughput_is_summed_over_streams_and_averaged_over_blocks(tmp_path: Path) -> None:
     summary = summarise(make(tmp_path / "r", blocks([90, 80, 100], offered_mbps=100, streams=2)))
-    (row,) = summary.throughput
+    (row,) = summary.loads.throughput
     half_width = T_2 * 20 / math.sqrt(3)
     assert interval(row.received_mbps) == pytest.approx((180, 180 - half_width, 180 + half_width, 3))
     assert interval(row.offered_mbps) == pytest.approx((200, 200, 200, 3))
@@ -44,7 +44,7 @@ def test_invalid_trials_are_left_out_and_suspect_ones_are_not(tmp_path: Path) ->
         Made(block=3, received_mbps=60, verdict="suspect", reasons=("late",)),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    (row,) = summary.throughput
+    (row,) = summary.loads.throughput
     assert (row.received_mbps.value, row.received_mbps.n) == pytest.approx((90, 4))
     assert row.received_mbps.left_out == pytest.approx(1 / 5)
     assert (row.recorded, row.invalid, row.suspect) == (5, 1, 1)
@@ -58,12 +58,12 @@ def test_invalid_trials_are_left_out_and_suspect_ones_are_not(tmp_path: Path) ->
 
 def test_two_usable_attempts_of_a_block_count_as_one_repetition(tmp_path: Path) -> None:
     trials = [*blocks([100, 100]), Made(block=1, received_mbps=50, offered_mbps=100)]
-    (row,) = summarise(make(tmp_path / "r", trials)).throughput
+    (row,) = summarise(make(tmp_path / "r", trials)).loads.throughput
     assert (row.received_mbps.value, row.received_mbps.n) == pytest.approx((87.5, 2))
 
 
 def test_one_repetition_has_no_interval(tmp_path: Path) -> None:
-    (row,) = summarise(make(tmp_path / "r", [Made()])).throughput
+    (row,) = summarise(make(tmp_path / "r", [Made()])).loads.throughput
     assert interval(row.received_mbps) == (100, None, None, 1)
 
 
@@ -72,7 +72,7 @@ def test_the_maximum_is_the_largest_mean_and_not_the_one_at_the_flood(tmp_path: 
         *blocks([300, 310], intended_mbps=400, offered_mbps=400),
         *blocks([200, 210], intended_mbps=None, offered_mbps=900, marks=LIMITED),
     ]
-    (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
+    (maximum,) = summarise(make(tmp_path / "r", trials)).loads.maxima
     assert (maximum.intended_mbps, maximum.received_mbps.value) == pytest.approx((400, 305))
     assert maximum.bound is Bound.EXACT
 
@@ -82,7 +82,7 @@ def test_a_generator_limited_maximum_is_a_lower_bound_unless_frames_are_lost(tmp
         *blocks([900, 900], intended_mbps=None, offered_mbps=900, marks=LIMITED),
         *blocks([400, 400], intended_mbps=None, offered_mbps=900, marks=LIMITED, platform="container"),
     ]
-    raw, container = summarise(make(tmp_path / "r", trials)).maxima
+    raw, container = summarise(make(tmp_path / "r", trials)).loads.maxima
     assert (is_generator_limited(raw.cell), raw.bound) == (True, Bound.AT_LEAST)
     assert (is_generator_limited(container.cell), container.bound) == (True, Bound.EXACT)
 
@@ -104,7 +104,7 @@ def test_a_maximum_is_exact_only_where_the_platform_showed_its_limit(
     tmp_path: Path, marks: tuple[str, ...], received: float, limit: Limit | None
 ) -> None:
     trials = blocks([received, received], intended_mbps=None, offered_mbps=900, marks=marks)
-    (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
+    (maximum,) = summarise(make(tmp_path / "r", trials)).loads.maxima
     assert (maximum.limit, maximum.bound) == (limit, Bound.AT_LEAST if limit else Bound.EXACT)
 
 
@@ -114,7 +114,7 @@ def test_a_load_carried_in_full_is_a_lower_bound_where_a_higher_one_lost_frames(
         *blocks([400, 400], intended_mbps=400, offered_mbps=400),
         *blocks([390, 392], intended_mbps=800, offered_mbps=800),
     ]
-    (maximum,) = summarise(make(tmp_path / "r", trials)).maxima
+    (maximum,) = summarise(make(tmp_path / "r", trials)).loads.maxima
     assert (maximum.intended_mbps, maximum.limit) == (400, Limit.OFFERED)
     assert (maximum.received_mbps.value, maximum.received_mbps.high) == (400, math.inf)
 
@@ -125,8 +125,8 @@ def test_a_load_as_high_as_the_flood_is_bounded_by_what_bounds_the_flood(tmp_pat
         *blocks([989, 989], intended_mbps=None, offered_mbps=989, marks=("link-limited",)),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    assert (summary.maxima[0].intended_mbps, summary.maxima[0].limit) == (990, Limit.LINK)
-    assert {row.intended_mbps: row.received_mbps.bound for row in summary.throughput} == {
+    assert (summary.loads.maxima[0].intended_mbps, summary.loads.maxima[0].limit) == (990, Limit.LINK)
+    assert {row.intended_mbps: row.received_mbps.bound for row in summary.loads.throughput} == {
         990: Bound.EXACT,
         None: Bound.AT_LEAST,
     }
@@ -138,12 +138,12 @@ def test_lost_probes_raise_quantiles_until_they_are_unknown(tmp_path: Path) -> N
         *(Made("container", block, probes_lost=lost) for block, lost in enumerate([0, 0, 1_000])),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    rows = {(row.platform, row.label): row for row in summary.percentiles}
+    rows = {(row.platform, row.label): row for row in summary.loads.percentiles}
     assert (rows["raw", "p50"].samples, rows["raw", "p50"].lost) == (3_000, 299)
     assert rows["raw", "p90"].delay_ns is not None
     assert rows["raw", "p99"].delay_ns is None
     assert rows["container", "p50"].delay_ns is not None
-    (cost,) = summary.costs
+    (cost,) = summary.loads.costs
     assert cost.added_delay_p50_ns is None
 
 
@@ -164,7 +164,7 @@ def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> No
         *blocks([500, 600, 800], offered_mbps=1000, intended_mbps=1000),
         *blocks([400, 540, 680], offered_mbps=1000, intended_mbps=1000, platform="container"),
     ]
-    (change,) = summarise(make(tmp_path / "r", trials)).changes
+    (change,) = summarise(make(tmp_path / "r", trials)).loads.changes
     logarithms = [math.log(0.8), math.log(0.9), math.log(0.85)]
     mean = sum(logarithms) / 3
     spread = math.sqrt(sum((each - mean) ** 2 for each in logarithms) / 2)
@@ -190,7 +190,7 @@ def test_what_the_ceiling_lets_a_change_say(
 ) -> None:
     flood = {"offered_mbps": 900, "intended_mbps": None, "marks": LIMITED}
     trials = [*blocks([raw, raw], **flood), *blocks([container, container], **flood, platform="container")]
-    (change,) = summarise(make(tmp_path / "r", trials)).changes
+    (change,) = summarise(make(tmp_path / "r", trials)).loads.changes
     found = change.change_percent
     assert found is not None
     assert found.bound is bound
@@ -217,7 +217,7 @@ def test_delay_and_cpu_are_compared_at_the_same_load(tmp_path: Path) -> None:
         ]
         for block in range(3)
     ]
-    costs = summarise(make(tmp_path / "r", trials)).costs
+    costs = summarise(make(tmp_path / "r", trials)).loads.costs
     assert [cost.intended_mbps for cost in costs] == [100, 400]
     assert interval(costs[0].added_delay_p50_ns) == pytest.approx((500, 500, 500, 3))
     assert interval(costs[1].added_delay_p50_ns) == pytest.approx((800, 800, 800, 3))
@@ -227,7 +227,7 @@ def test_delay_and_cpu_are_compared_at_the_same_load(tmp_path: Path) -> None:
 
 def test_blocks_without_a_partner_are_not_paired(tmp_path: Path) -> None:
     trials = [*blocks([100, 100, 100]), *blocks([90, 90], platform="container", offered_mbps=100)]
-    (change,) = summarise(make(tmp_path / "r", trials)).changes
+    (change,) = summarise(make(tmp_path / "r", trials)).loads.changes
     assert change.change_percent is not None
     assert change.change_percent.n == 2
 
@@ -235,11 +235,11 @@ def test_blocks_without_a_partner_are_not_paired(tmp_path: Path) -> None:
 def test_no_ratio_is_formed_across_contexts(tmp_path: Path) -> None:
     trials = [*blocks([100, 100], uut_context="sender"), *blocks([90, 90], platform="container")]
     summary = summarise(make(tmp_path / "r", trials))
-    (change,) = summary.changes
+    (change,) = summary.loads.changes
     assert change.change_percent is None
     assert "'own'" in str(change.problem)
     assert "'sender'" in str(change.problem)
-    assert summary.costs == []
+    assert summary.loads.costs == []
 
 
 def test_emulated_platforms_are_compared_only_with_the_first_of_their_group(tmp_path: Path) -> None:
@@ -249,15 +249,17 @@ def test_emulated_platforms_are_compared_only_with_the_first_of_their_group(tmp_
         *blocks([20, 20], platform="qemu-e1000", emulated=True),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    assert [(change.platform, change.reference) for change in summary.changes] == [
+    assert [(change.platform, change.reference) for change in summary.loads.changes] == [
         ("qemu-e1000", "qemu-virtio")
     ]
-    assert [(cost.platform, cost.reference) for cost in summary.costs] == [("qemu-e1000", "qemu-virtio")]
+    assert [(cost.platform, cost.reference) for cost in summary.loads.costs] == [
+        ("qemu-e1000", "qemu-virtio")
+    ]
 
 
 def test_quantiles_take_enough_samples(tmp_path: Path) -> None:
     trials = [Made(block=block, samples=60) for block in range(3)]
-    rows = summarise(make(tmp_path / "r", trials)).percentiles
+    rows = summarise(make(tmp_path / "r", trials)).loads.percentiles
     assert [(row.label, row.samples) for row in rows] == [("p50", 180), ("p90", 180)]
     assert rows[0].delay_ns.value == pytest.approx(5000, rel=1e-3)
 
@@ -268,15 +270,15 @@ def test_cells_that_differ_in_a_further_factor_are_not_pooled(tmp_path: Path) ->
         *blocks([50, 50], offered_mbps=50, further=(("cap_mbps", "50"),)),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    assert {row.setting.further: row.received_mbps.value for row in summary.throughput} == {
+    assert {row.setting.further: row.received_mbps.value for row in summary.loads.throughput} == {
         (("cap_mbps", "100"),): 100,
         (("cap_mbps", "50"),): 50,
     }
-    assert summary.throughput[0].setting.label == "64-byte frames, 1 stream, cap_mbps = 100"
+    assert summary.loads.throughput[0].setting.label == "64-byte frames, 1 stream, cap_mbps = 100"
 
 
 def test_the_sinks_cost_is_named_as_the_sinks(tmp_path: Path) -> None:
-    use = summarise(make(tmp_path / "r", [Made()])).cpu
+    use = summarise(make(tmp_path / "r", [Made()])).loads.cpu
     assert [(each.domain, each.percent.value) for each in use] == [("host", 20.0), ("sink", 1.5)]
 
 
@@ -299,18 +301,20 @@ def test_a_ledgers_accounts_are_apart_from_what_is_counted_and_add_up(tmp_path: 
         Made(block=2),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    assert {(each.domain, each.component) for each in summary.cpu} == {
+    assert {(each.domain, each.component) for each in summary.loads.cpu} == {
         ("host", "total"),
         ("sink", "calibrated"),
     }
-    found = [(each.domain, each.component, each.percent.value, each.percent.n) for each in summary.ledger]
+    found = [
+        (each.domain, each.component, each.percent.value, each.percent.n) for each in summary.loads.ledger
+    ]
     assert found == [("host", "foreign", 5, 2), ("host", "softirq", 30, 2), ("idle", "idle", 165, 2)]
 
 
 def test_a_cell_without_a_usable_trial_is_named_with_its_reason(tmp_path: Path) -> None:
     trials = [Made(), Made(platform="container", verdict="invalid", reasons=("the sink was detached",))]
     summary = summarise(make(tmp_path / "r", trials))
-    assert [row.platform for row in summary.throughput] == ["raw"]
+    assert [row.platform for row in summary.loads.throughput] == ["raw"]
     (caveat,) = [each for each in summary.caveats if "without a usable trial" in each.subject]
     assert "container, 64-byte frames, 1 stream, 100 Mbit/s" in caveat.text
     assert "the sink was detached" in caveat.text
@@ -318,7 +322,7 @@ def test_a_cell_without_a_usable_trial_is_named_with_its_reason(tmp_path: Path) 
 
 def test_one_repetition_by_clocks_of_their_own_says_nothing_of_what_is_added(tmp_path: Path) -> None:
     trials = [Made(platform=name, delay_ns=5_000, clock_error_ns=200) for name in ("raw", "container")]
-    (cost,) = summarise(make(tmp_path / "r", trials)).costs
+    (cost,) = summarise(make(tmp_path / "r", trials)).loads.costs
     assert cost.added_delay_p50_ns is None
 
 
@@ -329,9 +333,9 @@ def test_clocks_of_their_own_widen_what_is_said_of_delay(tmp_path: Path) -> None
         for block in range(3)
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    (cost,) = summary.costs
+    (cost,) = summary.loads.costs
     assert interval(cost.added_delay_p50_ns) == pytest.approx((500, 0, 1000, 3), abs=10)
-    (raw,) = [row for row in summary.percentiles if (row.platform, row.label) == ("raw", "p50")]
+    (raw,) = [row for row in summary.loads.percentiles if (row.platform, row.label) == ("raw", "p50")]
     assert raw.delay_ns is not None
     assert raw.delay_ns.low is not None
     assert raw.delay_ns.low < 5_010 - 200

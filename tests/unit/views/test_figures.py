@@ -54,7 +54,7 @@ def test_a_whisker_is_drawn_whole_unless_it_is_longer_than_its_point_is_high(
     rates: list[float], tmp_path: Path
 ) -> None:
     summary = summarise(make(tmp_path / "r", blocks(rates)))
-    (row,) = summary.throughput
+    (row,) = summary.loads.throughput
     figure = next(each for each in draw_figures(summary) if each.name == "throughput-by-load")
     low, high = figure.panels[0].plot.layout.yaxis.range
     assert row.received_mbps.high is not None

@@ -43,7 +43,7 @@ def test_each_behaviour_stands_against_rest_and_against_nobody(tmp_path: Path) -
     summary = summarise(
         result(tmp_path / "r", at("none", 400, 440), at("idle", 400, 420), at("heavy", 200, 210))
     )
-    found = {(row.aggressor, row.reference): row.ratio for row in summary.interference}
+    found = {(row.aggressor, row.reference): row.ratio for row in summary.neighbourhood.interference}
     assert set(found) == {("idle", "none"), ("heavy", "idle"), ("heavy", "none")}
     ratio = found["heavy", "idle"]
     assert (ratio.value, ratio.n) == (pytest.approx(0.5), 2)
@@ -67,7 +67,7 @@ def test_pairs_are_alike_in_all_but_the_behaviour(tmp_path: Path) -> None:
             at("forward", 300, 300, levels=most, frame_bytes=1500),
         )
     )
-    found = [(row.aggressor, round(row.ratio.value, 6)) for row in summary.interference]
+    found = [(row.aggressor, round(row.ratio.value, 6)) for row in summary.neighbourhood.interference]
     assert sorted(found) == [("forward at 50%", 0.5), ("forward at 95%", 0.25)]
     (line,) = rows(matrix_table(summary))
     assert line[2:] == ["0.500", "0.250"]

@@ -71,7 +71,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> Summary:
 
 def test_a_mean_has_its_interval_and_the_repetitions_their_deviation(tmp_path: Path) -> None:
     trials = [*stream([400.0, 404.0]), *stream([1.0], verdict="invalid")]
-    (row,) = summarise(made(tmp_path / "r", trials)).messages
+    (row,) = summarise(made(tmp_path / "r", trials)).streams.messages
     assert (row.goodput_mbps.value, row.goodput_mbps.n, row.message_bytes) == (402, 2, 64)
     assert row.goodput_mbps.left_out == pytest.approx(1 / 3)
     assert row.deviation_mbps == pytest.approx(4 / math.sqrt(2))
@@ -85,7 +85,7 @@ def test_a_ratio_is_to_the_same_length_and_buffers_of_raw_or_of_the_first_emulat
 ) -> None:
     found = {
         (row.platform, row.setting.label, row.message_bytes): (row.reference, row.ratio.value, row.ratio.n)
-        for row in summary.messages
+        for row in summary.streams.messages
         if row.ratio is not None
     }
     buffers = ("", ", 4194304-byte buffers")
@@ -127,9 +127,9 @@ def test_what_is_published_stands_apart_as_other_hardware(summary: Summary, tmp_
     assert [text_of(cell) for cell in line_rate][:3] == ["VMware ESXi 6.0", "all", "line rate"]
     assert "no ratio is formed" in table.note
     own = summarise(made(tmp_path / "own", stream([400.0])))
-    assert own.published_goodput == []
+    assert own.streams.published_goodput == []
     inside = summarise(made(tmp_path / "inside", stream([400.0], placement="intra-host"), **PAPER))
-    assert inside.published_goodput == []
+    assert inside.streams.published_goodput == []
 
 
 def test_every_saying_has_a_place_and_a_source() -> None:
@@ -191,7 +191,7 @@ def test_every_view_shows_the_streams_and_nothing_of_guests_that_share(
     assert 'id="sharing"' not in report
     assert "Number(" not in report
     assert views.as_json(result)["messages"][0]["goodput_mbps"]["value"] == 401
-    assert summary.sharing.goodput == []
+    assert summary.streams.sharing.goodput == []
     caveats = {caveat.subject: caveat.text for caveat in summary.caveats}
     assert "2 cells with a full link" in caveats
     assert "No reference" not in caveats

@@ -28,7 +28,7 @@ def shown(result: Result) -> str:
 def test_intervals_of_an_adaptive_campaign_hold_at_every_moment(tmp_path: Path) -> None:
     trials = blocks(RECEIVED, offered_mbps=120.0, intended_mbps=120.0)
     result = make(tmp_path / "r", trials, scenario={"precision": PRECISION, "repetitions": 9})
-    (row,) = summarise(result).throughput
+    (row,) = summarise(result).loads.throughput
     expected = anytime_interval(RECEIVED)
     assert (row.received_mbps.low, row.received_mbps.high) == (expected.low, expected.high)
     (reached,) = as_json(result)["precision"]
@@ -61,11 +61,11 @@ def test_the_maximum_of_an_adaptive_campaign_spans_the_loads_sequences(tmp_path:
     ]
     settings = {"precision": {**PRECISION, "of": "maximum"}}
     summary = summarise(make(tmp_path / "r", trials, scenario=settings))
-    raw, container = summary.maxima
+    raw, container = summary.loads.maxima
     assert (raw.intended_mbps, container.intended_mbps) == (None, None)
     at_half = anytime_interval(RECEIVED, 0.975)
     assert raw.received_mbps.low == pytest.approx(at_half.low)
-    (change,) = summary.changes
+    (change,) = summary.loads.changes
     assert change.change_percent is not None and change.change_percent.value == pytest.approx(-50)
     assert change.change_percent.low is not None and change.change_percent.low < -50
     assert [row.intended_mbps for row in summary.precision] == [None, None]
@@ -102,8 +102,8 @@ def searched(directory: Path, further: tuple[tuple[str, str], ...] = (), **bound
 def test_a_search_shows_both_bounds_and_no_maximum(tmp_path: Path) -> None:
     result = searched(tmp_path / "r", lower_mbps=479.0, upper_mbps=481.0, conditional_mbps=479.0)
     summary = summarise(result)
-    assert summary.maxima == []
-    (found,) = summary.searches
+    assert summary.loads.maxima == []
+    (found,) = summary.loads.searches
     assert (found.lower_mbps, found.upper_mbps, found.searches, found.trials) == (479.0, 481.0, 1, 2)
     assert as_json(summary)["searches"]
     page = shown(result)
@@ -116,7 +116,7 @@ def test_a_search_shows_both_bounds_and_no_maximum(tmp_path: Path) -> None:
 
 def test_a_searched_factor_may_have_any_name(tmp_path: Path) -> None:
     further = (('the "cap"', "100"),)
-    (found,) = summarise(searched(tmp_path / "r", further, upper_mbps=1.0)).searches
+    (found,) = summarise(searched(tmp_path / "r", further, upper_mbps=1.0)).loads.searches
     assert found.setting.further == further
 
 

@@ -119,4 +119,4 @@ def test_every_view_shows_responses_and_nothing_of_frames(tmp_path: Path) -> Non
     for title in ("Response times", "Response time added", "Response time by request length"):
         assert title in page
     assert "nothing to show" not in page
-    assert summary.throughput == []
+    assert summary.loads.throughput == []

@@ -29,7 +29,7 @@ def routers(directory: Path, **scenario: Any) -> Result:
 
 
 def test_a_router_s_rate_is_the_mean_over_routers_and_repetitions(tmp_path: Path) -> None:
-    raw, _ = summarise(routers(tmp_path / "r", **SHARED)).routers
+    raw, _ = summarise(routers(tmp_path / "r", **SHARED)).loads.routers
     assert (raw.platform, frame_levels(raw.setting).streams, raw.received_fps.n) == ("raw", 2, 2)
     assert raw.received_fps.value == pytest.approx(fps(490, 1514))
     assert raw.loss_ratio.value == pytest.approx(0.51)
@@ -51,10 +51,10 @@ def test_published_rates_stand_apart_as_other_hardware(tmp_path: Path) -> None:
 
 def test_guests_without_a_shared_uplink_are_no_routers_of_the_paper(tmp_path: Path) -> None:
     summary = summarise(routers(tmp_path / "r", source=SHARED["source"]))
-    assert (summary.routers, summary.published_routers) == ([], [])
+    assert (summary.loads.routers, summary.loads.published_routers) == ([], [])
 
 
 def test_a_scenario_of_one_s_own_has_no_published_rates(tmp_path: Path) -> None:
     summary = summarise(routers(tmp_path / "r", testbed=SHARED["testbed"]))
-    assert len(summary.routers) == 2
-    assert summary.published_routers == []
+    assert len(summary.loads.routers) == 2
+    assert summary.loads.published_routers == []

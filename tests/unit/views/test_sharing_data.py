@@ -25,7 +25,7 @@ def interval(estimate: Estimate | None) -> tuple[float, float | None, float | No
 
 def test_aggregate_share_and_each_guest(tmp_path: Path) -> None:
     result = make(tmp_path / "r", bulk_blocks([(400, 500), (420, 480), (380, 460)]))
-    (row,) = summarise(result).sharing.goodput
+    (row,) = summarise(result).streams.sharing.goodput
     half_width = T_2 * math.sqrt((20**2 + 20**2 + 40**2) / 2) / math.sqrt(3)
     mean = (900 + 900 + 840) / 3
     deviation = math.sqrt(sum((value - mean) ** 2 for value in (900, 900, 840)) / 2)
@@ -51,7 +51,7 @@ def test_streams_of_a_guest_are_summed(tmp_path: Path) -> None:
         def record(self, trial_id: int):  # type: ignore[no-untyped-def]
             return record
 
-    (row,) = summarise(make(tmp_path / "r", [TwoStreams()])).sharing.goodput
+    (row,) = summarise(make(tmp_path / "r", [TwoStreams()])).streams.sharing.goodput
     assert row.aggregate_mbps.value == 750
     assert row.by_guest_mbps[0].value == 750
 
@@ -63,7 +63,7 @@ def test_invalid_trials_are_left_out_and_suspect_ones_are_counted(tmp_path: Path
         MadeBulk((600.0,), block=3, verdict="suspect", reasons=("late",)),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    (row,) = summary.sharing.goodput
+    (row,) = summary.streams.sharing.goodput
     assert (row.aggregate_mbps.value, row.aggregate_mbps.n) == (825, 4)
     assert row.aggregate_mbps.left_out == pytest.approx(1 / 5)
     assert (row.recorded, row.invalid, row.suspect) == (5, 1, 1)
@@ -76,7 +76,7 @@ def test_efficiency_is_against_raw_with_one_guest_of_the_same_block(tmp_path: Pa
         *bulk_blocks([(800,), (1000,)]),
         *bulk_blocks([(360, 360), (450, 450)], platform="container"),
     ]
-    found = summarise(make(tmp_path / "r", trials)).sharing.efficiency
+    found = summarise(make(tmp_path / "r", trials)).streams.sharing.efficiency
     (row,) = found
     assert (row.platform, row.guests, row.reference, row.problem) == ("container", 2, "raw", None)
     assert interval(row.efficiency) == pytest.approx((0.9, 0.9, 0.9, 2))
@@ -88,7 +88,7 @@ def test_raw_is_its_own_reference_and_other_settings_are_not(tmp_path: Path) -> 
         *bulk_blocks([(450, 450), (495, 495)]),
         *bulk_blocks([(300,), (300,)], transport="udp", platform="container"),
     ]
-    raw, container = summarise(make(tmp_path / "r", trials)).sharing.efficiency
+    raw, container = summarise(make(tmp_path / "r", trials)).streams.sharing.efficiency
     assert (raw.platform, raw.guests) == ("raw", 2)
     mean, spread = math.log(1.1) / 2, T_1 * (math.log(1.1) / math.sqrt(2)) / math.sqrt(2)
     assert interval(raw.efficiency) == pytest.approx(
@@ -104,7 +104,7 @@ def test_an_emulated_platform_is_compared_with_itself_only(tmp_path: Path) -> No
         *bulk_blocks([(100,), (100,)], platform="uml", emulated=True),
         *bulk_blocks([(40, 40), (40, 40)], platform="uml", emulated=True),
     ]
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.efficiency
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.efficiency
     assert (row.platform, row.guests, row.reference, row.emulated) == ("uml", 2, "uml", True)
     assert row.efficiency is not None
     assert row.efficiency.value == pytest.approx(0.8)
@@ -112,7 +112,7 @@ def test_an_emulated_platform_is_compared_with_itself_only(tmp_path: Path) -> No
 
 def test_blocks_without_a_pair_are_told_of(tmp_path: Path) -> None:
     trials = [MadeBulk((900.0,), block=0), MadeBulk((800.0,), platform="container", block=1)]
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.efficiency
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.efficiency
     assert row.efficiency is None
     assert row.problem == "raw has no usable trial with one guest in its blocks"
 
@@ -122,14 +122,14 @@ def test_scaling_is_against_the_same_platform_with_one_guest(tmp_path: Path) -> 
         *bulk_blocks([(800,), (900,)], platform="container", host_percent=50.0),
         *bulk_blocks([(200, 200), (225, 225)], platform="container", host_percent=65.0),
     ]
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.scaling
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.scaling
     assert interval(row.aggregate_ratio) == pytest.approx((0.5, 0.5, 0.5, 2))
     assert interval(row.host_percent) == pytest.approx((15, 15, 15, 2))
 
 
 def test_fairness_is_the_mean_of_the_trials_indices(tmp_path: Path) -> None:
     trials = bulk_blocks([(100, 100), (200, 0)], guest_percent=(30.0, 10.0))
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.fairness
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.fairness
     assert row.goodput is not None
     assert (row.goodput.value, row.goodput.n) == pytest.approx((0.75, 2))
     assert (row.goodput.low, row.goodput.high) == (0.5, 1)  # Student's would be beyond
@@ -138,7 +138,7 @@ def test_fairness_is_the_mean_of_the_trials_indices(tmp_path: Path) -> None:
 
 def test_cpu_of_host_guests_and_machine(tmp_path: Path) -> None:
     trials = bulk_blocks([(450, 450), (450, 450)], guest_percent=(30.0, 10.0), host_percent=72.0)
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.cpu
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.cpu
     assert interval(row.host_percent) == (72, 72, 72, 2)
     assert interval(row.guest_percent) == (20, 20, 20, 2)
     assert {guest: found.value for guest, found in row.by_guest_percent.items()} == {0: 30, 1: 10}
@@ -160,7 +160,7 @@ def test_an_account_that_a_trial_lacks_had_nothing_and_a_trial_without_samples_t
         MadeBulk(block=1, guest_percent=(30.0,), others_percent=()),
         MadeBulk(block=2, guest_percent=()),
     ]
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.cpu
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.cpu
     assert interval(row.by_account["steal", None])[::3] == (4, 2)
     assert row.host_percent is not None
     assert row.host_percent.n == 3
@@ -168,14 +168,14 @@ def test_an_account_that_a_trial_lacks_had_nothing_and_a_trial_without_samples_t
 
 def test_without_cpu_times_there_is_nothing_of_them(tmp_path: Path) -> None:
     summary = summarise(make(tmp_path / "r", [MadeBulk((450.0, 450.0), host_percent=None)]))
-    assert summary.sharing.cpu == []
-    (row,) = summary.sharing.fairness
+    assert summary.streams.sharing.cpu == []
+    (row,) = summary.streams.sharing.fairness
     assert (row.goodput is not None, row.cpu) == (True, None)
 
 
 def test_round_trips_are_those_of_transports_that_tell_them(tmp_path: Path) -> None:
     trials = [MadeBulk(rtt_ns=200_000.0), MadeBulk(rtt_ns=None, transport="udp")]
-    (row,) = summarise(make(tmp_path / "r", trials)).sharing.round_trips
+    (row,) = summarise(make(tmp_path / "r", trials)).streams.sharing.round_trips
     assert stream_levels(row.setting).transport == "tcp"
     assert row.by_guest_ns[0].value == 200_000
 
@@ -188,7 +188,7 @@ def test_cells_come_by_platform_setting_and_guests(tmp_path: Path) -> None:
         MadeBulk((1.0,)),
         MadeBulk((1.0,), platform="container"),
     ]
-    rows = summarise(make(tmp_path / "r", trials)).sharing.goodput
+    rows = summarise(make(tmp_path / "r", trials)).streams.sharing.goodput
     assert [(row.platform, row.setting.label, row.guests) for row in rows] == [
         ("raw", "sending TCP, 512-byte messages", 2),
         ("raw", "sending TCP", 1),

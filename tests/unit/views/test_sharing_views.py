@@ -169,7 +169,7 @@ def test_published_numbers_stand_beside_the_measured(bulk: Result) -> None:
 def test_nothing_published_without_its_paper(tmp_path: Path, paper: str | None) -> None:
     source = None if paper is None else {"paper": paper, "section": "1"}
     result = make(tmp_path / "r", [MadeBulk()], scenario={"source": source})
-    assert summarise(result).sharing.published == []
+    assert summarise(result).streams.sharing.published == []
     assert "published" not in shown(result)
 
 
@@ -221,7 +221,7 @@ def test_goodput_of_busy_far_ends_is_a_lower_bound_unless_the_link_is_full(tmp_p
         *bulk_blocks([[200.0] * 3, [200.0] * 3]),
     ]
     summary = summarise(make(tmp_path / "r", trials))
-    assert [row.aggregate_mbps.bound for row in summary.sharing.goodput] == [
+    assert [row.aggregate_mbps.bound for row in summary.streams.sharing.goodput] == [
         Bound.AT_LEAST,
         Bound.EXACT,
         Bound.EXACT,
@@ -239,9 +239,9 @@ def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Pa
     result = make(tmp_path / "r", trials, scenario={"precision": precision, "repetitions": 9})
     summary = summarise(result)
     expected = anytime_interval(rates)
-    aggregate = summary.sharing.goodput[0].aggregate_mbps
+    aggregate = summary.streams.sharing.goodput[0].aggregate_mbps
     assert (aggregate.low, aggregate.high) == (expected.low, expected.high)
-    ratio = summary.sharing.efficiency[0].efficiency
+    ratio = summary.streams.sharing.efficiency[0].efficiency
     assert ratio is not None
     assert (ratio.value, ratio.n) == pytest.approx((2 / 3, 5))
     assert [(row.level, row.reached) for row in summary.precision] == [("1", True), ("2", True)]
@@ -281,7 +281,7 @@ def test_forwarding_shows_nothing_of_guests(tmp_path: Path) -> None:
     result = make(
         tmp_path / "r", blocks([90, 80]), scenario={"figures": ["goodput-by-guests", "cpu-by-guests"]}
     )
-    assert summarise(result).sharing.goodput == []
+    assert summarise(result).streams.sharing.goodput == []
     page = views.write_report(result).read_text(encoding="utf-8")
     assert 'id="sharing"' not in page
     assert 'id="figure-goodput-by-guests"' not in page

@@ -31,7 +31,7 @@ def test_stages_of_a_way_add_up_and_are_shown_in_its_order(tmp_path: Path) -> No
         "rx total",
         "through unattributed",
     ]
-    *stages, total, unattributed = summary.stages
+    *stages, total, unattributed = summary.tracing.stages
     assert sum(row.mean_ns.value for row in stages) == total.mean_ns.value == 20_000
     assert (total.mean_ns.n, total.packets) == (2, 200)
     assert (unattributed.mean_ns.value, unattributed.p50_ns, unattributed.curve) == (9000, None, ())
@@ -48,7 +48,7 @@ def test_a_traced_trial_feeds_no_view_of_throughput_or_response_time(tmp_path: P
     assert (cell.recorded, cell.estimate(RESPONSE_TIME) is not None) == (2, True)
     assert result.query("SELECT DISTINCT trace FROM cells").to_pylist() == [{"trace": "none"}]
     only = summarise(make(tmp_path / "only", [MadeTrace(0, 10)]))
-    assert only.measured == only.throughput == []
+    assert only.measured == only.loads.throughput == []
     assert rows_of(cell_table(only, "responses")) == []
     assert only.has_usable
 
@@ -66,10 +66,12 @@ def test_a_packet_that_is_typical_stands_beside_the_papers(tmp_path: Path) -> No
         "published: VMware ESXi 6.0, tx (Table I)",
         "published: VMware ESXi 6.0, rx (Table I)",
     ]
-    printed = {row.function: row for row in summary.published_packets if row.direction == "tx"}
+    printed = {row.function: row for row in summary.tracing.published_packets if row.direction == "tx"}
     assert (printed["PktFree"].since_ns, printed["PktFree"].took_ns) == (560_000, 520_000)
     # The stages of Table II leave a gap on the way to a guest.
-    assert [row.function for row in summary.published_packets if row.stage == "unattributed"] == ["VnicRx"]
+    assert [row.function for row in summary.tracing.published_packets if row.stage == "unattributed"] == [
+        "VnicRx"
+    ]
 
 
 def test_what_following_took_is_told(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_what_following_adds_is_told_against_trials_without_it(tmp_path: Path) -
 def test_what_following_adds_is_not_told_against_another_setting(tmp_path: Path) -> None:
     other = [MadeTrace(block, 10, trace="none", guests=2) for block in range(2)]
     summary = summarise(make(tmp_path / "r", [*other, MadeTrace(0, 10), MadeTrace(1, 10)]))
-    assert [cell.added_ns for cell in summary.traced] == [None]
+    assert [cell.added_ns for cell in summary.tracing.traced] == [None]
 
 
 def test_figures_have_a_line_a_stage_and_a_line_a_number_of_guests(tmp_path: Path) -> None:

@@ -8,12 +8,11 @@ from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.cell import Cell
 from vtax.views.caveats import campaign, limits, trials
 from vtax.views.caveats.caveat import Caveat
-from vtax.views.efficiency import Efficiency
-from vtax.views.goodput import Goodput
+from vtax.views.facets.loads import LoadFacet
+from vtax.views.facets.streams import StreamFacet
+from vtax.views.facets.tracing import StageFacet
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
-from vtax.views.stages import TracedCell
-from vtax.views.throughput import Maximum, Throughput
 from vtax.views.verdicts import CellVerdict, VerdictCount
 
 __all__ = ["Caveat", "caveats"]
@@ -21,16 +20,14 @@ __all__ = ["Caveat", "caveats"]
 
 def caveats(
     provenance: Provenance,
-    throughput: Sequence[Throughput],
-    found: Sequence[Maximum],
+    catalogue: Catalogue,
+    measured: Sequence[Cell],
+    loads: LoadFacet,
+    streams: StreamFacet,
+    tracing: StageFacet,
+    reached: Sequence[Reached],
     verdicts: Sequence[VerdictCount],
     cells: Sequence[CellVerdict],
-    reached: Sequence[Reached],
-    streamed: Sequence[Goodput],
-    efficiency: Sequence[Efficiency],
-    measured: Sequence[Cell],
-    catalogue: Catalogue,
-    traced: Sequence[TracedCell],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
     means = (cell.estimate(catalogue.main) for cell in measured if catalogue.facet is not Facet.RUNS)
@@ -44,18 +41,18 @@ def caveats(
         *campaign.emulated(provenance),
         *campaign.shared_core(provenance),
         *trials.guest_deaths(verdicts),
-        *limits.generator_limited(throughput),
-        *limits.link_limited(throughput),
-        *limits.limit_unknown(throughput),
-        *limits.link_full(streamed),
-        *limits.far_end_busy(streamed),
-        *limits.highest_load_carried(found),
-        *limits.traced(traced),
+        *limits.generator_limited(loads.throughput),
+        *limits.link_limited(loads.throughput),
+        *limits.limit_unknown(loads.throughput),
+        *limits.link_full(streams.goodput),
+        *limits.far_end_busy(streams.goodput),
+        *limits.highest_load_carried(loads.maxima),
+        *limits.traced(tracing.traced),
         *([] if provenance.search else trials.few_repetitions(rates)),
         *campaign.adaptive(provenance),
         *trials.wide(reached),
         *campaign.no_reference(provenance, with_trials),
-        *trials.no_efficiency(efficiency),
+        *trials.no_efficiency(streams.sharing.efficiency),
         *trials.suspect(verdicts),
         *trials.left_out(cells),
         *campaign.environment(provenance),

@@ -76,4 +76,4 @@ def test_every_view_shows_echoes_and_nothing_of_frames(tmp_path: Path) -> None:
     page = write_report(summary).read_text()
     assert "Round trips through one router among many" in page
     assert "nothing to show" not in page
-    assert summary.throughput == []
+    assert summary.loads.throughput == []

@@ -19,9 +19,9 @@ def test_iterations_of_programs_are_shown_as_rounds_are(tmp_path: Path) -> None:
     runs.append(MadeProgram(2, [None] * 200, verdict="invalid"))
     result = make(tmp_path, runs)
     summary = summarise(result)
-    labels = [row.setting.label for row in summary.rounds]
+    labels = [row.setting.label for row in summary.runs.rounds]
     assert labels == ["lighttpd, inside"] * 2 + ["lighttpd, inter-host"] * 2
-    assert [row.p50_ns for row in summary.rounds] == [73_000, 83_000] * 2
+    assert [row.p50_ns for row in summary.runs.rounds] == [73_000, 83_000] * 2
     assert summary.has_usable
     figures = {figure.name: figure for figure in draw_figures(summary)}
     titles = [f"{platform}: {label}" for label in dict.fromkeys(labels) for platform in ("raw", "container")]

@@ -21,7 +21,7 @@ def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:
     first, second = [10.0, 20.0, 30.0, None], [40.0, 50.0, 60.0, 70.0]
     left_out = MadeRun(2, [1e6] * 4, verdict="invalid")
     result = make(tmp_path, [MadeRun(0, first), MadeRun(1, second), left_out])
-    (row,) = summarise(result).rounds
+    (row,) = summarise(result).runs.rounds
     assert (row.runs, row.rounds, row.failed_ratio, row.left_out) == (2, 8, 0.125, pytest.approx(1 / 3))
     done = np.array([10, 20, 30, 40, 50, 60, 70]) * 1000
     assert row.deviation_ns == pytest.approx(done.std(ddof=1))
@@ -42,9 +42,9 @@ def test_each_run_is_a_trial_that_was_planned(tmp_path: Path) -> None:
 
 def test_a_failed_round_is_later_than_every_other(tmp_path: Path) -> None:
     times = [float(us) for us in range(1, 101)]
-    (row,) = summarise(make(tmp_path / "a", [MadeRun(0, times)])).rounds
+    (row,) = summarise(make(tmp_path / "a", [MadeRun(0, times)])).runs.rounds
     assert (row.p50_ns, row.p90_ns, row.p99_ns) == (50_000, 90_000, None)
-    (row,) = summarise(make(tmp_path / "b", [MadeRun(0, [*times[:80], *[None] * 20])])).rounds
+    (row,) = summarise(make(tmp_path / "b", [MadeRun(0, [*times[:80], *[None] * 20])])).runs.rounds
     assert (row.p50_ns, row.p90_ns) == (50_000, None)
 
 
@@ -52,7 +52,7 @@ def test_scatter_is_compared_with_the_bare_host_s(tmp_path: Path) -> None:
     noise = np.random.default_rng(7).normal(0, 1, (2, 8, 100))
     runs = [MadeRun(run, (50 + noise[0, run]).tolist()) for run in range(8)]
     runs += [MadeRun(run, (80 + 6 * noise[1, run]).tolist(), platform="container") for run in range(8)]
-    native, tenfold = summarise(make(tmp_path, runs)).rounds
+    native, tenfold = summarise(make(tmp_path, runs)).runs.rounds
     assert (native.reference, native.dispersion) == (None, None)
     assert tenfold.reference == "raw"
     assert tenfold.dispersion is not None
@@ -70,7 +70,7 @@ def test_the_paper_s_table_stands_beside_one_hop(tmp_path: Path) -> None:
     assert cells[3][0] == "VM2"
     assert "no ratio is formed" in rounds_table(summary).note
     more = summarise(make(tmp_path / "more", [MadeRun(0, [50.0] * 100, hops=2)], scenario=PAPER))
-    assert more.published_rounds == []
+    assert more.runs.published_rounds == []
 
 
 def test_the_ladder_goes_upwards_from_nothing(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_views_of_rounds_hang_together(tmp_path: Path) -> None:
 def test_a_platform_whose_rounds_all_failed_is_no_error(tmp_path: Path) -> None:
     runs = [MadeRun(0, [50.0] * 20), MadeRun(0, [None] * 10, platform="container")]
     result = make(tmp_path, runs)
-    failed = next(row for row in summarise(result).rounds if row.platform == "container")
+    failed = next(row for row in summarise(result).runs.rounds if row.platform == "container")
     assert (failed.failed_ratio, failed.mean_ns, failed.max_ns) == (1.0, None, None)
     assert write_report(result).exists()
 
@@ -144,7 +144,7 @@ def test_artifacts_are_told_of_with_what_they_were_compared_with(tmp_path: Path)
         for run in range(10)
     ]
     result = make(tmp_path, runs)
-    found = [row for row in summarise(result).artifacts if row.p_value is not None]
+    found = [row for row in summarise(result).runs.artifacts if row.p_value is not None]
     assert {(row.platform, row.reference) for row in found} == {("container", "raw")}
     assert any("Every 100 iterations" in row.sentence for row in found)
     assert artifacts_table(summarise(result)).size >= len(found)

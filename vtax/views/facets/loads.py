@@ -1,0 +1,72 @@
+"""Loads of frames: throughput, delay, CPU time and loss by load, and what a platform costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vtax.documents.show.published import PublishedRate
+from vtax.model.cell import Cell
+from vtax.model.levels import Setting
+from vtax.results import Result
+from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
+from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
+from vtax.views.losses import Loss, losses
+from vtax.views.provenance import Provenance
+from vtax.views.routers import RouterRate, published_rates, router_rates
+from vtax.views.searches import Found, read_searches
+from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
+from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
+
+
+@dataclass(frozen=True)
+class LoadFacet:
+    """Lists follow the order platform, setting, load; they are empty for kinds without loads of frames."""
+
+    throughput: list[Throughput] = field(default_factory=list)
+    maxima: list[Maximum] = field(default_factory=list)
+    percentiles: list[DelayPercentile] = field(default_factory=list)
+    changes: list[MaximumChange] = field(default_factory=list)
+    costs: list[LoadCost] = field(default_factory=list)
+    cpu: list[CpuUse] = field(default_factory=list)
+    ledger: list[CpuUse] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    searches: list[Found] = field(default_factory=list)
+    routers: list[RouterRate] = field(default_factory=list)
+    published_routers: list[PublishedRate] = field(default_factory=list)
+
+    def about(self, platform: str, setting: Setting) -> LoadFacet:
+        """Return what a sentence about one platform in one setting is made from."""
+
+        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost | Found) -> bool:
+            return row.platform == platform and row.setting == setting
+
+        return LoadFacet(
+            throughput=[row for row in self.throughput if is_meant(row)],
+            maxima=[row for row in self.maxima if is_meant(row)],
+            percentiles=[row for row in self.percentiles if is_meant(row)],
+            changes=[row for row in self.changes if is_meant(row)],
+            costs=[row for row in self.costs if is_meant(row)],
+            searches=[row for row in self.searches if is_meant(row)],
+        )
+
+
+def read_loads(result: Result, provenance: Provenance, cells: Sequence[Cell]) -> LoadFacet:
+    """Everything about loads that the cells tell, in their order."""
+    # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
+    compared = [] if provenance.search else list(cells)
+    found, delays = maxima(compared), read_delays(result, cells)
+    routers = router_rates(result, cells)
+    return LoadFacet(
+        throughput=throughput_by_load(cells),
+        maxima=found,
+        percentiles=delay_percentiles(delays),
+        changes=maximum_changes(found, provenance.platforms),
+        costs=load_costs(compared, delays, provenance.platforms),
+        cpu=cpu_use(result, cells),
+        ledger=cpu_ledger(result, cells),
+        losses=losses(result, cells),
+        searches=read_searches(result, provenance.names),
+        routers=routers,
+        published_routers=published_rates(result.scenario, routers),
+    )

@@ -1,0 +1,34 @@
+"""Runs of rounds or iterations: their statistics by cell, and their timing artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vtax.documents.show.published import PublishedRounds
+from vtax.model.platform import Platform
+from vtax.results import Result
+from vtax.views.artifacts import Artifact, round_artifacts
+from vtax.views.rounds import Rounds, Runs, published_rounds, read_runs, round_statistics
+
+
+@dataclass(frozen=True)
+class RunFacet:
+    """Lists follow the order setting, platform; they are empty for kinds without runs."""
+
+    runs: list[Runs] = field(default_factory=list)
+    rounds: list[Rounds] = field(default_factory=list)
+    published_rounds: list[PublishedRounds] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
+
+
+def read_run_facet(result: Result, platforms: Sequence[Platform], names: tuple[str, ...]) -> RunFacet:
+    """Everything about runs that the result tells."""
+    found = read_runs(result, names)
+    runs, rounds = [own for _, own in found], round_statistics(found, platforms)
+    return RunFacet(
+        runs=runs,
+        rounds=rounds,
+        published_rounds=published_rounds(result.scenario, rounds),
+        artifacts=round_artifacts(runs, platforms),
+    )
