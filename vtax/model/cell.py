@@ -12,8 +12,9 @@ from pydantic import JsonValue
 
 from vtax.model.bound import Limit
 from vtax.model.estimate import Estimate
-from vtax.model.levels import Dimension, Level, Levels, Setting
+from vtax.model.levels import Dimension, Level, Levels
 from vtax.model.metric import Metric
+from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 
@@ -71,7 +72,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Cell(Recorded):
     """A cell of the grid with what its trials of one `uut_context` measured.
 
     `level` is what cells of the setting differ by. `blocks` are those with a usable trial, in their order; `columns`
@@ -80,14 +81,8 @@ class Cell:
     showed decided how many there are.
     """
 
-    key: str
-    platform: str
-    setting: Setting
     level: Level
     uut_context: str
-    recorded: int
-    invalid: int
-    suspect: int
     marks: Mapping[str, int]
     blocks: Sequence[int]
     columns: Mapping[str, Column]
@@ -122,13 +117,8 @@ class Cell:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it has a trial that can be shown."""
+        """Whether it has a block that can be shown: of a damaged result none may be left."""
         return bool(self.blocks)
-
-    @property
-    def left_out(self) -> float:
-        """Share of the cell's recorded trials that are invalid."""
-        return self.invalid / self.recorded if self.recorded else 0.0
 
     def values(self, column: str) -> Sequence[float]:
         """Return the values of a column, without the blocks that have none."""

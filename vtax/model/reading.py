@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Literal
 
 from msgspec import Struct
 
 from vtax.model.cell import UNKNOWN_CONTEXT, Cell, Column, Part, Parts, Reading
-from vtax.model.levels import Further, Level, Setting
+from vtax.model.levels import Level, Levels, Setting
 from vtax.model.metric import VICTIM, Metric, Relation
+from vtax.model.recorded import Recorded
 from vtax.model.series import series
 from vtax.results import Result, Value, number, text, whole
 from vtax.results.schema import TRIALS
-
-LevelsType = TypeVar("LevelsType", bound=Struct)
 
 # The trials that enter means. Every query averages a cell's trials of one block (repeated attempts), so that
 # a block weighs the same in each mean and each pair.
@@ -34,23 +33,11 @@ FROM (SELECT cell, uut_context, unnest(marks) AS mark FROM usable) GROUP BY ALL 
 """  # noqa: S608, made of constants
 
 
-@dataclass(frozen=True)
-class Recorded(Generic[LevelsType]):
-    """A cell that has a recorded trial. `levels` and `also` are the columns of `trials` that were asked for."""
+@dataclass(frozen=True, eq=False)
+class RecordedCell(Recorded):
+    """A recorded cell with the columns of `trials` that were asked for besides its levels."""
 
-    key: str
-    platform: str
-    levels: LevelsType
-    further: Further
-    recorded: int
-    invalid: int
-    suspect: int
-    also: Mapping[str, Value] = field(default_factory=dict)
-
-    @property
-    def left_out(self) -> float:
-        """Share of the cell's recorded trials that are invalid."""
-        return self.invalid / self.recorded
+    also: Mapping[str, Value]
 
 
 class _Mark(Struct, frozen=True):
@@ -83,7 +70,7 @@ def read_cells(
                 Cell(
                     key=row.key,
                     platform=row.platform,
-                    setting=Setting(row.levels, row.further),
+                    setting=row.setting,
                     level=_level(row.also[reading.dimension.column]) if reading.dimension else None,
                     uut_context=context,
                     recorded=row.recorded,
@@ -112,10 +99,10 @@ def read_cells(
 
 def recorded_cells(
     result: Result,
-    levels: type[LevelsType],
+    levels: type[Levels],
     of: Literal["untraced", "traced"] = "untraced",
     also: Sequence[str] = (),
-) -> list[Recorded[LevelsType]]:
+) -> list[RecordedCell]:
     """Return every cell that has a recorded trial, in the order of their first, with the columns `levels` names.
 
     All trials of a cell have these in common, and those that `also` names. Cells whose packets were followed are apart
@@ -129,11 +116,12 @@ def recorded_cells(
         f" FROM {of} GROUP BY cell ORDER BY min(trial_id)"
     )
     return [
-        Recorded(
+        RecordedCell(
             key=text(row["cell"]),
             platform=text(row["platform"]),
-            levels=levels(*(row[name] for name in names)),
-            further=tuple((name, str(row[name])) for name in further),
+            setting=Setting(
+                levels(*(row[name] for name in names)), tuple((name, str(row[name])) for name in further)
+            ),
             recorded=whole(row["recorded"]),
             invalid=whole(row["invalid"]),
             suspect=whole(row["suspect"]),

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from vtax.documents.show.published import PublishedRounds
 from vtax.model.estimate import Estimate, estimate, mean_estimate
-from vtax.model.levels import Setting
 from vtax.model.platform import Platform, references
 from vtax.model.published import printed_rows
-from vtax.model.reading import Recorded, recorded_cells
+from vtax.model.reading import recorded_cells
+from vtax.model.recorded import Recorded
 from vtax.model.runs import RunLevels, run_levels
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
@@ -39,7 +39,7 @@ class _Run(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Rounds:
+class Rounds(Recorded):
     """The rounds of a cell, all its runs together; those that failed have no time, and are later than every other in
     the quantiles, which are None of too few.
 
@@ -48,12 +48,6 @@ class Rounds:
     runs, the geometric mean of all, and `dispersion_p` the chance of one so far from 1 where they are the same.
     """
 
-    key: str
-    platform: str
-    setting: Setting
-    recorded: int
-    invalid: int
-    suspect: int
     runs: int
     rounds: int
     failed_ratio: float | None
@@ -71,24 +65,11 @@ class Rounds:
     dispersion: Estimate | None
     dispersion_p: float | None
 
-    @property
-    def left_out(self) -> float:
-        """Share of the cell's recorded runs that are invalid."""
-        return self.invalid / self.recorded
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it has a run that can be shown."""
-        return self.recorded > self.invalid
-
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(Recorded):
     """The usable runs of a cell in their order: `ns` of shape (runs, iterations), NaN where a round failed."""
 
-    key: str
-    platform: str
-    setting: Setting
     ns: NDArray[np.float64]
     wall_s: list[float]
 
@@ -99,31 +80,38 @@ class Runs:
         return [float(value) for value in np.nanstd(self.ns[counted], axis=1, ddof=1)]
 
 
-def read_runs(result: Result, platforms: tuple[str, ...]) -> list[tuple[Recorded[RunLevels], Runs]]:
+def read_runs(result: Result, platforms: tuple[str, ...]) -> list[Runs]:
     """Every cell that has a recorded run, with its usable ones, in the order setting, platform."""
     rows = result.read(_RUNS, _Run)
     samples = result.tables["samples"]
     found = []
     for cell in recorded_cells(result, RunLevels):
         own = [row for row in rows if row.cell == cell.key]
-        setting = Setting(cell.levels, cell.further)
-        ns = _matrix(samples, [row.trial_id for row in own])
-        found.append((cell, Runs(cell.key, cell.platform, setting, ns, [row.wall_s for row in own])))
+        found.append(
+            Runs(
+                key=cell.key,
+                platform=cell.platform,
+                setting=cell.setting,
+                recorded=cell.recorded,
+                invalid=cell.invalid,
+                suspect=cell.suspect,
+                ns=_matrix(samples, [row.trial_id for row in own]),
+                wall_s=[row.wall_s for row in own],
+            )
+        )
     rank = {name: position for position, name in enumerate(platforms)}
-    return sorted(found, key=lambda each: (each[1].setting, rank[each[1].platform]))
+    return sorted(found, key=lambda runs: (runs.setting, rank[runs.platform]))
 
 
-def round_statistics(
-    found: Sequence[tuple[Recorded[RunLevels], Runs]], platforms: Sequence[Platform]
-) -> list[Rounds]:
+def round_statistics(found: Sequence[Runs], platforms: Sequence[Platform]) -> list[Rounds]:
     """A row a cell, in the order of `found`."""
     pairs = references(platforms)
-    by_place = {(runs.platform, runs.setting): runs for _, runs in found}
+    by_place = {(runs.platform, runs.setting): runs for runs in found}
     rows = []
-    for cell, runs in found:
+    for runs in found:
         reference = pairs.get(runs.platform)
         other = by_place.get((reference, runs.setting)) if reference else None
-        rows.append(_statistics(cell, runs, reference if other else None, other))
+        rows.append(_statistics(runs, reference if other else None, other))
     return rows
 
 
@@ -148,7 +136,7 @@ def _matrix(samples: pa.Table, trials: Sequence[int]) -> NDArray[np.float64]:
     return times
 
 
-def _statistics(cell: Recorded[RunLevels], runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
+def _statistics(runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
     done = np.sort(runs.ns[~np.isnan(runs.ns)])
     per_run = [run[~np.isnan(run)] for run in runs.ns]
     means = [float(run.mean()) for run in per_run if len(run)]
@@ -159,23 +147,23 @@ def _statistics(cell: Recorded[RunLevels], runs: Runs, reference: str | None, ot
     # A run's wall time has its failed rounds as well: what was timed of it is what its rounds took that came back.
     timed = [float(run.sum()) / 1e9 / wall for run, wall in zip(per_run, runs.wall_s, strict=True) if wall]
     return Rounds(
-        key=cell.key,
+        key=runs.key,
         platform=runs.platform,
         setting=runs.setting,
-        recorded=cell.recorded,
-        invalid=cell.invalid,
-        suspect=cell.suspect,
+        recorded=runs.recorded,
+        invalid=runs.invalid,
+        suspect=runs.suspect,
         runs=len(runs.ns),
         rounds=rounds,
         failed_ratio=1 - len(done) / rounds if rounds else None,
-        mean_ns=mean_estimate(means, cell.left_out) if means else None,
+        mean_ns=mean_estimate(means, runs.left_out) if means else None,
         deviation_ns=float(done.std(ddof=1)) if len(done) > 1 else None,
         min_ns=float(done[0]) if len(done) else None,
         max_ns=float(done[-1]) if len(done) else None,
-        wall_s=mean_estimate(runs.wall_s, cell.left_out) if runs.wall_s else None,
-        timed_ratio=mean_estimate(timed, cell.left_out) if timed else None,
+        wall_s=mean_estimate(runs.wall_s, runs.left_out) if runs.wall_s else None,
+        timed_ratio=mean_estimate(timed, runs.left_out) if timed else None,
         reference=reference,
-        dispersion=estimate(dispersion.ratio, cell.left_out) if dispersion else None,
+        dispersion=estimate(dispersion.ratio, runs.left_out) if dispersion else None,
         dispersion_p=dispersion.p_value if dispersion else None,
         **{f"{name}_ns": _quantile(done, rounds, q) for name, q in QUANTILES.items()},
     )

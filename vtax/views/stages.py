@@ -13,7 +13,8 @@ from vtax.model.dimensions import LOAD, load_phrase
 from vtax.model.estimate import Estimate, estimate, mean_estimate
 from vtax.model.levels import Levels, Setting
 from vtax.model.published import printed_rows
-from vtax.model.reading import Recorded, recorded_cells
+from vtax.model.reading import recorded_cells
+from vtax.model.recorded import Recorded
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
 from vtax.statistics import Distribution, decode, merge, quantile_interval
@@ -121,33 +122,17 @@ class _Followed(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class TracedCell:
+class TracedCell(Recorded):
     """The traced trials of a cell: packets that were followed, and what following took.
 
     `hook_ns` is a hook's own time, `added_ns` what the median delay or response time of untraced trials had less.
     """
 
-    key: str
-    platform: str
-    setting: Setting
-    recorded: int
-    invalid: int
-    suspect: int
     packets: int
     strayed: int
     lost: int
     hook_ns: float | None
     added_ns: Estimate | None
-
-    @property
-    def left_out(self) -> float:
-        """Share of the cell's recorded trials that are invalid."""
-        return self.invalid / self.recorded
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it has a trial that can be shown."""
-        return self.recorded > self.invalid
 
 
 @dataclass(frozen=True)
@@ -203,7 +188,7 @@ def read_traced(result: Result, platforms: tuple[str, ...]) -> list[TracedCell]:
             TracedCell(
                 key=row.key,
                 platform=row.platform,
-                setting=Setting(row.levels, row.further),
+                setting=row.setting,
                 recorded=row.recorded,
                 invalid=row.invalid,
                 suspect=row.suspect,
@@ -239,17 +224,12 @@ def stage_blocks(
     return [(by_key[key], place, blocks) for (key, place), blocks in found.items()]
 
 
-def _twins(
-    result: Result, traced: Sequence[Recorded[TracedLevels]]
-) -> dict[str, tuple[Recorded[TracedLevels], Recorded[TracedLevels]]]:
+def _twins(result: Result, traced: Sequence[Recorded]) -> dict[str, tuple[Recorded, Recorded]]:
     if not traced:
         return {}
-    alike = {_alike(row): row for row in recorded_cells(result, TracedLevels)}
-    return {row.key: (row, alike[_alike(row)]) for row in traced if _alike(row) in alike}
-
-
-def _alike(row: Recorded[TracedLevels]) -> tuple[str, Setting]:
-    return row.platform, Setting(row.levels, row.further)
+    alike = {(row.platform, row.setting): row for row in recorded_cells(result, TracedLevels)}
+    found = {row.key: (row, alike.get((row.platform, row.setting))) for row in traced}
+    return {key: (row, twin) for key, (row, twin) in found.items() if twin is not None}
 
 
 def _delay(cell: TracedCell, place: Place, blocks: Sequence[StageBlock]) -> StageDelay:

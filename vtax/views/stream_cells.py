@@ -11,8 +11,8 @@ from msgspec import Struct
 from vtax.model.bound import Limit
 from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate
-from vtax.model.levels import Setting
 from vtax.model.reading import recorded_cells
+from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.model.streams import StreamLevels
 from vtax.results import Result, whole
@@ -107,16 +107,10 @@ Metric = Callable[[BulkTrial], float | None]
 
 
 @dataclass(frozen=True)
-class StreamCell:
+class StreamCell(Recorded):
     """A cell of the grid with its usable trials. `adaptive` tells that what they showed decided how many there are."""
 
-    key: str
-    platform: str
-    setting: Setting
     guests: int
-    recorded: int
-    invalid: int
-    suspect: int
     trials: tuple[BulkTrial, ...]
     adaptive: bool = False
 
@@ -127,13 +121,8 @@ class StreamCell:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it has a trial that can be shown."""
+        """Whether it has a trial that can be shown: of a damaged result none may be left."""
         return bool(self.trials)
-
-    @property
-    def left_out(self) -> float:
-        """Share of the cell's recorded trials that are invalid."""
-        return self.invalid / self.recorded if self.recorded else 0.0
 
     def by_block(self, metric: Metric) -> dict[int, float]:
         """{block: value}, ready for pairing: the mean over a block's trials, without those that have none."""
@@ -178,7 +167,7 @@ def read_stream_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[S
         StreamCell(
             key=row.key,
             platform=row.platform,
-            setting=Setting(row.levels, row.further),
+            setting=row.setting,
             guests=whole(row.also["guests"]),
             recorded=row.recorded,
             invalid=row.invalid,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from vtax.model.estimate import Estimate, estimate
-from vtax.model.reading import LevelsType, Recorded
+from vtax.model.recorded import Recorded
 from vtax.results import Result
 from vtax.statistics import paired_difference
 
@@ -30,9 +30,7 @@ class _Median(Struct, frozen=True):
     p50_ns: float
 
 
-def added_by_tracing(
-    result: Result, twins: Mapping[str, tuple[Recorded[LevelsType], Recorded[LevelsType]]]
-) -> dict[str, Estimate]:
+def added_by_tracing(result: Result, twins: Mapping[str, tuple[Recorded, Recorded]]) -> dict[str, Estimate]:
     """By traced cell, what is added to the median delay or response time, ns; none without a block in common.
 
     `twins` are each traced cell and the untraced one that is alike in all else.

@@ -13,8 +13,9 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from vtax.model.dimensions import LOAD
-from vtax.model.levels import Dimension
-from vtax.model.reading import Recorded, recorded_cells
+from vtax.model.levels import Dimension, Levels
+from vtax.model.reading import recorded_cells
+from vtax.model.recorded import Recorded
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
@@ -25,7 +26,7 @@ Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""
 
 
-class _Levels(Struct, frozen=True):
+class _Levels(Levels, frozen=True):
     """What cells differ by, beside the platform and the campaign's further factors."""
 
     streams: int | None
@@ -188,11 +189,12 @@ def _said(result: Result) -> dict[tuple[str, str, str], Counter[str]]:
     return found
 
 
-def _levels(cell: Recorded[_Levels], dimension: Dimension | None) -> dict[str, str]:
+def _levels(cell: Recorded, dimension: Dimension | None) -> dict[str, str]:
     """Those that a cell has, as text."""
-    load = {LOAD.column: LOAD.label(cell.levels.intended_mbps)} if dimension is LOAD else {}
-    known = {name: str(level) for name, level in asdict(cell.levels).items() if level is not None}
-    return {**known, **load, **dict(cell.further)}
+    own = cell.setting.of(_Levels)
+    load = {LOAD.column: LOAD.label(own.intended_mbps)} if dimension is LOAD else {}
+    known = {name: str(level) for name, level in asdict(own).items() if level is not None}
+    return {**known, **load, **dict(cell.setting.further)}
 
 
 def _order(levels: Mapping[str, str]) -> list[tuple[float, str]]:

@@ -24,8 +24,8 @@ class RunFacet:
 
 def read_run_facet(result: Result, platforms: Sequence[Platform], names: tuple[str, ...]) -> RunFacet:
     """Everything about runs that the result tells."""
-    found = read_runs(result, names)
-    runs, rounds = [own for _, own in found], round_statistics(found, platforms)
+    runs = read_runs(result, names)
+    rounds = round_statistics(runs, platforms)
     return RunFacet(
         runs=runs,
         rounds=rounds,

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from vtax.model import numbers
 from vtax.model.quantity import Quantity
+from vtax.model.runs import run_levels
 from vtax.results import Result
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.sample import RunSample, Sample
@@ -30,14 +31,14 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     def samples(values_of: Callable[[Runs], Mapping[int, float]]) -> list[Sample]:
         return [
             RunSample(
-                levels=levels(base, runs.platform, asdict(cell.levels), runs.setting.further),
+                levels=levels(base, runs.platform, asdict(run_levels(runs.setting)), runs.setting.further),
                 emulated=provenance.platform(runs.platform).emulated,
                 values=values,
-                recorded=cell.recorded,
-                invalid=cell.invalid,
+                recorded=runs.recorded,
+                invalid=runs.invalid,
                 ns=runs.ns,
             )
-            for cell, runs in found
+            for runs in found
             if (values := values_of(runs))
         ]
 

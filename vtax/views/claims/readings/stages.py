@@ -6,7 +6,6 @@ from msgspec.structs import asdict
 
 from vtax.model import numbers
 from vtax.model.quantity import Quantity
-from vtax.model.reading import recorded_cells
 from vtax.results import Result
 from vtax.views.claims.levels import held, levels
 from vtax.views.claims.sample import Sample, StageSample
@@ -25,17 +24,15 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     cells = read_traced(result, provenance.names)
     if not cells:
         return {}
-    recorded = {cell.key: cell for cell in recorded_cells(result, TracedLevels, of="traced")}
     samples: list[Sample] = []
     for cell, (host, direction, stage), blocks in stage_blocks(result, cells):
-        row = recorded[cell.key]
         samples.append(
             StageSample(
                 levels=levels(
                     base,
                     cell.platform,
-                    {**asdict(row.levels), "stage": stage, "host": host, "way": direction},
-                    row.further,
+                    {**asdict(cell.setting.of(TracedLevels)), "stage": stage, "host": host, "way": direction},
+                    cell.setting.further,
                 ),
                 emulated=provenance.platform(cell.platform).emulated,
                 values={block.block: block.mean_ns for block in blocks},
