@@ -9,8 +9,8 @@ from bench.ground import Ground, router_ground
 from bench.rounds import ROUNDS, against, in_rounds
 from bench.senders import Sender, fastest, peers, vtax
 from vtax.testbed.accounts import INGRESS
-from vtax.testbed.hold import hold_host
 from vtax.testbed.host import Host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 
 FRAME_BYTES = (64, 1500)

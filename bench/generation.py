@@ -19,7 +19,7 @@ from bench.senders import (
     peers,
     vtax,
 )
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 
 FRAME_BYTES = (64, 1500)

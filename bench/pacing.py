@@ -15,7 +15,7 @@ from vtax.keys.frames import FrameSpec
 from vtax.machine.cpu import sample_cpus
 from vtax.machine.ownership import OwnershipRecord
 from vtax.statistics import mean_interval
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.units import fps, gap_ns
 from vtax.workloads.forwarding.measure.calibrate import AMPLE, PLAIN

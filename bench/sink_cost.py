@@ -11,7 +11,7 @@ from validation.agreement.process import started
 from vtax.agent_api import AttachRequest, ExpectedStream, SinkCollectParams, SinkOpenParams, StreamInterface
 from vtax.keys.frames import FrameSpec
 from vtax.statistics import paired_difference, paired_ratio
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 
 FRAME_BYTES = 64

@@ -21,7 +21,7 @@ from vtax.agent_api import (
 )
 from vtax.machine.namespace import Namespace
 from vtax.statistics import paired_difference, paired_ratio
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 
 HOOK_FRAME_BYTES = 64

@@ -12,12 +12,12 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.scenario import load_scenario
 from vtax.statistics import paired_ratio
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
-from vtax.trial.ends.path import EndsPath
+from vtax.trial.endpoints.path import EndpointPath
 from vtax.trial.observed import Observed
 from vtax.trial.settings import settings_of
 from vtax.workloads.bulk.measure.trial import BulkTrial
@@ -70,7 +70,7 @@ def _rounds(
     (cell,) = load_scenario("anhalt2009/sending").override(["raw"], fixes, 1, SECONDS).cells()
     preset = presets()[cell.platform]
     network = shared(settings_of(cell, cpu_layout()), preset.platform().port, 1, forwards=False)
-    path = EndsPath(preset, preset.resolve({}), Testbed(network, OneMachine(record)), [], 0)
+    path = EndpointPath(preset, preset.resolve({}), Testbed(network, OneMachine(record)), [], 0)
     ours: dict[int, float] = {}
     theirs: dict[int, float] = {}
     try:
@@ -86,7 +86,7 @@ def _rounds(
     return ours, theirs
 
 
-def _vtax(path: EndsPath, cell: Cell, trial: int) -> float:
+def _vtax(path: EndpointPath, cell: Cell, trial: int) -> float:
     made = BulkTrial(Observed(trial, cell, datetime.now(UTC)))
     made.measure(path, path.guest_states())
     if made.observed.failure is not None:
@@ -95,7 +95,7 @@ def _vtax(path: EndsPath, cell: Cell, trial: int) -> float:
     return flows.came.flows[0].goodput_mbps
 
 
-def _iperf3(path: EndsPath, record: OwnershipRecord, directory: Path) -> float:
+def _iperf3(path: EndpointPath, record: OwnershipRecord, directory: Path) -> float:
     ((guest, peer),) = path.ends
     log, port = directory / "iperf3.log", str(IPERF3_PORT)
     server = ["iperf3", "-s", "-1", "--forceflush", "-B", peer.address, "-p", port]

@@ -9,7 +9,7 @@ from validation.agreement.trials import NoTrial, Trials, cell
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.machines import OneMachine
 from vtax.trial.failures import BUILD_FAILURES

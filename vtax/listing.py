@@ -55,9 +55,9 @@ def print_platforms(presets: Iterable["Preset"], stream: TextIO) -> None:
 
 
 def print_checks(checks: Sequence["Check"], stream: TextIO) -> None:
-    """One table in sections, a row a check; versions below what they are of, and a remedy on a line of its own.
+    """One table in sections, a row a check; versions below what they are of, and a fix on a line of its own.
 
-    A remedy is never broken, so that it can be pasted; a terminal wraps it by itself.
+    A fix is never broken, so that it can be pasted; a terminal wraps it by itself.
     """
     console = _console(stream)
     width = max((cell_len(check.subject) for check in checks), default=0)
@@ -80,8 +80,8 @@ def print_checks(checks: Sequence["Check"], stream: TextIO) -> None:
                 detail.append(f"\n{_versions(check.versions)}", "dim")
             row.add_row(Text(f"  {check.subject}"), *cells, detail)
             console.print(row)
-            if check.remedy:
-                console.print(Text(f"      {check.remedy}", "cyan"), soft_wrap=True)
+            if check.fix:
+                console.print(Text(f"      {check.fix}", "cyan"), soft_wrap=True)
 
 
 def _versions(versions: Mapping[str, str]) -> str:

@@ -46,7 +46,7 @@ from vtax.testbed.cpu_time import Activity, CpuCounters
 from vtax.testbed.guest import GUEST
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import host_names, turn_of
-from vtax.trial.ends.streams import Flows
+from vtax.trial.endpoints.streams import Flows
 from vtax.trial.frames.answers import Received, Sent
 from vtax.trial.frames.measured import Measured
 from vtax.trial.observed import Observed

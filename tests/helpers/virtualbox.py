@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.namespaces import interfaces
-from vtax.machine.lent import OWN
+from vtax.machine.borrowed_nic import OWN
 from vtax.platforms import GuestPlan
 from vtax.platforms.virtualbox import kind
 from vtax.platforms.virtualbox.commands import BridgedNic, Machine

@@ -153,16 +153,16 @@ def test_a_remedy_stands_whole_on_a_line_of_its_own_however_narrow_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    remedy = "apt-get update && " + "apt-get install --yes something " * 3
+    fix = "apt-get update && " + "apt-get install --yes something " * 3
     checks = [
-        Check("machine", "tc", False, "missing " * 20, remedy.strip()),
+        Check("machine", "tc", False, "missing " * 20, fix.strip()),
         Check("links", "[red]", True, "x"),
     ]
     print_checks(checks, stream := io.StringIO())
     plain = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
     assert plain != stream.getvalue()
     lines = [line.rstrip() for line in plain.splitlines()]
-    assert f"      {remedy}".rstrip() in lines
+    assert f"      {fix}".rstrip() in lines
     assert all(len(line) <= 80 for line in lines if "apt-get" not in line)
     assert any(line.split() == ["[red]", "yes", "x"] for line in lines)
 

@@ -15,7 +15,7 @@ from validation.agreement.samples import (
 from validation.agreement.trials import NoTrial, Trials
 from validation.section import Check, Section
 from vtax.platforms import presets
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.trial.failures import BUILD_FAILURES
 

@@ -18,14 +18,14 @@ from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.campaign.progress import Progress
 from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
-from vtax.campaign.standing import Standing, standing_of
+from vtax.campaign.state import CampaignState, state_of
 from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.inputs.needs import Consent, NeedKind, by_name
 from vtax.keys.cell import Cell
 from vtax.results import Result, ResultWriter
 from vtax.scenario import Scenario
-from vtax.testbed.hold import clean_host
+from vtax.testbed.host_session import clean_host
 from vtax.testbed.machines import Machines, OneMachine
 
 __all__ = ["Campaign", "Outcome", "Progress", "Resumed", "Typed", "clean_host", "run"]
@@ -73,7 +73,7 @@ def run(
         probe(platforms, cells, machines)
         mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
         todo = platforms.usable(cells)
-        if resume is not None and resume.is_whole and is_done(mode, chosen, todo, resume.standing):
+        if resume is not None and resume.is_whole and is_done(mode, chosen, todo, resume.state):
             return _nothing_left(resume, mode, platforms.reasons(cells), progress)
         if platforms.probes:
             held.enter_context(machines.hold(f"campaign {scenario.name}"))
@@ -84,15 +84,15 @@ def run(
             writer.keep_files(scenario.files())
         for repaired in writer.repaired:
             progress.note(repaired)
-        standing = standing_of(Result.open(directory)) if resume is not None else Standing()
-        committed = standing.last_trial
+        state = state_of(Result.open(directory)) if resume is not None else CampaignState()
+        committed = state.last_trial
         planned = scenario.trials and scenario.trials // scenario.repetitions * len(chosen)
-        left = None if planned is None else planned - len(standing.usable)
+        left = None if planned is None else planned - len(state.usable)
         progress.campaign(scenario.name, left, directory)
         status = "failed"
         try:
             campaign = Campaign(
-                scenario, cells, chosen, platforms, writer, progress, seed, machines, mode, workload, standing
+                scenario, cells, chosen, platforms, writer, progress, seed, machines, mode, workload, state
             )
             campaign.run()
             status = "complete"
@@ -102,11 +102,11 @@ def run(
         finally:
             progress.finished()
             now = datetime.now(UTC).isoformat()
-            finished_at = now if standing.last_trial > committed else writer.campaign.get("finished_at", now)
+            finished_at = now if state.last_trial > committed else writer.campaign.get("finished_at", now)
             with contextlib.suppress(OSError):  # a full disk has been told of already
                 writer.update(status=status, finished_at=finished_at)
     earlier = {} if resume is None else resume.reasons
-    return Outcome(directory, unusable(cells, mode, standing, {**earlier, **campaign.reasons}))
+    return Outcome(directory, unusable(cells, mode, state, {**earlier, **campaign.reasons}))
 
 
 def _new_directory(scenario: Scenario, out: Path | None, started_at: datetime) -> Path:
@@ -122,7 +122,7 @@ def _new_directory(scenario: Scenario, out: Path | None, started_at: datetime) -
 def _nothing_left(resume: Resumed, mode: Mode, reasons: Mapping[str, str], progress: Progress) -> Outcome:
     """Leave a complete result as it is, and say so."""
     progress.note(resume.ending)
-    without = unusable(resume.scenario.cells(), mode, resume.standing, {**resume.reasons, **reasons})
+    without = unusable(resume.scenario.cells(), mode, resume.state, {**resume.reasons, **reasons})
     return Outcome(resume.directory, without, made=False)
 
 

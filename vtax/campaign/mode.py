@@ -8,7 +8,7 @@ from typing import Protocol
 
 from vtax.campaign.precision import Precise
 from vtax.campaign.search import Searching
-from vtax.campaign.standing import Standing
+from vtax.campaign.state import CampaignState
 from vtax.keys.cell import Cell
 from vtax.results import Row
 from vtax.scenario import Scenario
@@ -17,37 +17,37 @@ from vtax.scenario import Scenario
 class Mode(Protocol):
     """How a campaign goes through its blocks."""
 
-    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+    def next(self, block: int, cell: Cell, state: CampaignState) -> Cell | None:
         """The trial that `cell` of the grid is to be measured with next in this block; None where no more is."""
 
-    def ended(self, block: int, standing: Standing) -> bool:
+    def ended(self, block: int, state: CampaignState) -> bool:
         """Whether neither this block nor a later one has a trial left."""
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
+    def found(self, block: int, cell: Cell, state: CampaignState) -> list[Row]:
         """Rows of `searches` that the last trial of `cell` in this block decided."""
 
-    def measured(self, cell: Cell, standing: Standing) -> bool:
+    def measured(self, cell: Cell, state: CampaignState) -> bool:
         """Whether there is a result for `cell`."""
 
 
 class Fixed:
     """Every cell in every block: once, or as often in a row as its workload says."""
 
-    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+    def next(self, block: int, cell: Cell, state: CampaignState) -> Cell | None:
         """The cell itself, or the first of its runs that is wanted."""
-        return next((trial for trial in cell.trials if standing.wants(block, trial.place)), None)
+        return next((trial for trial in cell.trials if state.wants(block, trial.place)), None)
 
-    def ended(self, block: int, standing: Standing) -> bool:
+    def ended(self, block: int, state: CampaignState) -> bool:
         """The number of blocks is fixed."""
         return False
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
+    def found(self, block: int, cell: Cell, state: CampaignState) -> list[Row]:
         """Nothing is searched."""
         return []
 
-    def measured(self, cell: Cell, standing: Standing) -> bool:
+    def measured(self, cell: Cell, state: CampaignState) -> bool:
         """Whether some trial of it is usable."""
-        return any(standing.received_mbps(trial.place) for trial in cell.trials)
+        return any(state.received_mbps(trial.place) for trial in cell.trials)
 
 
 def mode_of(scenario: Scenario, cells: Sequence[Cell]) -> Mode:
@@ -59,11 +59,11 @@ def mode_of(scenario: Scenario, cells: Sequence[Cell]) -> Mode:
     return Fixed()
 
 
-def is_done(mode: Mode, blocks: Sequence[int], cells: Sequence[Cell], standing: Standing) -> bool:
+def is_done(mode: Mode, blocks: Sequence[int], cells: Sequence[Cell], state: CampaignState) -> bool:
     """Whether none of these cells is to be measured again in any of these blocks."""
     for block in blocks:
-        if mode.ended(block, standing):
+        if mode.ended(block, state):
             return True
-        if any(mode.next(block, cell, standing) is not None for cell in cells):
+        if any(mode.next(block, cell, state) is not None for cell in cells):
             return False
     return True

@@ -114,7 +114,7 @@ class PlatformSet:
                     **self.facts(name),
                     **({} if preset.platform().port == "wire" else self._switch_facts),
                 },
-                "skipped": {"reason": skipped.reason, "remedy": skipped.remedy} if skipped else None,
+                "skipped": {"reason": skipped.reason, "remedy": skipped.fix} if skipped else None,
             }
         return document
 
@@ -140,7 +140,7 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
 
 
 def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> None:
-    """Prepare each platform on the UUT's machine; what cannot run there is set aside with reason and remedy.
+    """Prepare each platform on the UUT's machine; what cannot run there is set aside with reason and fix.
 
     So are single cells.
     """
@@ -209,7 +209,7 @@ def _require_far_protocols(machines: Machines, cell: Cell) -> None:
     try:
         machines.machine("source").require_protocols(cell.workload.far_protocols)
     except PlatformUnusable as unusable:
-        raise PlatformUnusable(f"{unusable.reason}, and the far ends have it", unusable.remedy) from None
+        raise PlatformUnusable(f"{unusable.reason}, and the far ends have it", unusable.fix) from None
 
 
 def _find_switch(platforms: PlatformSet, cell: Cell, uut: Machine) -> None:

@@ -6,7 +6,7 @@ over loads that is asked for, loads that cannot change its interval drop out.
 
 from collections.abc import Sequence
 
-from vtax.campaign.standing import Standing
+from vtax.campaign.state import CampaignState
 from vtax.keys.cell import Cell
 from vtax.results import Row
 from vtax.scenario import Precision
@@ -22,36 +22,36 @@ class Precise:
         for cell in cells:
             self._loads.setdefault(_without_load(cell), []).append(cell)
 
-    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+    def next(self, block: int, cell: Cell, state: CampaignState) -> Cell | None:
         """The cell, while the interval that it serves is too wide."""
-        if self._over_budget(standing) or not standing.wants(block, cell.place):
+        if self._over_budget(state) or not state.wants(block, cell.place):
             return None
-        return cell if cell.key in self._wanted(cell, block, standing) else None
+        return cell if cell.key in self._wanted(cell, block, state) else None
 
-    def ended(self, block: int, standing: Standing) -> bool:
+    def ended(self, block: int, state: CampaignState) -> bool:
         """Whether every interval is narrow enough, or the budget is spent."""
         cells = [cell for loads in self._loads.values() for cell in loads]
-        return self._over_budget(standing) or not any(self._wanted(cell, block, standing) for cell in cells)
+        return self._over_budget(state) or not any(self._wanted(cell, block, state) for cell in cells)
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
+    def found(self, block: int, cell: Cell, state: CampaignState) -> list[Row]:
         """Nothing is searched."""
         return []
 
-    def measured(self, cell: Cell, standing: Standing) -> bool:
+    def measured(self, cell: Cell, state: CampaignState) -> bool:
         """Whether some trial of it is usable."""
-        return bool(standing.received_mbps(cell.place))
+        return bool(state.received_mbps(cell.place))
 
-    def _over_budget(self, standing: Standing) -> bool:
+    def _over_budget(self, state: CampaignState) -> bool:
         budget_s = self._settings.budget_s
-        return budget_s is not None and standing.wall_s >= budget_s
+        return budget_s is not None and state.wall_s >= budget_s
 
-    def _wanted(self, cell: Cell, block: int, standing: Standing) -> set[str]:
+    def _wanted(self, cell: Cell, block: int, state: CampaignState) -> set[str]:
         """The cells to be measured again for the interval that `cell` serves.
 
         One that has no usable trial after `least` blocks is given up.
         """
         loads = self._loads[_without_load(cell)] if self._settings.of == "maximum" else [cell]
-        values = {load.key: standing.received_mbps(load.place) for load in loads}
+        values = {load.key: state.received_mbps(load.place) for load in loads}
         unmeasured = {key for key, known in values.items() if not known}
         if unmeasured and block < self._settings.least:
             return unmeasured

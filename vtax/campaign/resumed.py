@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.mode import is_done, mode_of
-from vtax.campaign.standing import Standing, standing_of
+from vtax.campaign.state import CampaignState, state_of
 from vtax.inputs import Document, InputError
 from vtax.inputs.needs import Need
 from vtax.inputs.trust import callers, distrust
@@ -89,9 +89,9 @@ class Resumed:
         return self.result.campaign.get("testbeds") is not None
 
     @cached_property
-    def standing(self) -> Standing:
+    def state(self) -> CampaignState:
         """What is committed."""
-        return standing_of(self.result)
+        return state_of(self.result)
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ class Resumed:
         if self.of_testbeds:
             return set(chosen) <= set(self.result.tables["trials"]["block"].to_pylist())
         cells = self.scenario.cells()
-        return is_done(mode_of(self.scenario, cells), chosen, cells, self.standing)
+        return is_done(mode_of(self.scenario, cells), chosen, cells, self.state)
 
     @property
     def ending(self) -> str:

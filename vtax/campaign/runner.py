@@ -9,7 +9,7 @@ from vtax.campaign.mode import Mode, is_done
 from vtax.campaign.plan import plan_block
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
-from vtax.campaign.standing import Standing, Trial
+from vtax.campaign.state import CampaignState, Trial
 from vtax.keys.cell import Cell
 from vtax.machine.failure import in_words
 from vtax.results import ResultWriter, Row
@@ -43,13 +43,11 @@ class Outcome:
 
 
 def unusable(
-    cells: Iterable[Cell], mode: Mode, standing: Standing, reasons: Mapping[str, str]
+    cells: Iterable[Cell], mode: Mode, state: CampaignState, reasons: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the cells without a usable trial, with the reason."""
     return [
-        (cell.key, reasons.get(cell.key, "not measured"))
-        for cell in cells
-        if not mode.measured(cell, standing)
+        (cell.key, reasons.get(cell.key, "not measured")) for cell in cells if not mode.measured(cell, state)
     ]
 
 
@@ -67,24 +65,24 @@ class Campaign:
     machines: Machines
     mode: Mode
     workload: Workload
-    standing: Standing = field(default_factory=Standing)
+    state: CampaignState = field(default_factory=CampaignState)
     reasons: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> None:
         """Measure all there is; why a cell has no usable trial is in `reasons`."""
         for name, skipped in self.platforms.skipped.items():
-            self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.remedy}")
+            self.progress.note(f"{name} is skipped: {skipped.reason}. To use it: {skipped.fix}")
         for key, refused in self.platforms.refused.items():
-            self.progress.note(f"{key} is refused: {refused.reason}. To have it: {refused.remedy}")
+            self.progress.note(f"{key} is refused: {refused.reason}. To have it: {refused.fix}")
         self.reasons |= self.platforms.reasons(self.cells)
         todo = self.platforms.usable(self.cells)
-        if not is_done(self.mode, self.blocks, todo, self.standing):
+        if not is_done(self.mode, self.blocks, todo, self.state):
             self._measure(todo)
 
     def _measure(self, cells: list[Cell]) -> None:
         self.writer.update(ceilings=self.workload.prepare(cells, self.machines, self.progress.note))
         for block in self.blocks:
-            if self.mode.ended(block, self.standing):
+            if self.mode.ended(block, self.state):
                 break
             for group in plan_block(cells, self.seed, block):
                 self._group(block, group)
@@ -93,7 +91,7 @@ class Campaign:
         todo = [
             (position, cell)
             for position, cell in enumerate(group.cells)
-            if self.mode.next(block, cell, self.standing) is not None
+            if self.mode.next(block, cell, self.state) is not None
         ]
         if not todo:
             return
@@ -141,7 +139,7 @@ class Campaign:
         """Measure one cell until nothing more of it is wanted; False where the path does not come up for it."""
         path, probe, uut = setup.path, self.platforms.probe_of(cell), self.machines.machine("uut")
         lost = 0
-        while (wanted := self.mode.next(block, cell, self.standing)) is not None:
+        while (wanted := self.mode.next(block, cell, self.state)) is not None:
             facts = path.facts or self._open(path, group)
             if facts is None:
                 return False
@@ -155,14 +153,14 @@ class Campaign:
                 if lost == STARTS:
                     return True
                 continue
-            number = self.standing.last_trial + 1
+            number = self.state.last_trial + 1
             self.progress.trial_started(number, wanted.key)
             finished = setup.measure(wanted, number, guests, probe)
             place: Row = {
                 "block": block,
                 "position": position,
                 "repetition": block,
-                "attempt": self.standing.attempts(block, wanted.place),
+                "attempt": self.state.attempts(block, wanted.place),
                 "search": wanted.search,
                 "step": wanted.step,
                 "run": wanted.run,
@@ -179,8 +177,8 @@ class Campaign:
                 rows = finished.rows(place, uut.name)
             judgement = finished.judgement
             rows.environment = environment_rows(self.machines, path.bridge_netfilter())
-            self.standing.add(Trial.of(rows))
-            rows.searches = self.mode.found(block, cell, self.standing)
+            self.state.add(Trial.of(rows))
+            rows.searches = self.mode.found(block, cell, self.state)
             self.writer.commit(rows)
             self.progress.trial_finished(number, str(judgement.verdict), finished.headline)
             if judgement.verdict is Verdict.INVALID:

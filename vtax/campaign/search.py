@@ -1,6 +1,6 @@
 """Searches loads by their loss: each trial of a search is committed as any other, its bounds with the last one."""
 
-from vtax.campaign.standing import Standing, Trial
+from vtax.campaign.state import CampaignState, Trial
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.results import Row
@@ -28,24 +28,24 @@ class Searching:
     def __init__(self, settings: Search) -> None:
         self._settings = settings
 
-    def next(self, block: int, cell: Cell, standing: Standing) -> Cell | None:
+    def next(self, block: int, cell: Cell, state: CampaignState) -> Cell | None:
         """The next trial of the cell's search; None where it has ended, or one of its trials stays invalid."""
-        trials = standing.steps(block, cell.key)
+        trials = state.steps(block, cell.key)
         if len(trials) >= self._settings.most:
             return None
         step = self._advance(cell, trials)
         if not isinstance(step, Step):
             return None
         trial = cell.at_step(len(trials), step.intended_mbps, step.duration_s)
-        return trial if standing.wants(block, trial.place, ATTEMPTS) else None
+        return trial if state.wants(block, trial.place, ATTEMPTS) else None
 
-    def ended(self, block: int, standing: Standing) -> bool:
+    def ended(self, block: int, state: CampaignState) -> bool:
         """The number of searches is fixed."""
         return False
 
-    def found(self, block: int, cell: Cell, standing: Standing) -> list[Row]:
+    def found(self, block: int, cell: Cell, state: CampaignState) -> list[Row]:
         """A row for each goal when the search has ended."""
-        trials = standing.steps(block, cell.key)
+        trials = state.steps(block, cell.key)
         found = self._advance(cell, trials)
         if isinstance(found, Step):
             return []
@@ -66,11 +66,9 @@ class Searching:
             for bounds in found
         ]
 
-    def measured(self, cell: Cell, standing: Standing) -> bool:
+    def measured(self, cell: Cell, state: CampaignState) -> bool:
         """Whether one of its searches came to its end."""
-        return any(
-            not isinstance(self._advance(cell, trials), Step) for trials in standing.searches(cell.key)
-        )
+        return any(not isinstance(self._advance(cell, trials), Step) for trials in state.searches(cell.key))
 
     def _advance(self, cell: Cell, trials: list[Trial]) -> Step | list[Bounds]:
         from vtax.statistics.replay import (

@@ -22,7 +22,7 @@ from vtax.inputs.needs import Consent, NeedKind, by_name
 from vtax.results import MergedWriter, Result
 from vtax.results.stored import mapping
 from vtax.scenario import Scenario
-from vtax.testbed.hold import as_interrupts
+from vtax.testbed.host_session import as_interrupts
 
 _CELLS = """
 SELECT coalesce(search, cell) AS cell, bool_or(verdict <> 'invalid') AS usable, any_value(reasons[1]) AS reason

@@ -23,7 +23,7 @@ def host(
     ] = False,
 ) -> None:
     """Serve this machine to a vtax elsewhere, which starts this over SSH; cleans up when its stream ends."""
-    from vtax.testbed.hold import hold_host
+    from vtax.testbed.host_session import hold_host
     from vtax.testbed.remote.server import Server
 
     if not stdio:

@@ -17,7 +17,7 @@ def _check(check: Check) -> documents.Check:
         subject=check.subject,
         usable=check.usable,
         detail=check.detail,
-        fix=check.remedy,
+        fix=check.fix,
         accelerator=check.accelerator,
         versions=check.versions,
     )

@@ -18,8 +18,8 @@ from vtax.doctor.check import Check, unusable
 from vtax.doctor.machine import agent, tool
 from vtax.inputs import InputError
 from vtax.machine.agent import AgentError, AgentGone
+from vtax.machine.fix import AS_ROOT, load_module
 from vtax.machine.ingress import thread_ingress
-from vtax.machine.remedy import AS_ROOT, load_module
 from vtax.testbed.addressing import Station
 from vtax.testbed.link import shape, share
 from vtax.testbed.ports import BridgePort, Site
@@ -40,7 +40,7 @@ def try_links(state: Path) -> list[Check]:
         return [Check("links", "all", False, "not tried: not root", AS_ROOT)]
     for need in (tool("tc"), tool("nsenter"), agent()):
         if not need.usable:
-            return [Check("links", "all", False, f"not tried: {need.subject} {need.detail}", need.remedy)]
+            return [Check("links", "all", False, f"not tried: {need.subject} {need.detail}", need.fix)]
     try:
         with open_bench(state) as bench:
             return [_tried(bench, *probe) for probe in PROBES]
@@ -50,11 +50,11 @@ def try_links(state: Path) -> list[Check]:
         return [Check("links", "all", False, f"no veth pair: {error}", load_module("veth"))]
 
 
-def _tried(bench: Bench, subject: str, probe: Callable[[Bench], str], remedy: str) -> Check:
+def _tried(bench: Bench, subject: str, probe: Callable[[Bench], str], fix: str) -> Check:
     try:
         return Check("links", subject, True, probe(bench))
     except FAILURES as error:
-        return unusable("links", subject, str(error), remedy)
+        return unusable("links", subject, str(error), fix)
 
 
 def _rate(bench: Bench) -> str:
@@ -160,4 +160,4 @@ PROBES: tuple[tuple[str, Callable[[Bench], str], str], ...] = (
     ("delay stages", _delay_stages, "needs Linux 5.17 or later with CONFIG_DEBUG_INFO_BTF, not locked down"),
     ("drop reasons", _drop_reasons, "needs Linux 5.17 or later with CONFIG_DEBUG_INFO_BTF, not locked down"),
 )
-"""Subject, probe (returns the detail, raises one of FAILURES), remedy; the later ones need the ingress thread."""
+"""Subject, probe (returns the detail, raises one of FAILURES), fix; the later ones need the ingress thread."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from vtax.doctor.check import Check
 from vtax.machine.agent import agent_binary
 from vtax.machine.bridge_netfilter import in_words, read_bridge_netfilter
-from vtax.machine.remedy import AS_ROOT, build_agent, install, leave_netfilter_out
+from vtax.machine.fix import AS_ROOT, build_agent, install, leave_netfilter_out
 
 TOOL_PACKAGES = {
     "tc": "iproute2",

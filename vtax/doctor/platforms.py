@@ -3,7 +3,7 @@
 import shlex
 
 from vtax.doctor.check import Check, unusable
-from vtax.machine.remedy import load_module
+from vtax.machine.fix import load_module
 from vtax.platforms import PlatformUnusable, presets
 from vtax.platforms.accelerator import has_device, memory_file, remembered_accelerators
 from vtax.testbed.ports import PORTS, require_meeting
@@ -14,7 +14,7 @@ def switch(name: str) -> Check:
     try:
         facts = PORTS[name].find()
     except PlatformUnusable as refused:
-        return unusable("switches", name, refused.reason, refused.remedy)
+        return unusable("switches", name, refused.reason, refused.fix)
     told = [PORTS[name].title, *(f"{fact} {value}" for fact, value in facts.items())]
     return Check("switches", name, True, ", ".join(told))
 
@@ -29,7 +29,7 @@ def platform(name: str) -> Check:
         require_meeting(config)
         known = kind.known(config)
     except PlatformUnusable as refused:
-        return unusable("platforms", name, f"{refused.reason}{untried}", refused.remedy)
+        return unusable("platforms", name, f"{refused.reason}{untried}", refused.fix)
     versions = {fact: str(version) for fact, version in known.facts.items()}
     return Check("platforms", name, True, f"{preset.title}{untried}", None, known.accelerator, versions)
 
@@ -37,8 +37,8 @@ def platform(name: str) -> Check:
 def kvm() -> Check:
     """Which CPU guests of emulators get: only a boot shows it, and runs remember it."""
     if not has_device():
-        remedy = f"{load_module('kvm-intel')} || {load_module('kvm-amd')}"
-        return Check("platforms", "KVM", False, "emulated CPU (no /dev/kvm to read and write)", remedy)
+        fix = f"{load_module('kvm-intel')} || {load_module('kvm-amd')}"
+        return Check("platforms", "KVM", False, "emulated CPU (no /dev/kvm to read and write)", fix)
     shown = list(remembered_accelerators().values())[-1:]
     if not shown:
         return Check("platforms", "KVM", True, "not probed yet: the first run finds out")

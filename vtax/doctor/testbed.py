@@ -11,7 +11,7 @@ from vtax.inputs import InputError
 from vtax.keys.frames import FrameSpec
 from vtax.machine.bridge_netfilter import BridgeNetfilter, in_words
 from vtax.machine.clock import clock_offset_ns
-from vtax.machine.remedy import leave_netfilter_out
+from vtax.machine.fix import leave_netfilter_out
 from vtax.testbed.addressing import StreamAddresses, source_stream
 from vtax.testbed.clocks import Clock
 from vtax.testbed.host import Borrowed

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from vtax.agent_api import SocketOptions
-from vtax.keys.ends import Transport
+from vtax.keys.endpoints import Transport
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from vtax.agent_api import SocketOptions
-from vtax.keys.ends import Transport
+from vtax.keys.endpoints import Transport
 
 PIECE_BYTES = {"tcp": 65536, "sctp": 1024}
 """What is handed over at once where the scenario does not say: what costs the sender little."""

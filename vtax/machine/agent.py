@@ -22,8 +22,8 @@ from msgspec import Raw, Struct
 from vtax.agent_api import LONGEST_LINE_BYTES, PROTOCOL, AgentApi, Died, Hello, Read
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message
 from vtax.inputs import one_line
+from vtax.machine.fix import build_agent
 from vtax.machine.plausible import contradiction, overlong
-from vtax.machine.remedy import build_agent
 from vtax.machine.window import Window
 
 LONGEST_PROBLEM = 160

@@ -1,4 +1,4 @@
-"""What else uses an interface, so that it cannot be lent: all that would be cut off, or is not put back."""
+"""What else uses an interface, so that it cannot be borrowed: all that would be cut off, or is not put back."""
 
 import ipaddress
 import os

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from vtax.machine.remedy import install
+from vtax.machine.fix import install
 from vtax.platforms.cache import keep_file
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.image import pack_image

@@ -8,7 +8,7 @@ import msgspec
 from pydantic import Field
 
 from vtax.inputs import read_document
-from vtax.machine.remedy import allow_user_namespaces
+from vtax.machine.fix import allow_user_namespaces
 from vtax.platforms.contract import Fact, PlatformUnusable
 from vtax.platforms.egress_qdisc import GuestConfig
 

@@ -9,9 +9,9 @@ from msgspec import Meta
 from pydantic import AfterValidator, Field, JsonValue
 
 from vtax.inputs.needs import Need
+from vtax.machine.fix import install
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import Name, Owned, outside, run_removal
-from vtax.machine.remedy import install
 from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.confinement import ConfinedConfig, check_user_namespaces
 from vtax.platforms.contract import OWN_STACKS, GuestPlan, PlatformUnusable, Probe, ProgramsOf
@@ -140,15 +140,15 @@ def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:
 
     `before` is what precedes the command to start it.
     """
-    remedy = install(package)
+    fix = install(package)
     try:
         done = subprocess.run(
             [*before, command, "--version"], check=False, capture_output=True, text=True, timeout=10
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise PlatformUnusable(f"{command} --version: {error}", remedy) from error
+        raise PlatformUnusable(f"{command} --version: {error}", fix) from error
     lines = done.stdout.strip().splitlines()
     if done.returncode != 0 or not lines:
         said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise PlatformUnusable(f"{command} --version exited {done.returncode}: {said}", remedy)
+        raise PlatformUnusable(f"{command} --version exited {done.returncode}: {said}", fix)
     return lines[0].strip()

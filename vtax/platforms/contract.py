@@ -102,9 +102,9 @@ OWN_STACKS: dict[str, str] = {}
 class PlatformUnusable(Exception):  # noqa: N818 - it states a fact about this machine, not a fault
     """The platform cannot run here: why, and a command that makes it run, or `needs ...` where none does."""
 
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason}; {remedy}")
-        self.reason, self.remedy = reason, remedy
+    def __init__(self, reason: str, fix: str) -> None:
+        super().__init__(f"{reason}; {fix}")
+        self.reason, self.fix = reason, fix
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from vtax.agent_api import (
     LEAST_BUCKET_BYTES,
     LEAST_EGRESS_BPS,
 )
-from vtax.machine.weight import can_be_enabled, find_cpu_controller
+from vtax.machine.cpu_weight import can_be_enabled, find_cpu_controller
 from vtax.platforms.contract import Fact, PlatformConfig, PlatformUnusable
 
 DEFAULT = "default"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from vtax.machine.remedy import install
+from vtax.machine.fix import install
 from vtax.platforms.backports import check_backports, fetch_backport
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import PlatformUnusable

@@ -15,10 +15,10 @@ from pathlib import Path
 from vtax.agent_api import GuestConfigureParams
 from vtax.machine.agent import start_agent
 from vtax.machine.cpu import threads_of
+from vtax.machine.fix import in_tree
 from vtax.machine.namespace import Namespace, unmount
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.processes import children, descendants
-from vtax.machine.remedy import in_tree
 from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.container import told_version
 from vtax.platforms.contract import OWN_STACKS, GuestPlan, PlatformUnusable, Probe, ProgramsOf
@@ -155,8 +155,8 @@ def find_runsc() -> str:
     places = [os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)]
     path = shutil.which(RUNTIME, path=os.pathsep.join(places))
     if path is None:
-        remedy = in_tree(RUNTIME) or f"needs gVisor's {RUNTIME} in PATH"
-        raise PlatformUnusable(f"no {RUNTIME} command found", remedy)
+        fix = in_tree(RUNTIME) or f"needs gVisor's {RUNTIME} in PATH"
+        raise PlatformUnusable(f"no {RUNTIME} command found", fix)
     return path
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from vtax.machine.agent import agent_binary
 from vtax.machine.cgroups import Mixture, find_mixture
-from vtax.machine.remedy import install
+from vtax.machine.fix import install
 from vtax.machine.user_namespace import IDS, Namespaces
 from vtax.platforms.confinement import MASKED_PATHS, read_only_paths, system_calls
 from vtax.platforms.contract import PlatformUnusable

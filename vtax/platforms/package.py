@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.inputs.trust import ROOT
-from vtax.machine.remedy import install
+from vtax.machine.fix import install
 from vtax.platforms.cache import (
     cache_directory,
     check_cache,
@@ -140,8 +140,8 @@ def check_tools(tools: dict[str, str]) -> None:
     """Raise PlatformUnusable when a command of `tools` (to the package that has it) is missing."""
     for command, package in tools.items():
         if shutil.which(command) is None:
-            remedy = "needs Debian or a derivative of it" if package in DEBIANS_OWN else install(package)
-            raise PlatformUnusable(f"no {command} command found", remedy)
+            fix = "needs Debian or a derivative of it" if package in DEBIANS_OWN else install(package)
+            raise PlatformUnusable(f"no {command} command found", fix)
 
 
 def require_open(path: Path, user: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
 from vtax.machine.emulation import patience
+from vtax.machine.fix import load_module
 from vtax.machine.pidfd import process_start, stop_process
-from vtax.machine.remedy import load_module
 from vtax.machine.user_namespace import IdRange
 from vtax.platforms.accelerator import find_accelerator, has_device, remembered_accelerators
 from vtax.platforms.cache import cache_directory

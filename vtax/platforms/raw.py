@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vtax.machine.agent import HELLO_TIMEOUT_S, Agent, agent_binary, start_agent
 from vtax.machine.emulation import patience
-from vtax.machine.remedy import AS_ROOT, build_agent
+from vtax.machine.fix import AS_ROOT, build_agent
 from vtax.platforms.contract import GuestPlan, PlatformConfig, PlatformUnusable, Probe, ProgramsOf
 from vtax.stages.hooks import NicKind
 

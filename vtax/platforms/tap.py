@@ -8,8 +8,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from vtax.machine.fix import load_module
 from vtax.machine.namespace import Namespace, index_of, mount_scratch
-from vtax.machine.remedy import load_module
 from vtax.platforms.contract import GuestNic, GuestPlan, PlatformUnusable
 
 DEVICE = Path("/dev/net/tun")

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from vtax.machine.agent import Agent
 from vtax.machine.cpu import threads_of
+from vtax.machine.fix import build_agent
 from vtax.machine.pidfd import process_start, stop_process
 from vtax.machine.processes import children
-from vtax.machine.remedy import build_agent
 from vtax.machine.state import make_directory
 from vtax.platforms.cache import cache_directory, keep_file
 from vtax.platforms.console import last_words

@@ -98,8 +98,8 @@ def _fetch(packages: tuple[str, ...]) -> Userland:
     try:
         needed = tuple(sorted(to_install(wanted, AS_IF_NOTHING)))
     except subprocess.SubprocessError as error:
-        remedy = f"apt-get update && apt-get --simulate install {' '.join(packages)}".rstrip()
-        raise PlatformUnusable(f"no programs for guests can be had: {said(error)}", remedy) from error
+        fix = f"apt-get update && apt-get --simulate install {' '.join(packages)}".rstrip()
+        raise PlatformUnusable(f"no programs for guests can be had: {said(error)}", fix) from error
     made_of = repr((needed, MERGED, LEFT_OUT, OWN_FILES))
     key = hashlib.sha256(made_of.encode()).hexdigest()[:16]
     USERLANDS.place(key, needed, AS_IF_NOTHING)

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from vtax.machine.agent import AgentGone
 from vtax.machine.cpu import threads_of
+from vtax.machine.fix import install
 from vtax.machine.offloads import send_whole
 from vtax.machine.pidfd import process_start, stop_process
-from vtax.machine.remedy import install
 from vtax.machine.state import make_directory
 from vtax.machine.user_namespace import IdRange
 from vtax.platforms.console import tail

@@ -46,10 +46,10 @@ def disk_errors(directory: Path) -> Iterator[None]:
         why = error.strerror or str(error)
         where = error.filename or directory
         read_only = "read-only" in why.lower()
-        remedy = "Mount it for writing again" if read_only else "Make room there"
+        fix = "Mount it for writing again" if read_only else "Make room there"
         raise disk_error(
             f"{where}: {why}",
-            f"completed trials are kept and can be shown. {remedy}, then go on with: "
+            f"completed trials are kept and can be shown. {fix}, then go on with: "
             f"vtax run SCENARIO --resume {directory}",
         ) from error
 

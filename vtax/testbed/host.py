@@ -17,11 +17,11 @@ from vtax import agent_api
 from vtax.agent_api import AgentApi
 from vtax.inputs import one_line
 from vtax.machine.agent import HELLO_TIMEOUT_S, Agent, AgentBreach, AgentError, AgentGone, start_agent
+from vtax.machine.borrowed_nic import BorrowedNic, borrow, problem_of
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 from vtax.machine.clock import clock_offset_ns
 from vtax.machine.emulation import patience
 from vtax.machine.ingress import thread_ingress
-from vtax.machine.lent import Lent, lend, problem_of
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Guest, GuestNic, GuestPlan, config_of, load_kind
@@ -95,7 +95,7 @@ class Host:
         self._surroundings = Surroundings(name, record, cpus["host"])
         self._ingress_threads: dict[Account, list[int]] = {}
         self._scheduling = Scheduling(record, cpus)
-        self._lent: list[Lent] = []
+        self._borrowed: list[BorrowedNic] = []
 
     @property
     def shares_clock(self) -> bool:
@@ -164,9 +164,9 @@ class Host:
         """Make an interface of this machine a link's end, until the host is closed."""
         if (problem := problem_of(interface)) is not None:
             raise OSError(f"{interface} {problem}; name one that is there and nothing else uses")
-        lent = lend(interface, self.namespace, mtu, self._record, end.interface, end.mac)
-        self._lent.append(lent)
-        return Borrowed(lent.mtu, lent.offloads)
+        borrowed = borrow(interface, self.namespace, mtu, self._record, end.interface, end.mac)
+        self._borrowed.append(borrowed)
+        return Borrowed(borrowed.mtu, borrowed.offloads)
 
     def attach(self, port: str, interface: str, mac: str) -> None:
         """Join an interface of the host's own to a port, by the MAC that is behind it."""
@@ -310,11 +310,11 @@ class Host:
             *(port.close for port in self._ports.values()),
             self._surroundings.close,
             self._scheduling.close,
-            *(lent.give_back for lent in self._lent),
+            *(borrowed.give_back for borrowed in self._borrowed),
             self.namespace.remove,
         ]
         self._ports.clear()
-        self._lent.clear()
+        self._borrowed.clear()
         errors = [error for step in steps if (error := _attempt(step)) is not None]
         if errors:
             raise errors[0]

@@ -17,8 +17,8 @@ from vtax.platforms import PlatformConfig, Probe, load_kind
 from vtax.platforms.raw import require_protocols
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead
 from vtax.testbed.end_acts import EndAct
-from vtax.testbed.hold import hold_host
 from vtax.testbed.host import Host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 from vtax.testbed.link import EndPlace, LinkEnd, make_link
 from vtax.testbed.ports import PORTS

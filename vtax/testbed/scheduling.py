@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from vtax.machine.cpu_weight import WeightedGroup, find_cpu_controller
 from vtax.machine.ownership import OwnershipRecord
-from vtax.machine.weight import WeightedGroup, find_cpu_controller
 
 
 class Scheduling:

@@ -1,6 +1,6 @@
 """A path within one guest, or from guest to guest behind one bridge."""
 
-from vtax.trial.ends.path import End, await_echoes, guest_end
+from vtax.trial.endpoints.path import End, await_echoes, guest_end
 from vtax.trial.path import Path
 
 

@@ -8,7 +8,7 @@ from vtax.agent_api import AgentApi, ProgramStatus
 from vtax.agent_message import Nothing, Pending
 from vtax.machine.agent import AgentBreach, AgentError, AgentGone
 from vtax.trial.closing import closing
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 
 Answered = Pending[Nothing] | Pending[ProgramStatus]
 Watch = Callable[[AgentApi], Answered]

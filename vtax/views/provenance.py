@@ -181,7 +181,7 @@ def _platforms(result: Result, seen: Iterable[_Seen]) -> tuple[Platform, ...]:
 def _platform(name: str, described: Mapping[str, JsonValue]) -> Platform:
     known = {"title", "kind", "accelerator", "emulated", "skipped"}
     skipped = mapping(described.get("skipped"))
-    remedy = skipped.get("remedy")
+    fix = skipped.get("remedy")
     return Platform(
         name=name,
         title=str(described.get("title") or name),
@@ -189,6 +189,6 @@ def _platform(name: str, described: Mapping[str, JsonValue]) -> Platform:
         accelerator=str(described.get("accelerator") or "unknown"),
         emulated=bool(described.get("emulated")),
         skipped_reason=str(skipped.get("reason") or "no reason given") if skipped else None,
-        skipped_remedy=None if remedy is None else str(remedy),
+        skipped_remedy=None if fix is None else str(fix),
         facts={key: value for key, value in described.items() if key not in known},
     )

@@ -6,7 +6,7 @@ import pytest
 
 from bench.ground import link_ground
 from vtax.keys.frames import FrameSpec
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
 
 pytestmark = pytest.mark.system

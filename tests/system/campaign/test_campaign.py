@@ -17,8 +17,8 @@ from tests.helpers.campaigns import assert_measured, start, vtax, wait_for_line
 from tests.helpers.footprint import footprint
 from tests.helpers.records import owned_processes
 from vtax.cli import main
+from vtax.machine.fix import AS_ROOT, install
 from vtax.machine.ownership import OwnershipRecord, Process
-from vtax.machine.remedy import AS_ROOT, install
 from vtax.platforms import PlatformUnusable, presets, qemu
 from vtax.platforms.cpio import newc_archive
 from vtax.results import Result

@@ -40,8 +40,8 @@ def test_links_are_tried_out_quickly(tmp_path: Path) -> None:
     ]
     for check in checks:
         assert check.detail
-        assert check.usable or check.remedy or "needs " in check.detail
-        assert "\n" not in f"{check.detail}{check.remedy}"
+        assert check.usable or check.fix or "needs " in check.detail
+        assert "\n" not in f"{check.detail}{check.fix}"
     switches = of_group(checks, "switches")
     assert list(switches) == ["bridge", "routed", "ovs", "macvtap", "vf"]
     assert "links of the built-in testbed are veth pairs" in switches["vf"].detail
@@ -79,7 +79,7 @@ def test_a_failing_probe_is_a_line_with_a_remedy(bench: Bench, monkeypatch: pyte
     check = links._tried(bench, "rate", links._rate, "modprobe sch_tbf")
     assert not check.usable
     assert "nsenter" in check.detail
-    assert check.remedy == "modprobe sch_tbf"
+    assert check.fix == "modprobe sch_tbf"
 
 
 def test_a_host_in_use_is_left_alone(tmp_path: Path) -> None:

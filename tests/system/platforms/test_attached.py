@@ -14,8 +14,8 @@ from tests.helpers.campaigns import assert_measured, vtax
 from tests.helpers.libvirt_domains import DOMAINS
 from tests.helpers.namespaces import interfaces
 from vtax.machine.agent import AgentGone
+from vtax.machine.borrowed_nic import OWN
 from vtax.machine.bridge_netfilter import read_bridge_netfilter
-from vtax.machine.lent import OWN
 from vtax.machine.namespace import NAMED, Namespace
 from vtax.platforms import GuestPlan, PlatformUnusable, attached
 from vtax.platforms.libvirt.hypervisor import EMBEDDED
@@ -200,7 +200,7 @@ class TestRefusals:
         (machine.directory / "known_hosts").write_text(f"machine {other}")
         with pytest.raises(PlatformUnusable, match="the SSH host key of machine has changed") as refused:
             attached.Kind().prepare(machine.config)
-        assert "ssh-keygen -R machine" in refused.value.remedy
+        assert "ssh-keygen -R machine" in refused.value.fix
         assert "\n" not in str(refused.value)
 
     def test_what_the_machine_lacks_is_named(self, machine: Machine) -> None:

@@ -136,7 +136,7 @@ class TestRefusals:
         with pytest.raises(PlatformUnusable, match=re.escape(refusal)) as refused:
             Hypervisor("qemu+unix:///system?socket=/nowhere").ask()
         assert "\n" not in str(refused.value)
-        assert refused.value.remedy.startswith("needs ")
+        assert refused.value.fix.startswith("needs ")
 
     @pytest.mark.parametrize(
         ("old", "new", "refusal"),

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.namespaces import interfaces
 from tests.helpers.virtualbox import bridged, machine
 from vtax.machine.agent import AgentGone
-from vtax.machine.lent import OWN
+from vtax.machine.borrowed_nic import OWN
 from vtax.platforms import GuestPlan, PlatformUnusable, virtualbox
 from vtax.platforms.virtualbox.bridging import bridge_nics
 from vtax.platforms.virtualbox.kind import VirtualBoxMachine

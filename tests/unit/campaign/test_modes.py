@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vtax.campaign.mode import mode_of
 from vtax.campaign.plan import plan_block
-from vtax.campaign.standing import ATTEMPTS, Standing, Trial
+from vtax.campaign.state import ATTEMPTS, CampaignState, Trial
 from vtax.inputs import Document, InputError, read_document
 from vtax.keys.cell import Cell
 from vtax.scenario import Scenario
@@ -78,15 +78,15 @@ def measure(number: int, block: int, cell: Cell) -> Trial:
 def carry_out(chosen: Scenario, before: list[Trial], how: Measure = measure) -> Iterator[Trial]:
     """As the runner does, from the trials that are committed."""
     cells = chosen.cells()
-    mode, standing = mode_of(chosen, cells), Standing(before)
+    mode, state = mode_of(chosen, cells), CampaignState(before)
     for block in range(chosen.repetitions):
-        if mode.ended(block, standing):
+        if mode.ended(block, state):
             return
         for plot in plan_block(cells, 1, block):
             for cell in plot.cells:
-                while (wanted := mode.next(block, cell, standing)) is not None:
-                    trial = how(standing.last_trial + 1, block, wanted)
-                    standing.add(trial)
+                while (wanted := mode.next(block, cell, state)) is not None:
+                    trial = how(state.last_trial + 1, block, wanted)
+                    state.add(trial)
                     yield trial
 
 
@@ -158,7 +158,7 @@ def test_an_invalid_trial_of_a_search_is_measured_again_at_its_load() -> None:
 
 def found(chosen: Scenario, trials: list[Trial]) -> list[dict[str, object]]:
     mode = mode_of(chosen, chosen.cells())
-    return mode.found(0, chosen.cells()[0], Standing(trials))
+    return mode.found(0, chosen.cells()[0], CampaignState(trials))
 
 
 @pytest.mark.parametrize("frame_bytes", ["1500", "imix"])
@@ -174,8 +174,8 @@ def test_the_bounds_stand_in_rows_when_the_search_has_ended(
     assert (ndr["goal"], ndr["search"], ndr["trials"]) == ("NDR", "platform=raw", len(trials))
     assert ndr["lower_mbps"] <= 900 <= ndr["upper_mbps"]  # type: ignore[operator]
     assert pdr["bounded_by"] is None
-    assert mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], Standing(trials))
-    assert not mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], Standing(trials[:-1]))
+    assert mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], CampaignState(trials))
+    assert not mode_of(chosen, chosen.cells()).measured(chosen.cells()[0], CampaignState(trials[:-1]))
 
 
 @pytest.mark.parametrize("mark", ["generator-limited", "limit-unknown"])

@@ -9,7 +9,7 @@ from vtax.cli import main
 from vtax.commands import host
 from vtax.machine import state
 from vtax.machine.lock import HostLock
-from vtax.testbed import hold
+from vtax.testbed import host_session
 from vtax.testbed.remote import server
 
 
@@ -24,7 +24,7 @@ def test_a_user_without_root_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(hold, "hold_host", lambda *_: pytest.fail("the machine is held"))
+    monkeypatch.setattr(host_session, "hold_host", lambda *_: pytest.fail("the machine is held"))
     assert main(["host", "--stdio"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -37,7 +37,7 @@ def test_a_second_is_told_who_holds_the_machine(
     monkeypatch.setattr(state, "ROOT", os.geteuid())
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(host, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(hold, "HostLock", lambda: HostLock(tmp_path / "state"))
+    monkeypatch.setattr(host_session, "HostLock", lambda: HostLock(tmp_path / "state"))
     first = HostLock(tmp_path / "state")
     first.acquire("vtax host")
     try:

@@ -31,6 +31,6 @@ def test_kvm_is_what_a_boot_has_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     assert platforms.kvm().detail == "not probed yet: the first run finds out"
     find_accelerator("one", lambda _limit_s: False)
     assert platforms.kvm().detail.startswith("emulated CPU (KVM did not boot a guest)")
-    assert platforms.kvm().remedy == f"rm {tmp_path}/accelerator.json"
+    assert platforms.kvm().fix == f"rm {tmp_path}/accelerator.json"
     find_accelerator("another", lambda _limit_s: True)
     assert platforms.kvm() == Check("platforms", "KVM", True, "kvm")

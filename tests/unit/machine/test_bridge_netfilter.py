@@ -137,7 +137,7 @@ class TestRefusal:
         cells, platforms = probed(None, tmp_path, "false,true")
         assert set(platforms.refused) == {cell.key for cell in cells if cell.testbed.bridge_netfilter}
         assert {cell.platform for cell in cells if cell.key in platforms.refused} == {"raw", "container"}
-        (why,) = {(refused.reason, refused.remedy) for refused in platforms.refused.values()}
+        (why,) = {(refused.reason, refused.fix) for refused in platforms.refused.values()}
         assert why[0] == "the kernel of sink's machine has no br_netfilter loaded, and so no bridge_netfilter"
         assert "modprobe br_netfilter" in why[1]
 
@@ -214,18 +214,18 @@ class TestDoctor:
             "own bridges pass frames to iptables, arptables, which takes time, and vtax's do not"
             in check.detail
         )
-        assert check.remedy == (
+        assert check.fix == (
             "sysctl -w net.bridge.bridge-nf-call-iptables=0 net.bridge.bridge-nf-call-ip6tables=0 "
             "net.bridge.bridge-nf-call-arptables=0"
         )
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        assert (bridge_netfilter().remedy or "").startswith("sudo sysctl")
+        assert (bridge_netfilter().fix or "").startswith("sudo sysctl")
 
     def test_all_is_well_where_none_do(self, kernel: Path) -> None:
         assert bridge_netfilter().usable
         load(kernel, 0, 0, 0)
         check = bridge_netfilter()
-        assert (check.usable, check.remedy) == (True, None)
+        assert (check.usable, check.fix) == (True, None)
         assert check.detail == "this machine's own bridges pass no frame to netfilter"
 
     def test_machines_of_a_testbed_are_told_of_likewise(self) -> None:

@@ -99,9 +99,9 @@ def test_a_process_that_holds_the_host_knows_all_kinds() -> None:
 import json
 from vtax.campaign import clean_host
 from vtax.machine.ownership import Owned, stale_records
-from vtax.testbed import hold
-hold.stale_records = lambda: []
-hold._clean_stale()
+from vtax.testbed import host_session
+host_session.stale_records = lambda: []
+host_session._clean_stale()
 print(json.dumps([each.__struct_config__.tag for each in Owned.__subclasses__()]))
 """
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)

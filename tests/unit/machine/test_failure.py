@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from vtax.machine.cpu_weight import WeightedGroup
 from vtax.machine.failure import in_words
-from vtax.machine.weight import WeightedGroup
 
 
 def test_an_error_number_alone_is_told_with_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +17,7 @@ def test_an_error_number_alone_is_told_with_the_function(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "sched_getaffinity", refuse)
     with pytest.raises(OSError, match="Invalid argument") as met:
         WeightedGroup(Path("/nowhere")).take(1)
-    assert "[Errno 22] Invalid argument, in take of vtax.machine.weight, line " in in_words(met.value)
+    assert "[Errno 22] Invalid argument, in take of vtax.machine.cpu_weight, line " in in_words(met.value)
 
 
 @pytest.mark.parametrize(

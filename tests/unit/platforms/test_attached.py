@@ -49,4 +49,4 @@ def test_what_ssh_says_becomes_a_sentence(errors: str, sentence: str) -> None:
     refused = refusal("far", errors)
     assert sentence in refused.reason
     assert "\n" not in str(refused)
-    assert "ssh far" in refused.remedy
+    assert "ssh far" in refused.fix

@@ -144,7 +144,7 @@ def test_a_cache_that_others_may_write_is_refused_by_name(cache: Path, shelf: st
         ) as refused:
             use()
         assert str(cache / shelf) in refused.value.reason
-        assert f"needs {cache} removed" in refused.value.remedy
+        assert f"needs {cache} removed" in refused.value.fix
 
 
 def test_a_cache_in_a_directory_that_others_may_write_is_refused(cache: Path, tmp_path: Path) -> None:

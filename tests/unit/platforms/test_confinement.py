@@ -57,7 +57,7 @@ def test_a_machine_without_user_namespaces_is_named(tmp_path: Path, monkeypatch:
     limit.write_text("0\n")
     with pytest.raises(PlatformUnusable, match="no user namespaces are allowed") as unusable:
         check_user_namespaces()
-    assert "sysctl -w user.max_user_namespaces=" in unusable.value.remedy
+    assert "sysctl -w user.max_user_namespaces=" in unusable.value.fix
     limit.write_text("10000\n")
     check_user_namespaces()
 

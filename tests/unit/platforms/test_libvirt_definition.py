@@ -120,7 +120,7 @@ def test_what_reaches_into_the_host_is_refused_unless_named(
 ) -> None:
     with pytest.raises(PlatformUnusable, match=re.escape(refusal)) as refused:
         survey(read_definition(DOMAINS / f"{name}.xml"), without)
-    assert "--set platform.without=" in refused.value.remedy or "needs an <interface>" in refused.value.remedy
+    assert "--set platform.without=" in refused.value.fix or "needs an <interface>" in refused.value.fix
 
 
 def domain(os: str = "<os><type>hvm</type></os>", devices: str = "<interface type='user'/>") -> bytes:

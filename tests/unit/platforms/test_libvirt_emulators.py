@@ -90,7 +90,7 @@ def test_one_that_another_could_replace_is_refused(home: Path, problem: str) -> 
     HANDS[problem](home)
     with pytest.raises(UntrustedEmulatorError, match=f"would run as root, but {home}.*{problem}") as refused:
         named(home / "bin/qemu-system-x86_64")
-    assert "--set platform.without=emulator" in refused.value.remedy
+    assert "--set platform.without=emulator" in refused.value.fix
     assert named(home / "bin/qemu-system-x86_64", "emulator") is None
 
 

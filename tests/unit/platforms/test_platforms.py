@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.commands import command, gives_away
 from vtax.campaign import platform_set
 from vtax.machine.cgroups import find_mixture
-from vtax.machine.remedy import build_agent
+from vtax.machine.fix import build_agent
 from vtax.platforms import (
     PlatformUnusable,
     accelerator,
@@ -80,7 +80,7 @@ def test_without_any_kernel_it_says_what_to_do(cache: Path, commands: Path) -> N
     archive_that_names(commands, NEW)
     with pytest.raises(PlatformUnusable, match="E: Failed to fetch the package") as unusable:
         fetch_kernel()
-    assert unusable.value.remedy == f"apt-get update && apt-get download {NEW}"
+    assert unusable.value.fix == f"apt-get update && apt-get download {NEW}"
     assert not list(cache.glob("kernel/*")), "nothing half done stays behind"
     command(commands, "apt-cache", "exit 100")
     with pytest.raises(PlatformUnusable, match="apt-get update"):
@@ -122,7 +122,7 @@ def test_the_agent_must_have_been_built(monkeypatch: pytest.MonkeyPatch) -> None
     for kind in map(load_kind, kinds()):
         with pytest.raises(PlatformUnusable, match="the agent is not built") as unusable:
             kind.Kind().check(kind.Config())
-        assert unusable.value.remedy == build_agent()
+        assert unusable.value.fix == build_agent()
 
 
 @pytest.mark.usefixtures("able")
@@ -203,7 +203,7 @@ def test_a_limit_that_would_be_passed_over_is_refused(
         kind.check(container.Config(**config))
     with pytest.raises(PlatformUnusable, match="crun cannot limit memory here") as unusable:
         kind.check(container.Config(runtime="crun", **limited))
-    assert "runc" in unusable.value.remedy
+    assert "runc" in unusable.value.fix
 
 
 @pytest.mark.usefixtures("able")

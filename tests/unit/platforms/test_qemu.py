@@ -20,7 +20,7 @@ USER = {"backend": "vhost-user", "version": "backports", "offloads": "none"}
 
 @pytest.mark.usefixtures("able")
 @pytest.mark.parametrize(
-    ("keys", "reason", "remedy"),
+    ("keys", "reason", "fix"),
     [
         ({"queues": 2}, "queues=2 are more than the vcpus=1", "vcpus=2"),
         ({"nic_model": "e1000", "queues": 2, "vcpus": 2}, "e1000 has no queues=2", "virtio-net-pci"),
@@ -31,10 +31,10 @@ USER = {"backend": "vhost-user", "version": "backports", "offloads": "none"}
         ({**USER, "offloads": "all"}, "testpmd passes frames on as they are", "offloads=none"),
     ],
 )
-def test_keys_that_do_not_go_together_are_refused(keys: dict[str, Any], reason: str, remedy: str) -> None:
+def test_keys_that_do_not_go_together_are_refused(keys: dict[str, Any], reason: str, fix: str) -> None:
     with pytest.raises(PlatformUnusable, match=re.escape(reason)) as unusable:
         qemu.Kind().check(Config(**keys))
-    assert unusable.value.remedy.startswith("needs ") and remedy in unusable.value.remedy
+    assert unusable.value.fix.startswith("needs ") and fix in unusable.value.fix
     assert "\n" not in str(unusable.value)
 
 
@@ -60,7 +60,7 @@ def test_a_vhost_guest_needs_the_hosts_device(
     monkeypatch.setattr(qemu, "VHOST", tmp_path / "vhost-net")
     with pytest.raises(PlatformUnusable, match=f"no {tmp_path}/vhost-net") as unusable:
         qemu.Kind().check(Config(backend="vhost"))
-    assert unusable.value.remedy.endswith("modprobe vhost_net")
+    assert unusable.value.fix.endswith("modprobe vhost_net")
 
 
 def test_the_counters_rate_is_what_the_kernel_found() -> None:

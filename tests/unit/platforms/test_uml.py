@@ -43,7 +43,7 @@ def test_without_a_package_it_says_what_to_do(archive: Callable[[str], None]) ->
         PlatformUnusable, match=r"downloading user-mode-linux=6\.1um5 failed: E: no"
     ) as unusable:
         uml.fetch_uml()
-    assert unusable.value.remedy == "apt-get update && apt-get download user-mode-linux=6.1um5"
+    assert unusable.value.fix == "apt-get update && apt-get download user-mode-linux=6.1um5"
 
 
 @pytest.mark.parametrize("memory_bytes", [1 << 20, 1 << 40])
@@ -71,4 +71,4 @@ def test_a_cache_that_is_closed_to_the_guest_is_named(
     monkeypatch.setenv("VTAX_CACHE", str(closed / "cache"))
     with pytest.raises(PlatformUnusable, match="is closed to the user nobody") as unusable:
         uml.Kind().check(uml.Config())
-    assert unusable.value.remedy.startswith("chmod o+x ")
+    assert unusable.value.fix.startswith("chmod o+x ")

@@ -105,7 +105,7 @@ def test_a_package_that_is_unknown_is_named(archive: Path, commands: Path) -> No
     command(commands, "apt-get", "echo 'E: Unable to locate package tol' >&2; exit 100")
     with pytest.raises(PlatformUnusable, match="can be had: E: Unable to locate package tol") as unusable:
         fetch_userland(["tol"])
-    assert unusable.value.remedy == "apt-get update && apt-get --simulate install tol"
+    assert unusable.value.fix == "apt-get update && apt-get --simulate install tol"
 
 
 @pytest.mark.parametrize("link", ["etc", "usr/share", "usr/lib", "userland.cpio"])

@@ -113,7 +113,7 @@ def test_an_emulated_machine_has_two_guests_at_most() -> None:
     for key, why in platforms.refused.items():
         assert "platform=kvm-vhost" in key
         assert "guests=4" in key
-        assert (why.reason, why.remedy) == (
+        assert (why.reason, why.fix) == (
             "4 guests are more than the 2 that an emulated machine bears",
             "needs fewer guests, neighbours or hops",
         )

@@ -206,7 +206,7 @@ def test_errors_come_through_as_what_they_are(error: Exception) -> None:
     assert str(again) == str(error)
     if isinstance(error, PlatformUnusable):
         assert isinstance(again, PlatformUnusable)
-        assert (again.reason, again.remedy) == (error.reason, error.remedy)
+        assert (again.reason, again.fix) == (error.reason, error.fix)
 
 
 def test_what_nobody_waits_for_is_named() -> None:

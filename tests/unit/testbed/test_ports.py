@@ -23,7 +23,7 @@ def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(PlatformUnusable, match="no ovsdb-server command found") as lacking:
         PORTS["ovs"].find()
-    assert lacking.value.remedy.endswith("openvswitch-switch")
+    assert lacking.value.fix.endswith("openvswitch-switch")
     monkeypatch.setattr(macvtap, "DEVICES", tmp_path / "devices")
     (tmp_path / "devices").write_text("Character devices:\n  1 mem\n")
     with pytest.raises(PlatformUnusable, match=r"no macvtap.*modprobe macvtap"):

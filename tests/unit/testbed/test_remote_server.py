@@ -62,7 +62,7 @@ def test_that_a_platform_is_unusable_comes_through_with_its_remedy(monkeypatch: 
     (answer,) = answers(line("machine.prepare", kind="lxc", keys={}, packages=None))
     error = decode_error(answer["error"]["message"], Raw(json.dumps(answer["error"]["data"]).encode()))
     assert isinstance(error, PlatformUnusable)
-    assert error.remedy
+    assert error.fix
 
 
 def test_a_line_that_is_cut_short_ends_it() -> None:

@@ -21,7 +21,7 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.guest import GUEST, GuestSpec, PlacedGuest
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
-from vtax.trial.ends.path import guest_end
+from vtax.trial.endpoints.path import guest_end
 from vtax.trial.guest import guest_findings, is_broken
 from vtax.trial.observe import observe
 from vtax.trial.path import PathFailed

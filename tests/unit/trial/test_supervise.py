@@ -9,7 +9,7 @@ import pytest
 from vtax.agent_api import AgentApi
 from vtax.agent_message import Answer, Message, Nothing, Pending
 from vtax.machine.agent import AgentGone
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.trial.supervise import supervised
 
 

@@ -28,7 +28,7 @@ from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
 from vtax.trial import interference
 from vtax.trial.cpu import crosscheck
-from vtax.trial.ends import stream_findings
+from vtax.trial.endpoints import stream_findings
 from vtax.trial.frames import limits
 from vtax.trial.frames.measured import Measured
 from vtax.trial.guest import is_broken

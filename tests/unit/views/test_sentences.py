@@ -207,10 +207,10 @@ def test_without_raw_no_cost_is_given(tmp_path: Path) -> None:
     assert "cannot be compared with raw: raw has no usable trial here" in text
 
 
-@pytest.mark.parametrize("remedy", ["apt-get install runc", None])
-def test_a_skipped_platform_is_said_with_reason_and_remedy(tmp_path: Path, remedy: str | None) -> None:
-    skipped = {"skipped": {"reason": "runc is not installed", "remedy": remedy}}
+@pytest.mark.parametrize("fix", ["apt-get install runc", None])
+def test_a_skipped_platform_is_said_with_reason_and_fix(tmp_path: Path, fix: str | None) -> None:
+    skipped = {"skipped": {"reason": "runc is not installed", "remedy": fix}}
     sentence = say(tmp_path, [Made()], platforms={"raw": {}, "container": skipped})["container"]
     assert sentence.group == "skipped"
     assert sentence.text.startswith("was skipped: runc is not installed")
-    assert remedy is None or remedy in sentence.text
+    assert fix is None or fix in sentence.text

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from vtax.inputs.needs import Need
 from vtax.machine.agent import Agent, AgentGone, agent_binary
-from vtax.machine.lent import lend, problem_of
+from vtax.machine.borrowed_nic import borrow, problem_of
 from vtax.platforms.attached.ssh import SERVE, agent_variables, look, refusal, ssh
 from vtax.platforms.console import tail
 from vtax.platforms.contract import Argument, GuestPlan, PlatformConfig, PlatformUnusable, Probe
@@ -57,7 +57,7 @@ class Config(PlatformConfig):
 
     @property
     def refused_switches(self) -> dict[str, str]:
-        """All that would make more of a lent interface than a member of a bridge."""
+        """All that would make more of a borrowed interface than a member of a bridge."""
         return dict.fromkeys(
             ("macvtap", "ovs", "routed", "vf"), "an attached machine's wires end at a bridge"
         )
@@ -87,7 +87,7 @@ class AttachedGuest:
     agent: Agent
     hello_s: float
     undo: contextlib.ExitStack
-    """What gives back what it was lent."""
+    """What gives back what it was borrowed."""
     log: Path
     modules: Sequence[str] = field(default_factory=list)
 
@@ -159,7 +159,7 @@ class Kind:
         begun = time.monotonic()
         with contextlib.ExitStack() as undo:
             for (here, _), nic in joined:
-                undo.callback(lend(here, plan.host, nic.mtu, plan.record).give_back)
+                undo.callback(borrow(here, plan.host, nic.mtu, plan.record).give_back)
                 nic.port.attach(here, nic.mac)
             nics = " ".join(f"{there}={nic.mac}" for (_, there), nic in joined)
             command = ssh(config.host, SERVE, nics=nics, **agent_variables(agent_binary()))

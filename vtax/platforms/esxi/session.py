@@ -11,7 +11,7 @@ from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
 from vtax.inputs import one_line
-from vtax.machine.remedy import in_tree
+from vtax.machine.fix import in_tree
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.esxi.credentials import find_credentials
 from vtax.platforms.esxi.interface import ComputeResource, Datacenter, ServiceContent, Stub
@@ -83,8 +83,8 @@ class Session:
 def check_library() -> None:
     """Look for the library that speaks with hosts; raises PlatformUnusable."""
     if importlib.util.find_spec("pyVmomi") is None:
-        remedy = in_tree("esxi") or f"{sys.executable} -m pip install pyvmomi keyring"
-        raise PlatformUnusable("no pyvmomi, which speaks with ESXi", remedy)
+        fix = in_tree("esxi") or f"{sys.executable} -m pip install pyvmomi keyring"
+        raise PlatformUnusable("no pyvmomi, which speaks with ESXi", fix)
 
 
 @contextlib.contextmanager
@@ -133,8 +133,8 @@ def refusal(address: Address, error: Exception) -> PlatformUnusable:
         )
     fault = type(error).__name__.rpartition(".")[2]
     if fault in FAULTS:
-        reason, remedy = FAULTS[fault]
-        return PlatformUnusable(f"{host} {reason}", remedy.format(name=address.credentials))
+        reason, fix = FAULTS[fault]
+        return PlatformUnusable(f"{host} {reason}", fix.format(name=address.credentials))
     if isinstance(error, OSError):
         reason = one_line(error.strerror or str(error) or fault)
         return PlatformUnusable(

@@ -75,7 +75,7 @@ def await_start(hypervisor: Hypervisor, answer: int, errors: Path) -> None:
     while not line.endswith(b"\n"):
         if not select.select([answer], [], [], max(deadline - time.monotonic(), 0))[0]:
             raise AgentGone(
-                f"libvirt at {hypervisor.uri} did not start the domain within {ANSWER_LIMIT_S:g} s; {hypervisor.remedy}"
+                f"libvirt at {hypervisor.uri} did not start the domain within {ANSWER_LIMIT_S:g} s; {hypervisor.fix}"
             )
         chunk = os.read(answer, 4096)
         if not chunk:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, TypedDict, get_args
 
 from vtax.inputs import one_line
+from vtax.machine.fix import install
 from vtax.machine.namespace import Namespace
-from vtax.machine.remedy import install
 from vtax.machine.user_namespace import IdRange
 from vtax.platforms.cache import cache_directory, open_shelf
 from vtax.platforms.contract import PlatformUnusable
@@ -130,7 +130,7 @@ class Hypervisor:
             )
         except subprocess.TimeoutExpired:
             raise PlatformUnusable(
-                f"libvirt at {self.uri} did not answer within {ANSWER_LIMIT_S:g} s", self.remedy
+                f"libvirt at {self.uri} did not answer within {ANSWER_LIMIT_S:g} s", self.fix
             ) from None
         return self.answer(done.stdout, done.stderr)
 
@@ -140,14 +140,14 @@ class Hypervisor:
             told = json.loads(line)
         except ValueError:
             said = (errors.strip().splitlines() or ["it ended without a word"])[-1]
-            raise PlatformUnusable(f"libvirt at {self.uri} failed: {one_line(said)}", self.remedy) from None
+            raise PlatformUnusable(f"libvirt at {self.uri} failed: {one_line(said)}", self.fix) from None
         if "error" in told:
-            raise PlatformUnusable(f"libvirt at {self.uri}: {one_line(told['error'])}", self.remedy)
+            raise PlatformUnusable(f"libvirt at {self.uri}: {one_line(told['error'])}", self.fix)
         answer: Versions = told
         return answer
 
     @property
-    def remedy(self) -> str:
+    def fix(self) -> str:
         """The next step where it refuses."""
         if self.embedded:
             return "needs the domain changed, or what it names on this machine"

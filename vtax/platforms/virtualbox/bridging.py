@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
-from vtax.machine.lent import OWN
+from vtax.machine.borrowed_nic import OWN
 from vtax.machine.namespace import index_of
 from vtax.platforms.contract import GuestPlan
 from vtax.platforms.veth import add_veth, remove_veth

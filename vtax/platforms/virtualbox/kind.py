@@ -15,9 +15,9 @@ from msgspec import Meta
 
 from vtax.machine.agent import Agent, AgentGone
 from vtax.machine.cpu import threads_of
+from vtax.machine.fix import load_module
 from vtax.machine.ownership import REMOVAL_LIMIT_S, Name, Owned, remove_quietly, run_removal
 from vtax.machine.pidfd import process_start, stop_process
-from vtax.machine.remedy import load_module
 from vtax.platforms.boot_disc import build_disc, check_disc
 from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
-from vtax.machine.remedy import load_module
+from vtax.machine.fix import load_module
 from vtax.platforms import PlatformUnusable
 from vtax.platforms.raw import can_load
 from vtax.testbed.counters import interface_counters

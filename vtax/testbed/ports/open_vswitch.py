@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vtax.machine.cpu import threads_of
+from vtax.machine.fix import install
 from vtax.machine.namespace import Namespace
 from vtax.machine.pidfd import process_start, stop_process
-from vtax.machine.remedy import install
 from vtax.machine.state import make_directory
 from vtax.machine.user_namespace import IdRange
 from vtax.platforms import PlatformUnusable

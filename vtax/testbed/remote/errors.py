@@ -69,7 +69,7 @@ def decode_error(message: str, data: Raw) -> Exception:
 
 def _arguments(error: Exception) -> list[Argument]:
     if isinstance(error, PlatformUnusable):
-        return [error.reason, error.remedy]
+        return [error.reason, error.fix]
     if isinstance(error, OSError) and error.errno is not None:
         return [error.errno, in_words(error).removeprefix(f"[Errno {error.errno}] ")]
     if isinstance(error, NetlinkError):

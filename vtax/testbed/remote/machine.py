@@ -223,7 +223,7 @@ class RemoteHost(Host):
         return was
 
     def close(self) -> None:
-        """See Host. What a machine that is gone was lent, it gives back by itself; not all hosts of a path are made."""
+        """See Host. A machine that is gone gives back by itself what it borrowed; not all hosts of a path are made."""
         self.borrowed.clear()
         if self._made:
             _asked(Host.close)(self)

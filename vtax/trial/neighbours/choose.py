@@ -6,9 +6,9 @@ from vtax.testbed.machines import Machines
 from vtax.testbed.neighbours import needing, own_links
 from vtax.testbed.testbed import Testbed
 from vtax.trial.beside import Neighbours
+from vtax.trial.neighbours.endpoint_neighbours import InBulk, InRequests
 from vtax.trial.neighbours.forward import Forward
 from vtax.trial.neighbours.stress import LOADS, Stress
-from vtax.trial.neighbours.talk import InBulk, InRequests
 
 
 def neighbours_of(cell: Cell, testbed: Testbed, preset: Preset, machines: Machines) -> Neighbours:

@@ -13,7 +13,7 @@ from vtax.agent_api import (
     MOST_FLOWS,
     SocketOptions,
 )
-from vtax.keys.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.keys.endpoints import GUEST_TO_PEER, EndpointKeys, Placement, Transport
 from vtax.keys.fields import Named, key, written
 from vtax.keys.streams import UDP_HEADERS_BYTES, StreamSpec
 from vtax.keys.testbed import TestbedSettings
@@ -22,7 +22,7 @@ from vtax.keys.workload import Refusal, shared_uplink
 DEFAULT = "default"
 
 
-class Bulk(EndsKeys):
+class Bulk(EndpointKeys):
     """Streams of data, as fast as their transport goes or at a set goodput (anhalt2009, IV.B; oljira2016, III.B)."""
 
     has_rate = True

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from vtax.agent_api import LONGEST_FILE_NAME, LONGEST_PROGRAM_MS, MOST_COMMAND_WORDS, MOST_ITERATIONS
 from vtax.inputs.needs import Need
-from vtax.keys.ends import GUEST_TO_PEER, INTRA_HOST
+from vtax.keys.endpoints import GUEST_TO_PEER, INTRA_HOST
 from vtax.keys.fields import key, slug
 from vtax.keys.testbed import TestbedSettings
 from vtax.keys.workload import Refusal, WorkloadKeys

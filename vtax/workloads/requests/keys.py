@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS, SocketOptions
-from vtax.keys.ends import GUEST_TO_PEER, EndsKeys, Placement, Transport
+from vtax.keys.endpoints import GUEST_TO_PEER, EndpointKeys, Placement, Transport
 from vtax.keys.exchange import ExchangeSpec
 from vtax.keys.fields import Named, key, written
 from vtax.keys.testbed import TestbedSettings
@@ -14,7 +14,7 @@ from vtax.keys.workload import Refusal
 EQUAL = "equal"
 
 
-class Requests(EndsKeys, TracedKeys):
+class Requests(EndpointKeys, TracedKeys):
     """Response times over message size, between hosts and inside one (oljira2016, III.B); of several guests at once."""
 
     kind: Annotated[

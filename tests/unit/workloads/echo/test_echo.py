@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import refusal_of, write_scenario
 from tests.helpers.trials import make_durations, make_flows
 from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer
-from vtax.campaign.standing import Trial
+from vtax.campaign.state import Trial
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings

@@ -22,7 +22,7 @@ from vtax.platforms import PlatformUnusable, qemu
 from vtax.platforms.userland import Userland
 from vtax.results import FILES, ResultWriter
 from vtax.scenario import list_scenarios, load_scenario
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Verdict
 from vtax.workloads.program.keys import Program

@@ -11,13 +11,13 @@ from msgspec import structs, to_builtins
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from vtax.agent_api import RelayCollectAnswer, RelayLoadFields, RelayParams, RelayPath
 from vtax.campaign.mode import Fixed
-from vtax.campaign.standing import Standing, Trial
+from vtax.campaign.state import CampaignState, Trial
 from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
 from vtax.keys.testbed import TestbedSettings
 from vtax.scenario import load_scenario
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Verdict
 from vtax.workloads.relay.keys import Relay
@@ -89,7 +89,7 @@ def test_runs_follow_one_another_and_each_is_measured_once(tmp_path: Path) -> No
     scenario = load_scenario(written(tmp_path))
     assert scenario.trials == 2 * 2 * 3
     cell, other = scenario.cells()
-    mode, standing, made = Fixed(), Standing(), []
+    mode, standing, made = Fixed(), CampaignState(), []
     while (wanted := mode.next(0, cell, standing)) is not None:
         made.append(wanted.run)
         row = {"trial_id": len(made), "block": 0, "cell": wanted.key, "run": wanted.run, "search": None}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.helpers.scenarios import CPUS, refusal_of, write_scenario
 from tests.helpers.trials import make_durations
 from vtax.agent_api import RequesterCollectAnswer, RequesterGoAnswer
-from vtax.campaign.standing import Trial
+from vtax.campaign.state import Trial
 from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell

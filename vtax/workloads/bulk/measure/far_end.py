@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from vtax.machine.cpu import CpuSample, cpu_use
 from vtax.testbed.cpu_time import CpuCounters
-from vtax.trial.ends.streams import Flows
+from vtax.trial.endpoints.streams import Flows
 from vtax.trial.observed import Twice
 from vtax.trial.verdict import Finding, Verdict
 

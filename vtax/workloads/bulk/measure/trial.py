@@ -7,11 +7,11 @@ from vtax.agent_api import SenderGoAnswer
 from vtax.agent_message import Pending
 from vtax.results import Row, TrialRecord
 from vtax.trial.closing import closing
-from vtax.trial.ends.path import EndsPath
-from vtax.trial.ends.stream_findings import buffer_findings, start_findings, stream_findings
-from vtax.trial.ends.stream_rows import flow_rows, goodput_words, series_rows
-from vtax.trial.ends.streams import Flows, Streams
-from vtax.trial.ends_trial import EndsTrial
+from vtax.trial.endpoint_trial import EndpointTrial
+from vtax.trial.endpoints.path import EndpointPath
+from vtax.trial.endpoints.stream_findings import buffer_findings, start_findings, stream_findings
+from vtax.trial.endpoints.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.trial.endpoints.streams import Flows, Streams
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Finding
 from vtax.trial.window_trial import HEAD_START_S
@@ -22,7 +22,7 @@ PEER_BUFFER_BYTES = 16 << 20
 """Datagrams of a tenth of a second at 1000 Mbit/s."""
 
 
-class BulkTrial(EndsTrial):
+class BulkTrial(EndpointTrial):
     """Streams of data, as the transport goes."""
 
     far_end = "the far guest"
@@ -45,7 +45,7 @@ class BulkTrial(EndsTrial):
         """Whether receivers are bare far ends: what these lose no guest lost."""
         return self.work.has_bare_peers and self.work.direction != "receiving"
 
-    def open(self, path: EndsPath, opened: ExitStack) -> None:
+    def open(self, path: EndpointPath, opened: ExitStack) -> None:
         """Connect all streams."""
         work = self.work
         sending = work.direction == "sending"

@@ -2,12 +2,12 @@
 
 from vtax.keys.cell import Cell
 from vtax.testbed.pair import Placement
-from vtax.trial.ends_workload import EndsWorkload
+from vtax.trial.endpoint_workload import EndpointWorkload
 from vtax.workloads.bulk.keys import Bulk
 from vtax.workloads.bulk.measure.trial import BulkTrial
 
 
-class BulkWorkload(EndsWorkload):
+class BulkWorkload(EndpointWorkload):
     """Streams as the transport goes."""
 
     trial = BulkTrial

@@ -7,11 +7,11 @@ from vtax.agent_api import EchoCollectAnswer, EchoGoAnswer, EchoOpenParams, Send
 from vtax.agent_message import Pending
 from vtax.results import Row, TrialRecord
 from vtax.trial.closing import closing
-from vtax.trial.ends.path import End, EndsPath
-from vtax.trial.ends.stream_findings import start_findings, stream_findings
-from vtax.trial.ends.stream_rows import flow_rows, goodput_words, series_rows
-from vtax.trial.ends.streams import Flows, Streams, phases
-from vtax.trial.ends_trial import EndsTrial
+from vtax.trial.endpoint_trial import EndpointTrial
+from vtax.trial.endpoints.path import End, EndpointPath
+from vtax.trial.endpoints.stream_findings import start_findings, stream_findings
+from vtax.trial.endpoints.stream_rows import flow_rows, goodput_words, series_rows
+from vtax.trial.endpoints.streams import Flows, Streams, phases
 from vtax.trial.observed import Observed
 from vtax.trial.round_trip_rows import distribution_of, histogram_row, time_columns
 from vtax.trial.timeouts import answer_timeout_ms
@@ -23,7 +23,7 @@ ASKED = 0
 """The guest that echoes go through."""
 
 
-class EchoTrial(EndsTrial):
+class EchoTrial(EndpointTrial):
     """Echoes through the first router. Lost, late and double answers are results."""
 
     head_start_s = HEAD_START_S
@@ -53,7 +53,7 @@ class EchoTrial(EndsTrial):
         """How long an echo's answer is waited for."""
         return answer_timeout_ms(emulated=self.observed.emulated)
 
-    def open(self, path: EndsPath, opened: ExitStack) -> None:
+    def open(self, path: EndpointPath, opened: ExitStack) -> None:
         """Open the echo, and connect the streams of the other routers."""
         work, (first, *others) = self.work, path.ends
         self._asker, answerer = first

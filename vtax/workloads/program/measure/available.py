@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vtax.machine.remedy import install
+from vtax.machine.fix import install
 from vtax.platforms.contract import PlatformUnusable
 from vtax.platforms.userland import SEARCH_PATH, fetch_userland
 
@@ -32,8 +32,8 @@ def missing(program: str, packages: Sequence[str]) -> str | None:
         return f'"{program}" is not executable for everybody, and programs are started as nobody'
     if Path(program).is_file():
         return f'"{program}" is not executable'
-    remedy = install(" ".join(packages)) if packages else "install the package that has it"
-    return f'no program "{program}" found; {remedy}'
+    fix = install(" ".join(packages)) if packages else "install the package that has it"
+    return f'no program "{program}" found; {fix}'
 
 
 def missing_in_guests(program: str, packages: Sequence[str]) -> str | None:

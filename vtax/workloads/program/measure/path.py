@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 
 from vtax.agent_api import ProgramFileParams
-from vtax.trial.ends.path import End, EndsPath
+from vtax.trial.endpoints.path import End, EndpointPath
 from vtax.trial.path import PathFacts
 from vtax.trial.ring_path import RingPath
 
@@ -31,14 +31,14 @@ class InsidePath(RingPath):
         return self.ends[0], self.ends[0], LOOPBACK
 
 
-class AcrossPath(EndsPath):
+class AcrossPath(EndpointPath):
     """The server is in the guest, the client at the other end."""
 
     files: Mapping[str, bytes]
     """As of InsidePath."""
 
     def open(self) -> PathFacts:
-        """Start both ends, and give them the files; raises as EndsPath does."""
+        """Start both ends, and give them the files; raises as EndpointPath does."""
         facts = super().open()
         for end in self.ends[0]:
             give_files(end, self.files)

@@ -17,7 +17,7 @@ from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
 from vtax.results import Row
 from vtax.trial.closing import closing
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.trial.run_trial import RunTrial
 from vtax.trial.supervise import supervised
 from vtax.trial.verdict import Finding, Verdict

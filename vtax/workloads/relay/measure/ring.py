@@ -1,7 +1,7 @@
 """The relays of a trial: who of them is where, and whom each sends to."""
 
 from vtax.agent_api import RelayLoad, RelayLoadFields, RelayMode, RelayParams, RelayPath
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.workloads.relay.keys import Relay
 
 FIRST_PORT = 5001

@@ -8,7 +8,7 @@ from vtax.machine.agent import UNTRUE, AgentBreach, AgentError
 from vtax.machine.series import Part, read_series
 from vtax.results import Row
 from vtax.trial.closing import closing
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.trial.observed import Observed
 from vtax.trial.ring_path import RingPath
 from vtax.trial.run_trial import RunTrial

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from vtax.agent_api import Durations, RequesterCollectAnswer, RequesterGoAnswer
 from vtax.results import Row, TrialRecord
 from vtax.trial.closing import closing
-from vtax.trial.ends.exchange import Exchange
-from vtax.trial.ends.exchange_rows import exchange_row
-from vtax.trial.ends.path import EndsPath
-from vtax.trial.ends_trial import EndsTrial
+from vtax.trial.endpoint_trial import EndpointTrial
+from vtax.trial.endpoints.exchange import Exchange
+from vtax.trial.endpoints.exchange_rows import exchange_row
+from vtax.trial.endpoints.path import EndpointPath
 from vtax.trial.observed import Observed
 from vtax.trial.round_trip_rows import histogram_row
 from vtax.trial.stage_rows import unattributed_row
@@ -23,7 +23,7 @@ HEADERS_BYTES = 80
 """Of IPv4 with TCP and its timestamps, or SCTP, and a little more."""
 
 
-class RequestsTrial(EndsTrial):
+class RequestsTrial(EndpointTrial):
     """Requests and answers. Requests that failed and answers that came late are results."""
 
     keeps_cpus_awake = True
@@ -45,7 +45,7 @@ class RequestsTrial(EndsTrial):
         """What is asked of it."""
         return self.observed.cell.of(Requests)
 
-    def open(self, path: EndsPath, opened: ExitStack) -> None:
+    def open(self, path: EndpointPath, opened: ExitStack) -> None:
         """Listen everywhere, and make ready to ask and to trace."""
         number, timeout_ms = self.observed.trial, answer_timeout_ms(emulated=self.observed.emulated)
         self.far_cpus = path.far_cpus

@@ -2,12 +2,12 @@
 
 from vtax.keys.cell import Cell
 from vtax.testbed.pair import BURST_FRAMES, Placement
-from vtax.trial.ends_workload import EndsWorkload
+from vtax.trial.endpoint_workload import EndpointWorkload
 from vtax.workloads.requests.keys import Requests
 from vtax.workloads.requests.measure.trial import RequestsTrial
 
 
-class RequestsWorkload(EndsWorkload):
+class RequestsWorkload(EndpointWorkload):
     """Requests as fast as answers come, or as often as the rate says."""
 
     burst_frames = BURST_FRAMES

@@ -15,10 +15,10 @@ from tests.helpers.disturb import Act
 from tests.helpers.footprint import cgroups
 from vtax.cli import main
 from vtax.machine.cpu import ThreadTime, thread_time
+from vtax.machine.cpu_weight import find_cpu_controller
 from vtax.machine.ingress import thread_ingress
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord
-from vtax.machine.weight import find_cpu_controller
 from vtax.results import Result
 from vtax.testbed.link import LinkEnd, make_link
 

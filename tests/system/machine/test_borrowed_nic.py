@@ -1,4 +1,4 @@
-"""Interfaces that are lent: what is in use is refused, and what was lent comes back as it was, byte for byte."""
+"""Borrowed interfaces: what is in use is refused, and what was borrowed comes back as it was, byte for byte."""
 
 import contextlib
 import json
@@ -19,8 +19,8 @@ from pyroute2.ethtool.ioctl import IoctlEthtool
 
 from tests.helpers.campaigns import vtax
 from tests.helpers.paths import program
+from vtax.machine.borrowed_nic import OWN, BorrowedInterface, borrow, problem_of
 from vtax.machine.ingress import thread_ingress
-from vtax.machine.lent import OWN, LentInterface, lend, problem_of
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.offloads import send_whole, set_offload
 from vtax.machine.ownership import OwnershipRecord
@@ -30,12 +30,12 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 FLEETING = {"ifindex", "valid_life_time", "preferred_life_time"}
 KILLED = """
 import sys, time
-from vtax.machine.lent import lend
+from vtax.machine.borrowed_nic import borrow
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
 run, interface = sys.argv[1:]
-lend(interface, Namespace(f"{run}-host"), 1400, OwnershipRecord(run), "in0", "02:00:00:00:00:77")
-print("lent", flush=True)
+borrow(interface, Namespace(f"{run}-host"), 1400, OwnershipRecord(run), "in0", "02:00:00:00:00:77")
+print("borrowed", flush=True)
 time.sleep(600)
 """
 
@@ -194,11 +194,11 @@ class TestAsItWas:
         kind(nic)
         before = nic.state()
         host = Namespace(f"{record.run}-host")
-        lent = lend(nic.name, host, 1300, record, "in0", "02:00:00:00:00:77")
+        borrowed = borrow(nic.name, host, 1300, record, "in0", "02:00:00:00:00:77")
         use(host)
-        lent.give_back()
+        borrowed.give_back()
         assert nic.state() == before
-        assert not [entry for entry in record.entries() if isinstance(entry, LentInterface)]
+        assert not [entry for entry in record.entries() if isinstance(entry, BorrowedInterface)]
 
     def test_killed(self, kind: Callable[[Nic], None], nic: Nic, record: OwnershipRecord) -> None:
         kind(nic)
@@ -207,7 +207,7 @@ class TestAsItWas:
             [sys.executable, "-c", KILLED, record.run, nic.name], stdout=subprocess.PIPE, text=True
         ) as taker:
             assert taker.stdout is not None
-            assert taker.stdout.readline() == "lent\n"
+            assert taker.stdout.readline() == "borrowed\n"
             use(Namespace(f"{record.run}-host"))
             taker.send_signal(signal.SIGKILL)
         assert not Path(f"/sys/class/net/{nic.name}").exists()
@@ -223,12 +223,12 @@ def test_killed_as_it_is_taken_or_given_back(
     """It is in its own namespace, and not as it was."""
     kind(nic)
     before = nic.state()
-    lent = lend(nic.name, Namespace(f"{record.run}-host"), 1300, record, "in0", "02:00:00:00:00:77")
-    lent.give_back()
-    record.add(lent.owned)
-    assert not lent.owned.is_there()
+    borrowed = borrow(nic.name, Namespace(f"{record.run}-host"), 1300, record, "in0", "02:00:00:00:00:77")
+    borrowed.give_back()
+    record.add(borrowed.owned)
+    assert not borrowed.owned.is_there()
     ip("link", "set", nic.name, "down", "mtu", "1280")
-    assert lent.owned.is_there()
+    assert borrowed.owned.is_there()
     record.clean()
     assert not record.failed
     assert nic.state() == before
@@ -238,7 +238,7 @@ def test_it_is_not_taken_to_another_namespace(nic: Nic, record: OwnershipRecord)
     """Where somebody cleans up in a namespace of theirs."""
     plain(nic)
     before, other = nic.state(), Namespace(f"{record.run}-other")
-    lend(nic.name, Namespace(f"{record.run}-host"), 1300, record, "in0")
+    borrow(nic.name, Namespace(f"{record.run}-host"), 1300, record, "in0")
     other.create()
     try:
         inside = ["nsenter", f"--net={other.path}", str(program()), "clean"]
@@ -257,7 +257,7 @@ def test_it_is_not_taken_to_another_namespace(nic: Nic, record: OwnershipRecord)
 
 def test_what_is_given_back_is_its_owners_again(nic: Nic, record: OwnershipRecord) -> None:
     plain(nic)
-    lend(nic.name, Namespace(f"{record.run}-host"), 1300, record).give_back()
+    borrow(nic.name, Namespace(f"{record.run}-host"), 1300, record).give_back()
     ip("link", "set", nic.name, "mtu", "1280")
     record.clean()
     assert '"mtu":1280' in ip("-j", "link", "show", "dev", nic.name)
@@ -267,7 +267,7 @@ def test_one_that_cannot_be_moved_stays_as_it_is(nic: Nic, record: OwnershipReco
     rich(nic)
     before = nic.state()
     with pytest.raises(OSError, match="No such file"):
-        lend(nic.name, Namespace("vtax-test-nowhere"), 1300, record)
+        borrow(nic.name, Namespace("vtax-test-nowhere"), 1300, record)
     assert nic.state() == before
 
 

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from vtax.testbed.cpu_time import CpuCounters
-from vtax.trial.ends.path import EndsPath
+from vtax.trial.endpoints.path import EndpointPath
 from vtax.trial.interference import taken_findings
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Finding
 from vtax.trial.window_trial import WindowTrial
 
 
-class EndsTrial(WindowTrial[EndsPath]):
+class EndpointTrial(WindowTrial[EndpointPath]):
     """A trial between ends, of which some may be far guests and some bare."""
 
     far_end: ClassVar[str]
@@ -22,7 +22,7 @@ class EndsTrial(WindowTrial[EndsPath]):
         self.far_cpus: Collection[int] = ()
         """Where far guests run, if on CPUs of their own."""
 
-    def count_far_end(self, path: EndsPath) -> CpuCounters:
+    def count_far_end(self, path: EndpointPath) -> CpuCounters:
         """Count the CPU that bare far ends share."""
         return path.testbed.source.counters([path.far_end_cpu])
 

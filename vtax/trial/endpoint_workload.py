@@ -11,19 +11,19 @@ from vtax.testbed.network import Network
 from vtax.testbed.pair import Placement, pair
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
-from vtax.trial.ends.path import EndsPath
-from vtax.trial.ends_trial import EndsTrial
+from vtax.trial.endpoint_trial import EndpointTrial
+from vtax.trial.endpoints.path import EndpointPath
 from vtax.trial.neighbours.choose import neighbours_of
 from vtax.trial.settings import settings_of
 from vtax.trial.workload import BuildGroup, Setup, Workload
 
 
-class EndsWorkload(Workload):
+class EndpointWorkload(Workload):
     """Work between ends, which find their own rates. Guests share a link, or two ends are placed."""
 
     burst_frames: ClassVar[int | None] = None
     """What the link of two placed ends lets pass at once; None: as much as any host's."""
-    trial: ClassVar[type[EndsTrial]]
+    trial: ClassVar[type[EndpointTrial]]
     """How a trial is made."""
 
     def check(self, cells: Sequence[Cell]) -> None:
@@ -47,7 +47,7 @@ class EndsWorkload(Workload):
         neighbours = neighbours_of(first, testbed, preset, machines)
         protocols = sorted({module for cell in group.cells for module in cell.workload.protocols})
         samples_hz = max(cell.of(TimedKeys).cpu_samples_hz for cell in group.cells)
-        path = EndsPath(preset, config, testbed, protocols, samples_hz, neighbours)
+        path = EndpointPath(preset, config, testbed, protocols, samples_hz, neighbours)
         return Setup.of(path, self.trial)
 
     def network(self, cell: Cell, preset: Preset) -> Network:

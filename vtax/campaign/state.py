@@ -103,7 +103,7 @@ class _Committed(Struct):
     marks: tuple[str, ...] | None = None
 
 
-class Standing:
+class CampaignState:
     """The committed trials: which places of a block are measured, and with what result."""
 
     def __init__(self, trials: Iterable[Trial] = ()) -> None:
@@ -156,6 +156,6 @@ def _whole(trials: list[Trial]) -> list[Trial]:
     return [by_step[step] for step in takewhile(by_step.__contains__, range(len(by_step)))]
 
 
-def standing_of(result: Result) -> Standing:
+def state_of(result: Result) -> CampaignState:
     """The standing of a result."""
-    return Standing(Trial.read(row) for row in result.query(_TRIALS).to_pylist())
+    return CampaignState(Trial.read(row) for row in result.query(_TRIALS).to_pylist())

@@ -13,7 +13,7 @@ GUEST_TO_PEER: Placement = "guest-to-peer"
 INTRA_HOST: Placement = "intra-host"
 
 
-class EndsKeys(TimedKeys):
+class EndpointKeys(TimedKeys):
     """Their keys; what `transport` and `placement` are to a kind, it says itself."""
 
     cpu_samples_hz: int = samples_key(499)

@@ -13,7 +13,7 @@ from vtax.agent_api import (
 )
 from vtax.keys.exchange import ExchangeSpec
 from vtax.trial.closing import close_all
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 
 PORT = 5001
 SHORT_BYTES = 20

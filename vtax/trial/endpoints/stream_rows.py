@@ -2,7 +2,7 @@
 
 from vtax.agent_api import SentFlow
 from vtax.results import Row
-from vtax.trial.ends.streams import Flows
+from vtax.trial.endpoints.streams import Flows
 from vtax.trial.trial_rows import Role
 
 STEP_S = 0.1

@@ -14,12 +14,12 @@ from vtax.testbed.network import FlowEnd
 from vtax.testbed.testbed import Testbed
 from vtax.trial.beside import Beside, Neighbours, Turn
 from vtax.trial.closing import close_all
-from vtax.trial.ends.exchange import Exchange
-from vtax.trial.ends.exchange_rows import exchange_row
-from vtax.trial.ends.path import End, await_echoes, make_end
-from vtax.trial.ends.stream_findings import stream_findings
-from vtax.trial.ends.stream_rows import flow_rows
-from vtax.trial.ends.streams import Streams
+from vtax.trial.endpoints.exchange import Exchange
+from vtax.trial.endpoints.exchange_rows import exchange_row
+from vtax.trial.endpoints.path import End, await_echoes, make_end
+from vtax.trial.endpoints.stream_findings import stream_findings
+from vtax.trial.endpoints.stream_rows import flow_rows
+from vtax.trial.endpoints.streams import Streams
 from vtax.trial.timeouts import answer_timeout_ms
 from vtax.trial.verdict import Finding, Verdict
 
@@ -27,7 +27,7 @@ REQUEST_BYTES = 64
 """Length of the neighbours' requests and answers."""
 
 
-class Talk(Neighbours):
+class EndpointNeighbours(Neighbours):
     """Each neighbour is an end, and has one."""
 
     site: Testbed
@@ -48,7 +48,7 @@ class Talk(Neighbours):
         return make_end(self.site, declared, own_kernel=self._own_kernel)
 
 
-class InBulk(Talk):
+class InBulk(EndpointNeighbours):
     """Each sends a stream of TCP as fast as it goes."""
 
     _streams: Streams | None = None
@@ -93,7 +93,7 @@ class InBulk(Talk):
             streams.close()
 
 
-class InRequests(Talk):
+class InRequests(EndpointNeighbours):
     """Each answers requests of 64 bytes, one after the other as fast as answers come."""
 
     _exchanges: tuple[Exchange, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from vtax.agent_api import ReceivedFlow, SentFlow
-from vtax.trial.ends.streams import Flows
+from vtax.trial.endpoints.streams import Flows
 from vtax.trial.verdict import Finding, Verdict
 
 START_SPREAD_SUSPECT_MS = 10.0

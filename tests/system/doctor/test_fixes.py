@@ -76,7 +76,7 @@ def test_a_remedy_does_what_it_promises_without_package_lists(machine: Machine) 
     for command in ("rm -rf /var/lib/apt/lists /var/cache/apt/*.bin", lacking("kmod")):
         status, output = machine.run(command)
         assert status == 0, output
-    remedy = doctor(machine)["modprobe"]["fix"]
-    status, output = machine.run(str(remedy))
+    fix = doctor(machine)["modprobe"]["fix"]
+    status, output = machine.run(str(fix))
     assert status == 0, output
     assert doctor(machine)["modprobe"]["usable"]

@@ -102,7 +102,7 @@ def await_echoes(peer: End, other: End, last_words: Callable[[], str]) -> None:
     peer.api.echo_close()
 
 
-class EndsPath(Path):
+class EndpointPath(Path):
     """A path between the ends that its network declares: peers, and whom each of them has to reach."""
 
     ends: list[tuple[End, End]]

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.campaigns import vtax
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.state import STATE_DIRECTORY
-from vtax.testbed.hold import hold_host
+from vtax.testbed.host_session import hold_host
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 

@@ -23,7 +23,7 @@ from vtax.keys.workload import TimedKeys
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
 from vtax.trial.closing import close_all
-from vtax.trial.ends.path import End
+from vtax.trial.endpoints.path import End
 from vtax.trial.timeouts import DRAIN_LIMIT_MS, quiet_ms
 
 PORT = 5001

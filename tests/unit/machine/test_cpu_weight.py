@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vtax.machine.weight import CpuController, can_be_enabled, find_cpu_controller
+from vtax.machine.cpu_weight import CpuController, can_be_enabled, find_cpu_controller
 from vtax.platforms import PlatformUnusable, egress_qdisc
 from vtax.platforms.egress_qdisc import GuestConfig
 
@@ -30,7 +30,7 @@ def test_a_weight_that_cannot_be_had_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(egress_qdisc, "can_be_enabled", lambda: True)
     with pytest.raises(PlatformUnusable, match="host_weight=32, but cgroups cannot") as refused:
         GuestConfig(host_weight=32).check_scheduling()
-    assert refused.value.remedy.startswith("echo +cpu > ")
+    assert refused.value.fix.startswith("echo +cpu > ")
 
 
 def test_every_guest_has_the_key_within_bounds() -> None:

@@ -1,4 +1,4 @@
-"""Interfaces of this machine that are lent to a host's namespace, and given back as they were."""
+"""Interfaces of this machine that a host's namespace borrows, and gives back as they were."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ OWN = Namespace("vtax's own", Path("/proc/self/ns/net"))
 T = TypeVar("T")
 
 
-class LentInterface(Owned, frozen=True, tag="interface"):
+class BorrowedInterface(Owned, frozen=True, tag="interface"):
     """An interface of this machine in a host's namespace, and all that it was before."""
 
     name: InterfaceName
@@ -37,7 +37,7 @@ class LentInterface(Owned, frozen=True, tag="interface"):
         return [Namespace(self.host).path]
 
     def is_there(self) -> bool:
-        """Return whether it is still lent, or is back and not yet as it was."""
+        """Return whether it is still away, or is back and not yet as it was."""
         if OWN.inode != self.origin:
             raise OSError("it came from another network namespace; run vtax clean in that one")
         return self._is_away() or _own(self._differs)
@@ -67,10 +67,10 @@ class LentInterface(Owned, frozen=True, tag="interface"):
 
 
 @dataclass(frozen=True)
-class Lent:
+class BorrowedNic:
     """An interface in a host's namespace."""
 
-    owned: LentInterface
+    owned: BorrowedInterface
     record: OwnershipRecord
 
     @property
@@ -95,18 +95,18 @@ class Lent:
 
 
 def problem_of(interface: str) -> str | None:
-    """Return why an interface of this machine cannot be lent, as it follows its name; None where it can be."""
+    """Return why an interface of this machine cannot be borrowed, as it follows its name; None where it can be."""
     return _own(lambda ip: find_use(ip, interface))
 
 
-def lend(
+def borrow(
     interface: str,
     host: Namespace,
     mtu: int,
     record: OwnershipRecord,
     called: str | None = None,
     mac: str | None = None,
-) -> Lent:
+) -> BorrowedNic:
     """Have an interface in the host's namespace, up, under another name and with another MAC where these are given.
 
     Raises OSError, NetlinkError. It is as it was then.
@@ -116,8 +116,10 @@ def lend(
     def move(ip: IPRoute) -> None:
         ip.link("set", index=index_of(ip, interface), net_ns_fd=str(host.path), ifname=name)
 
-    owned = LentInterface(interface, name, host.name, OWN.inode, _own(lambda ip: read_state(ip, interface)))
-    lent = Lent(owned, record)
+    owned = BorrowedInterface(
+        interface, name, host.name, OWN.inode, _own(lambda ip: read_state(ip, interface))
+    )
+    borrowed = BorrowedNic(owned, record)
     record.add(owned)
     address = {"address": mac} if mac is not None else {}
     try:
@@ -126,9 +128,9 @@ def lend(
         host.bring_up(name)
     except BaseException:
         with contextlib.suppress(Exception):  # what is still to be done stays in the record
-            lent.give_back()
+            borrowed.give_back()
         raise
-    return lent
+    return borrowed
 
 
 def _own(act: Callable[[IPRoute], T]) -> T:
