@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from vtax.machine.agent import AgentGone
 from vtax.machine.borrowed_nic import OWN
 from vtax.machine.bridge_netfilter import read_bridge_netfilter
 from vtax.machine.namespace import NAMED, Namespace
-from vtax.platforms import GuestPlan, PlatformUnusable, attached
+from vtax.platforms import GuestPlan, PlatformUnusable, attached, console
 from vtax.platforms.libvirt.hypervisor import EMBEDDED
 from vtax.results import Result
 
@@ -86,6 +87,20 @@ def machine(commands: Path, tmp_path: Path) -> Iterator[Machine]:
                 lambda ip, here=here: [ip.link("del", index=at) for at in ip.link_lookup(ifname=here)]
             )
         namespace.remove()
+
+
+@pytest.fixture
+def _late_drain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What processes complain of is taken out of its pipe by who asks for it alone, as where CPUs are busy."""
+    run, over = console._Drain._run, threading.Event()
+
+    def late(drain: console._Drain) -> None:
+        over.wait()
+        run(drain)
+
+    monkeypatch.setattr(console._Drain, "_run", late)
+    yield
+    over.set()
 
 
 class TestCampaign:
@@ -178,6 +193,7 @@ class TestGuest:
         assert interfaces(OWN) >= here
         guest.stop()
 
+    @pytest.mark.usefixtures("_late_drain")
     def test_an_agent_that_arrives_damaged_is_not_started(
         self, machine: Machine, plan: GuestPlan, monkeypatch: pytest.MonkeyPatch
     ) -> None:

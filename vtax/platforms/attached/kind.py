@@ -26,6 +26,8 @@ HELLO_TIMEOUT_S = 60.0
 """The agent's megabytes may have a slow way."""
 END_LIMIT_S = 15.0
 """How long the machine may take to put back what was changed."""
+SSH_LINES = 20
+"""What ssh complains of at length: a host key that has changed takes it a dozen lines."""
 INTERFACE = r"[A-Za-z0-9_.-]{1,15}"
 
 
@@ -173,11 +175,7 @@ class Kind:
             except (AgentGone, OSError) as error:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(1.0)
-                said = (
-                    str(refusal(config.host, log.read_text(errors="replace")))
-                    if process.poll()
-                    else str(error)
-                )
+                said = str(refusal(config.host, tail(log, SSH_LINES))) if process.poll() else str(error)
                 raise AgentGone(f"{plan.name}: {said}") from None
             return AttachedGuest(agent, time.monotonic() - begun, undo.pop_all(), log)
 
