@@ -123,9 +123,9 @@ def changed(method: str, **fields: Any) -> Lie:
 
 
 def assert_breach(outcome: Outcome, reason: str) -> None:
-    """No trial is usable, and each says what answer was wrong."""
+    """Hold that no trial is usable, and that each names the answer that was wrong."""
     assert outcome.exit_status == 3
     trials = trials_of(outcome)
     assert trials
     assert {trial["verdict"] for trial in trials} == {"invalid"}
-    assert reason in trials[0]["reasons"][0]
+    assert all(reason in trial["reasons"][0] for trial in trials)

@@ -1,4 +1,4 @@
-"""What an emulated machine says of a scenario's cells."""
+"""Cells of a scenario, and what an emulated machine reports of them."""
 
 from types import SimpleNamespace
 

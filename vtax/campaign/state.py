@@ -157,5 +157,5 @@ def _whole(trials: list[Trial]) -> list[Trial]:
 
 
 def state_of(result: Result) -> CampaignState:
-    """The standing of a result."""
+    """Return the state that the committed trials of a result make up."""
     return CampaignState(Trial.read(row) for row in result.query(_TRIALS).to_pylist())

@@ -25,5 +25,5 @@ class Recorded:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it has a trial that can be shown."""
+        """Whether a trial of it is not invalid; a subclass that holds measurements asks these."""
         return self.recorded > self.invalid

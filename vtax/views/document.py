@@ -28,10 +28,9 @@ MADE = ("format_version", "diagnosis", "cells", "added", "claims")
 def summary_document(summary: Summary) -> Show:
     """Return the document of `vtax show`."""
     shown = summary.catalogue.shown
-    facets = (summary.loads, summary.streams, summary.runs, summary.tracing, summary.neighbourhood)
     of_summary = {
         field.name: getattr(part, field.name)
-        for part in (summary, *facets)
+        for part in (summary, *summary.facets)
         for field in dataclasses.fields(part)
     }
     found = {name: _json(of_summary[name]) for name in Show.model_fields if name not in MADE}

@@ -200,7 +200,7 @@ def _fewest_hops(summary: Summary) -> list[Runs]:
 
     Of programs those of every setting, as its figure 3 has them.
     """
-    usable = [row for row in summary.runs.runs if row.ns.size]
+    usable = [row for row in summary.runs.cells if row.ns.size]
     network = [row for row in usable if run_levels(row.setting).load == "network"] or usable
     first = min((row.setting for row in network), default=None)
     order = [platform.name for platform in summary.platforms]

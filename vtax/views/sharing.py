@@ -10,7 +10,7 @@ from vtax.model.platform import Platform
 from vtax.results import Result
 from vtax.views.efficiency import Efficiency, Scaling, efficiencies, scalings
 from vtax.views.fairness import Fairness, fairness
-from vtax.views.goodput import Goodput, goodput_by_guests
+from vtax.views.goodput import Goodput
 from vtax.views.guest_cpu import GuestCpu, guest_cpu
 from vtax.views.published import published
 from vtax.views.round_trip import RoundTrip, round_trips
@@ -30,12 +30,14 @@ class Sharing:
     published: list[PublishedSharing] = field(default_factory=list)
 
 
-def sharing(result: Result, cells: Sequence[StreamCell], platforms: Sequence[Platform]) -> Sharing:
-    """Everything about sharing that the cells tell."""
+def sharing(
+    result: Result, cells: Sequence[StreamCell], goodput: Sequence[Goodput], platforms: Sequence[Platform]
+) -> Sharing:
+    """Return everything about sharing that the cells show; `goodput` has their rows, and maybe those of others."""
     scenario = result.scenario
     testbed = scenario.get("testbed") or {}
     return Sharing(
-        goodput=goodput_by_guests(cells, testbed),
+        goodput=[row for row in goodput if row.cell in cells],
         efficiency=efficiencies(cells, testbed, platforms),
         scaling=scalings(cells, testbed),
         fairness=fairness(cells),

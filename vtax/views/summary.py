@@ -19,9 +19,9 @@ from vtax.views.claims import Judged, claims_of
 from vtax.views.diagnosis import Diagnosis, diagnose
 from vtax.views.facets.loads import LoadFacet, read_loads
 from vtax.views.facets.neighbourhood import NeighbourFacet, read_neighbourhood
-from vtax.views.facets.runs import RunFacet, read_run_facet
+from vtax.views.facets.runs import RunFacet, read_all_runs
 from vtax.views.facets.streams import StreamFacet, read_streams
-from vtax.views.facets.tracing import StageFacet, read_tracing
+from vtax.views.facets.tracing import TracingFacet, read_tracing
 from vtax.views.message_sentences import message_sentences
 from vtax.views.precision import Reached, precision_reached
 from vtax.views.provenance import Provenance, read_provenance
@@ -55,7 +55,7 @@ class Summary:
     loads: LoadFacet
     streams: StreamFacet
     runs: RunFacet
-    tracing: StageFacet
+    tracing: TracingFacet
     neighbourhood: NeighbourFacet
     precision: list[Reached]
     verdict_totals: dict[str, int]
@@ -73,6 +73,11 @@ class Summary:
         carried = self.loads.throughput or self.streams.goodput or self.tracing.stages
         timed: list[Cell | Rounds] = [*self.measured, *self.runs.rounds]
         return bool(carried) or any(row.is_usable for row in timed)
+
+    @property
+    def facets(self) -> tuple[LoadFacet | StreamFacet | RunFacet | TracingFacet | NeighbourFacet, ...]:
+        """All facets; no two have a field of the same name."""
+        return self.loads, self.streams, self.runs, self.tracing, self.neighbourhood
 
     @property
     def platforms(self) -> tuple[Platform, ...]:
@@ -105,7 +110,7 @@ def summarise(result: Result, *, with_claims: bool = True) -> Summary:
             else:
                 told = sharing_sentences(platforms, streams.sharing)
         case Facet.RUNS:
-            runs = read_run_facet(result, platforms, names)
+            runs = read_all_runs(result, platforms, names)
             told = round_sentences(platforms, runs.rounds)
         case None:
             told = catalogue.answers(platforms, measured)

@@ -45,7 +45,7 @@ Rounds = TypeVar("Rounds", bound=MadeRounds)
 
 
 def run_a_block(made: type[Rounds]) -> list[Rounds]:
-    """In containers each of a length of its own, and longer."""
+    """Make a run a block, each of another length, and longer ones in containers."""
     return [
         made(run, [more_us + run + us for us in TIMES_US], platform=platform, block=run)
         for run in range(3)

@@ -1,4 +1,4 @@
-"""The doctor's remedies, each pasted into a shell of a machine that lacks the thing.
+"""The doctor's fixes, each pasted into a shell of a machine that lacks the thing.
 
 That machine is a copy of this one's files, of which only the differences are kept, and they go with the test.
 """
@@ -57,7 +57,7 @@ def broken(command: str) -> str:
         pytest.param(lacking("qemu-system-x86"), "qemu-virtio", marks=pytest.mark.soak),
     ],
 )
-def test_a_remedy_does_what_it_promises(machine: Machine, loss: str, subject: str) -> None:
+def test_a_fix_does_what_it_promises(machine: Machine, loss: str, subject: str) -> None:
     status, output = machine.run(loss)
     assert status == 0, output
     check = doctor(machine)[subject]
@@ -72,7 +72,7 @@ def test_a_remedy_does_what_it_promises(machine: Machine, loss: str, subject: st
 
 
 @pytest.mark.soak
-def test_a_remedy_does_what_it_promises_without_package_lists(machine: Machine) -> None:
+def test_a_fix_does_what_it_promises_without_package_lists(machine: Machine) -> None:
     for command in ("rm -rf /var/lib/apt/lists /var/cache/apt/*.bin", lacking("kmod")):
         status, output = machine.run(command)
         assert status == 0, output

@@ -1,9 +1,11 @@
 """User-mode Linux guests: forwarding, what ends with what, and the control stream on a serial line."""
 
+import contextlib
 import os
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -102,6 +104,23 @@ class TestControlStream:
         waiting = [guest.agent.api.begin_ping() for _ in range(100)]
         assert [reply(10.0) for reply in waiting] == [Nothing()] * 100
         assert not guest.agent.gone
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU to choose from")
+@pytest.mark.parametrize("pinned", [[], [1]])
+def test_all_its_threads_keep_to_one_cpu(pinned: list[int], plan: GuestPlan) -> None:
+    guest = uml.Kind().start(replace(plan, cpus=[0, 1], pinned=pinned))
+    try:
+        assert {*affinities(guest.threads())} == {frozenset(pinned or [0, 1])}
+    finally:
+        guest.stop()
+
+
+def affinities(threads: Iterable[int]) -> Iterator[frozenset[int]]:
+    """The CPUs that each thread may run on, of those that have not ended meanwhile."""
+    for tid in threads:
+        with contextlib.suppress(ProcessLookupError):
+            yield frozenset(os.sched_getaffinity(tid))
 
 
 class TestEnd:

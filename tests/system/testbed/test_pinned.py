@@ -1,8 +1,6 @@
 """Virtual CPUs on CPUs of their own: guests keep to them."""
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +8,7 @@ import pytest
 
 from tests.helpers.campaigns import assert_measured, vtax
 from vtax.machine.cpu import threads_of
-from vtax.machine.ownership import OwnershipRecord
-from vtax.platforms import GuestPlan, container, qemu, uml
+from vtax.platforms import GuestPlan, container, qemu
 from vtax.results import Result
 from vtax.testbed.layout import cpu_layout
 
@@ -31,38 +28,15 @@ def test_each_virtual_cpu_of_an_emulator_keeps_to_one_cpu(plan: GuestPlan) -> No
     assert cpus == {"vcpu 0": {1}, "vcpu 1": {0}, "emulator": {0, 1}}
 
 
-@pytest.fixture
-def open_to_nobody(plan: GuestPlan) -> Iterator[GuestPlan]:
-    """The plan with its scratch directory where user-mode Linux, which runs as nobody, gets to."""
-    record = OwnershipRecord(f"{plan.record.run}-open")
-    record.open()
-    yield replace(plan, record=record)
-    record.clean()
-    assert not record.failed
-
-
 @two_cpus
 @pytest.mark.parametrize("pinned", [[], [1]])
-def test_a_guest_in_one_piece_keeps_to_one_cpu(pinned: list[int], open_to_nobody: GuestPlan) -> None:
-    expected = set(pinned or [0, 1])
-    plan = replace(open_to_nobody, cpus=[0, 1], pinned=pinned)
-    second = uml.Kind().start(replace(plan, config=uml.Config()))
+def test_a_container_keeps_to_one_cpu(pinned: list[int], plan: GuestPlan) -> None:
+    expected, plan = set(pinned or [0, 1]), replace(plan, cpus=[0, 1], pinned=pinned)
+    guest = container.Kind().start(replace(plan, config=container.Config(runtime="runc")))
     try:
-        assert {*_affinities(second.threads())} == {frozenset(expected)}
+        assert _cpus_of_children(guest.agent.process.pid) == expected
     finally:
-        second.stop()
-    shared = container.Kind().start(replace(plan, config=container.Config(runtime="runc")))
-    try:
-        assert _cpus_of_children(shared.agent.process.pid) == expected
-    finally:
-        shared.stop()
-
-
-def _affinities(threads: Iterable[int]) -> Iterator[frozenset[int]]:
-    """The CPUs that each thread may run on, of those that have not ended meanwhile."""
-    for tid in threads:
-        with contextlib.suppress(ProcessLookupError):
-            yield frozenset(os.sched_getaffinity(tid))
+        guest.stop()
 
 
 def _cpus_of_children(pid: int) -> set[int]:

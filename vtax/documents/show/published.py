@@ -6,7 +6,7 @@ from vtax.documents.base import Part
 
 
 class Published(Part):
-    """A row of what a paper prints; a field is empty where it prints none."""
+    """A row of what a paper prints, and where."""
 
     hardware: str
     """Hardware of the paper."""
@@ -17,7 +17,7 @@ class Published(Part):
 
 
 class PublishedRate(Published):
-    """Rate and loss of routers behind one uplink, as a paper prints them."""
+    """Rate and loss of routers behind one uplink, as a paper prints them; empty where it prints none."""
 
     setup: str
     """Platform or set-up of the paper."""

@@ -89,7 +89,7 @@ class AttachedGuest:
     agent: Agent
     hello_s: float
     undo: contextlib.ExitStack
-    """What gives back what it was borrowed."""
+    """Gives back the interfaces that it borrowed."""
     log: Path
     modules: Sequence[str] = field(default_factory=list)
 

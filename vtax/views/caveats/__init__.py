@@ -10,7 +10,7 @@ from vtax.views.caveats import campaign, limits, trials
 from vtax.views.caveats.caveat import Caveat
 from vtax.views.facets.loads import LoadFacet
 from vtax.views.facets.streams import StreamFacet
-from vtax.views.facets.tracing import StageFacet
+from vtax.views.facets.tracing import TracingFacet
 from vtax.views.precision import Reached
 from vtax.views.provenance import Provenance
 from vtax.views.verdicts import CellVerdict, VerdictCount
@@ -24,7 +24,7 @@ def caveats(
     measured: Sequence[Cell],
     loads: LoadFacet,
     streams: StreamFacet,
-    tracing: StageFacet,
+    tracing: TracingFacet,
     reached: Sequence[Reached],
     verdicts: Sequence[VerdictCount],
     cells: Sequence[CellVerdict],

@@ -1,1 +1,1 @@
-"""What is made of a kind's cells beyond their metrics, a type a facet; tracing and neighbours are any kind's."""
+"""Facets: what views make of cells beyond their metrics, a type each. Tracing and neighbours are any kind's."""

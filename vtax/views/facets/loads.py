@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from vtax.documents.show.published import PublishedRate
 from vtax.model.cell import Cell
@@ -17,6 +18,10 @@ from vtax.views.routers import RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
 from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
+
+Row = TypeVar(
+    "Row", Throughput, Maximum, DelayPercentile, MaximumChange, LoadCost, CpuUse, Loss, Found, RouterRate
+)
 
 
 @dataclass(frozen=True)
@@ -36,23 +41,28 @@ class LoadFacet:
     published_routers: list[PublishedRate] = field(default_factory=list)
 
     def about(self, platform: str, setting: Setting) -> LoadFacet:
-        """Return what a sentence about one platform in one setting is made from."""
+        """Return what was measured of one platform in one setting."""
 
-        def is_meant(row: Throughput | Maximum | DelayPercentile | MaximumChange | LoadCost | Found) -> bool:
-            return row.platform == platform and row.setting == setting
+        def own(rows: list[Row]) -> list[Row]:
+            return [row for row in rows if row.platform == platform and row.setting == setting]
 
         return LoadFacet(
-            throughput=[row for row in self.throughput if is_meant(row)],
-            maxima=[row for row in self.maxima if is_meant(row)],
-            percentiles=[row for row in self.percentiles if is_meant(row)],
-            changes=[row for row in self.changes if is_meant(row)],
-            costs=[row for row in self.costs if is_meant(row)],
-            searches=[row for row in self.searches if is_meant(row)],
+            throughput=own(self.throughput),
+            maxima=own(self.maxima),
+            percentiles=own(self.percentiles),
+            changes=own(self.changes),
+            costs=own(self.costs),
+            cpu=own(self.cpu),
+            ledger=own(self.ledger),
+            losses=own(self.losses),
+            searches=own(self.searches),
+            routers=own(self.routers),
+            published_routers=self.published_routers,
         )
 
 
 def read_loads(result: Result, provenance: Provenance, cells: Sequence[Cell]) -> LoadFacet:
-    """Everything about loads that the cells tell, in their order."""
+    """Return everything about loads that the cells show, in their order."""
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
     compared = [] if provenance.search else list(cells)
     found, delays = maxima(compared), read_delays(result, cells)

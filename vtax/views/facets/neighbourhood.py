@@ -31,7 +31,7 @@ def read_neighbourhood(
     disturbed: Metric | None,
     names: tuple[str, ...],
 ) -> NeighbourFacet:
-    """Everything about neighbours that the result tells; `disturbed` is the metric that they change."""
+    """Return everything about neighbours that the result shows; `disturbed` is the metric that they change."""
     return NeighbourFacet(
         interference=interference(result.scenario, maxima, cells, disturbed),
         neighbours=neighbour_loads(result, names),

@@ -16,18 +16,18 @@ from vtax.views.rounds import Rounds, Runs, published_rounds, read_runs, round_s
 class RunFacet:
     """Lists follow the order setting, platform; they are empty for kinds without runs."""
 
-    runs: list[Runs] = field(default_factory=list)
+    cells: list[Runs] = field(default_factory=list)
     rounds: list[Rounds] = field(default_factory=list)
     published_rounds: list[PublishedRounds] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
 
 
-def read_run_facet(result: Result, platforms: Sequence[Platform], names: tuple[str, ...]) -> RunFacet:
-    """Everything about runs that the result tells."""
+def read_all_runs(result: Result, platforms: Sequence[Platform], names: tuple[str, ...]) -> RunFacet:
+    """Return everything about runs that the result shows."""
     runs = read_runs(result, names)
     rounds = round_statistics(runs, platforms)
     return RunFacet(
-        runs=runs,
+        cells=runs,
         rounds=rounds,
         published_rounds=published_rounds(result.scenario, rounds),
         artifacts=round_artifacts(runs, platforms),

@@ -19,7 +19,7 @@ from vtax.views.stream_cells import StreamCell
 class StreamFacet:
     """Lists follow the order platform, setting, guests; they are empty for kinds without streams.
 
-    `goodput` has a row a cell, whether its guests share a link or not.
+    `goodput` has a row a cell with usable trials, whether its guests share a link or not.
     """
 
     goodput: list[Goodput] = field(default_factory=list)
@@ -29,14 +29,15 @@ class StreamFacet:
 
 
 def read_streams(result: Result, cells: Sequence[StreamCell], platforms: Sequence[Platform]) -> StreamFacet:
-    """Everything about streams that the cells tell."""
+    """Return everything about streams that the cells show."""
     testbed = result.scenario.get("testbed") or {}
+    goodput = goodput_by_guests(cells, testbed)
     shared = [cell for cell in cells if stream_levels(cell.setting).shares_link]
     between = [cell for cell in cells if not stream_levels(cell.setting).shares_link]
     messages = goodput_by_message(between, testbed, platforms)
     return StreamFacet(
-        goodput=goodput_by_guests(cells, testbed),
-        sharing=sharing(result, shared, platforms),
+        goodput=goodput,
+        sharing=sharing(result, shared, goodput, platforms),
         messages=messages,
         published_goodput=published_goodput(result.scenario, messages),
     )

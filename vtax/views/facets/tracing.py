@@ -11,7 +11,7 @@ from vtax.views.stages import StageDelay, TracedCell, published_stages, read_tra
 
 
 @dataclass(frozen=True)
-class StageFacet:
+class TracingFacet:
     """Lists follow the order setting, platform; they are empty where nothing was traced."""
 
     traced: list[TracedCell]
@@ -21,11 +21,11 @@ class StageFacet:
     published_packets: list[PublishedMoment]
 
 
-def read_tracing(result: Result, names: tuple[str, ...]) -> StageFacet:
-    """Everything about stages that the result tells."""
+def read_tracing(result: Result, names: tuple[str, ...]) -> TracingFacet:
+    """Return everything about stages that the result shows."""
     traced = read_traced(result, names)
     stages, packets = stage_delays(result, traced), packet_moments(result, traced)
-    return StageFacet(
+    return TracingFacet(
         traced=traced,
         stages=stages,
         published_stages=published_stages(result.scenario, stages),

@@ -89,17 +89,17 @@ def test_runs_follow_one_another_and_each_is_measured_once(tmp_path: Path) -> No
     scenario = load_scenario(written(tmp_path))
     assert scenario.trials == 2 * 2 * 3
     cell, other = scenario.cells()
-    mode, standing, made = Fixed(), CampaignState(), []
-    while (wanted := mode.next(0, cell, standing)) is not None:
+    mode, state, made = Fixed(), CampaignState(), []
+    while (wanted := mode.next(0, cell, state)) is not None:
         made.append(wanted.run)
         row = {"trial_id": len(made), "block": 0, "cell": wanted.key, "run": wanted.run, "search": None}
         # The second run is invalid once, and made again at once.
         verdict = "invalid" if len(made) == 2 else "valid"
         nothing = dict.fromkeys(Trial.__dataclass_fields__)
-        standing.add(Trial.read({**nothing, **row, "verdict": verdict}))
+        state.add(Trial.read({**nothing, **row, "verdict": verdict}))
     assert made == [0, 1, 1, 2]
-    assert (mode.measured(cell, standing), mode.measured(other, standing)) == (True, False)
-    assert mode.next(1, cell, standing) == cell.trials[0]
+    assert (mode.measured(cell, state), mode.measured(other, state)) == (True, False)
+    assert mode.next(1, cell, state) == cell.trials[0]
 
 
 def ends(count: int) -> list[End]:

@@ -29,7 +29,9 @@ def test_numbers_that_make_no_sense_together_make_a_trial_invalid(play: Played) 
         return {**answer, "latency": {**answer["latency"], "count": answer["latency"]["count"] + 1}}
 
     outcome, _ = play("requests", lie)
-    for trial in trials_of(outcome):
+    trials = trials_of(outcome)
+    assert trials
+    for trial in trials:
         assert trial["verdict"] == "invalid"
         assert "answers of guest0, guest1 or of the instrument's agents" in trial["reasons"][0]
         assert "histogram of 231 values, and count 232" in trial["reasons"][0]
