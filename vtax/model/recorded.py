@@ -25,5 +25,5 @@ class Recorded:
 
     @property
     def is_usable(self) -> bool:
-        """Whether a trial of it is not invalid; a subclass that holds measurements asks these."""
+        """Whether it has a trial that is not invalid."""
         return self.recorded > self.invalid

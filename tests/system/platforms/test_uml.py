@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from tests.helpers.guests import forward_streams, have_ended, orphans
 from tests.helpers.namespaces import PORTS, ports_of, told
+from tests.helpers.two_cpus import two_cpus
 from vtax import agent_api
 from vtax.agent_api import ConfiguredNic, GuestConfigureParams
 from vtax.agent_message import Nothing
@@ -106,7 +107,7 @@ class TestControlStream:
         assert not guest.agent.gone
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU to choose from")
+@two_cpus
 @pytest.mark.parametrize("pinned", [[], [1]])
 def test_all_its_threads_keep_to_one_cpu(pinned: list[int], plan: GuestPlan) -> None:
     guest = uml.Kind().start(replace(plan, cpus=[0, 1], pinned=pinned))

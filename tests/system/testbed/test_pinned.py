@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.campaigns import assert_measured, vtax
+from tests.helpers.two_cpus import two_cpus
 from vtax.machine.cpu import threads_of
 from vtax.platforms import GuestPlan, container, qemu
 from vtax.results import Result
 from vtax.testbed.layout import cpu_layout
 
 pytestmark = pytest.mark.system
-
-two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU to choose from")
 
 
 @two_cpus
