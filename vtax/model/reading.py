@@ -155,7 +155,7 @@ def _measured(
     result: Result, reading: Reading, metrics: Sequence[Metric]
 ) -> dict[str, dict[str, dict[str, Column]]]:
     """What the trials of each cell and context measured, a value a block, by column; their `blocks` among them."""
-    rows = result.query(_query(reading, metrics))
+    rows = result.columns(_query(reading, metrics))
     names = [name for name in rows.schema.names if name not in ("cell", "uut_context")]
     found: dict[str, dict[str, dict[str, Column]]] = {}
     for cell, context, *lists in zip(
@@ -212,7 +212,7 @@ SELECT cell, uut_context, list(block ORDER BY block) AS blocks{lists} FROM block
 def _parts(result: Result, parts: Parts) -> dict[tuple[str, str], dict[int, Part]]:
     """Return the metric of each part by block, for each cell and context, the parts in their order."""
     metric, relation = parts.metric, parts.metric.relation
-    rows = result.query(f"""
+    rows = result.columns(f"""
 WITH {USABLE}, part AS (
     SELECT trial_id, {parts.column} AS part, {metric.sql} AS value FROM {relation.rows} GROUP BY ALL
 ), blocks AS (

@@ -7,10 +7,12 @@ its data. It is affordable because packets are counted, not stored: most tables 
 stream of a trial, and `samples` some tens of bytes for each iteration of a micro-benchmark.
 """
 
+import os
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Self, TypeVar, cast
+from warnings import catch_warnings
 
 import duckdb
 import pyarrow as pa
@@ -27,7 +29,12 @@ from vtax.results.schema import FLOWS, Value, schemas
 from vtax.results.stored import StoredCampaign, StoredScenario
 from vtax.results.whole import read_whole
 
-CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
+SHARED_OUT_ROWS = 122_880
+"""What DuckDB gives to a thread at a time; where no table has more, further threads only cost time."""
+
+Settings = dict[str, str | bool | int | float | list[str]]
+
+CLOSED_WORLD: Settings = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,  # else an unknown table may be found among Python's variables
@@ -36,6 +43,8 @@ CLOSED_WORLD: dict[str, str | bool | int | float | list[str]] = {
 
 
 RowType = TypeVar("RowType", bound=Struct)
+Rows = tuple[tuple[str, ...], list[tuple[Value, ...]]]
+"""The names of columns, and the rows."""
 
 
 @dataclass(frozen=True)
@@ -117,21 +126,37 @@ class Result:
 
     def rows(self, sql: str) -> list[dict[str, Value]]:
         """Return the rows of a SELECT of vtax's own whose columns are not known before: one for each factor."""
-        found = self._execute(sql)
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        names, rows = self._fetch(sql)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def read(self, sql: str, kind: type[RowType]) -> list[RowType]:
-        """Return the rows of a SELECT of vtax's own: of few rows in two thirds of the time that `query` takes.
+        """Return the rows of a SELECT of vtax's own: of few rows in less time than `columns` takes.
 
         `kind` names its columns, in their order, with the types that the schema gives them. TypeError where the
         SELECT has others.
         """
-        found = self._execute(sql)
-        names = tuple(column[0] for column in found.description)
+        names, rows = self._fetch(sql)
         if names != kind.__struct_fields__:
             raise TypeError(f"{kind.__name__} has the columns {kind.__struct_fields__}, the query {names}")
-        return [kind(*row) for row in found.fetchall()]
+        return [kind(*row) for row in rows]
+
+    def columns(self, sql: str) -> pa.Table:
+        """Return the rows of a SELECT of vtax's own by column, for what computes with many at once."""
+        known = self._tables_found.get(sql)
+        if known is None:
+            executed = self._execute(sql)
+            with catch_warnings(action="ignore", category=UserWarning):
+                # It warns of a copy. What spares that, a relation, plans the query twice, which takes longer.
+                known = self._tables_found[sql] = executed.to_arrow_table()
+        return known
+
+    def _fetch(self, sql: str) -> Rows:
+        known = self._rows_found.get(sql)
+        if known is None:
+            found = self._execute(sql)
+            names = tuple(column[0] for column in found.description)
+            known = self._rows_found[sql] = names, found.fetchall()
+        return known
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Execute a query of vtax's own. ValueError where the result's values or names do not allow it."""
@@ -140,9 +165,19 @@ class Result:
         except duckdb.Error as error:
             raise ValueError(f"query: {error}") from error
 
+    # Views ask the same of a result several times, and planning a query takes longer than carrying it out.
+    @cached_property
+    def _rows_found(self) -> dict[str, Rows]:
+        return {}
+
+    @cached_property
+    def _tables_found(self) -> dict[str, pa.Table]:
+        return {}
+
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        return self._with_views(_database_of_queries().cursor())
+        few = max(rows.num_rows for rows in self.tables.values()) <= SHARED_OUT_ROWS
+        return self._with_views(_database_of_queries(threads=1 if few else os.cpu_count() or 1).cursor())
 
     def _with_views(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
         """Add the views, which no other connection to the same database has."""
@@ -173,9 +208,9 @@ class Result:
         )
 
 
-def _database() -> duckdb.DuckDBPyConnection:
+def _database(settings: Settings | None = None) -> duckdb.DuckDBPyConnection:
     """Connect to an empty database that reaches nothing, for good."""
-    connection = duckdb.connect(":memory:", config=CLOSED_WORLD)
+    connection = duckdb.connect(":memory:", config={**CLOSED_WORLD, **(settings or {})})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -183,9 +218,9 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _database_of_queries() -> duckdb.DuckDBPyConnection:
-    """Return the database that all results are queried in: making one takes longer than most queries.
+def _database_of_queries(*, threads: int) -> duckdb.DuckDBPyConnection:
+    """Return the database that results are queried in: making one takes longer than most queries.
 
     Queries change nothing in it.
     """
-    return _database()
+    return _database({"threads": threads})

@@ -94,7 +94,7 @@ def _use(result: Result, cells: Sequence[Cell], query: str, owners: dict[str, st
     if not cells:
         return []
     found: dict[tuple[str, str], list[tuple[str, str, Sequence[float]]]] = {}
-    rows = result.query(query)
+    rows = result.columns(query)
     for cell_key, context, domain, component, percent in zip(
         *(rows[name].to_pylist() for name in ("cell", "uut_context", "domain", "component")),
         series(rows["percent"]),

@@ -110,7 +110,7 @@ def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
     if not cells or not result.tables["latency"].num_rows:
         return []
-    trials = result.query(_TRIALS)
+    trials = result.columns(_TRIALS)
     spans, begin = {}, 0
     for row in result.read(_CELLS, _Trials):
         spans[row.cell, row.uut_context] = begin, begin + row.trials

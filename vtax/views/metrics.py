@@ -114,7 +114,7 @@ def read_measured(result: Result) -> dict[Key, Measured]:
 
 def recorded_names(result: Result) -> frozenset[str]:
     """Return the name of every cell that has a recorded trial, usable or not, as `read_measured` names cells."""
-    rows = result.query(_SEARCHES_RECORDED if _searched(result) else _RECORDED)
+    rows = result.columns(_SEARCHES_RECORDED if _searched(result) else _RECORDED)
     return frozenset(rows["cell"].to_pylist())
 
 

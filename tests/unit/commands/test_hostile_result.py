@@ -114,6 +114,7 @@ def commands(text: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_in_a_result_commands_the_terminal(

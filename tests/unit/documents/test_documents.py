@@ -43,6 +43,7 @@ OF_NO_RESULT = {"doctor", "run", "trace"}
 SHARED = {"testbed check": "doctor"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_printed_is_what_the_schema_allows(

@@ -201,6 +201,7 @@ def many(name: str, count: int) -> str:
     return f"  {name}: {list(range(1, count + 1))}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -140,6 +140,7 @@ def test_sizes_are_bounded(directory: Path, capsys: pytest.CaptureFixture[str]) 
     )
 
 
+@pytest.mark.slow
 def test_a_part_has_a_bounded_number_of_rows(directory: Path) -> None:
     """That takes no space in a file where all of them are null."""
     part = directory / "cpu/block-0001.parquet"

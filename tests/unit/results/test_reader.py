@@ -146,7 +146,19 @@ def test_rows_are_those_of_a_query(synthetic: Path) -> None:
     result = Result.open(synthetic)
     sql = "SELECT cell, any_value(emulated) AS emulated, list(marks) AS marks FROM cells GROUP BY cell"
     by_cell = itemgetter("cell")
-    assert sorted(result.rows(sql), key=by_cell) == sorted(result.query(sql).to_pylist(), key=by_cell)
+    expected = sorted(result.query(sql).to_pylist(), key=by_cell)
+    assert sorted(result.rows(sql), key=by_cell) == expected
+    assert sorted(result.columns(sql).to_pylist(), key=by_cell) == expected
+
+
+def test_what_is_asked_again_is_not_carried_out_again(synthetic: Path) -> None:
+    result = Result.open(synthetic)
+    sql = "SELECT random() AS n FROM trials"
+    rows = result.rows(sql)
+    assert result.rows(sql) == rows != result.rows(f"{sql} ")
+    rows.clear()
+    assert len(result.rows(sql)) == 13
+    assert result.columns(sql).equals(result.columns(sql))
 
 
 class Counted(Struct):

@@ -154,7 +154,7 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
 
 def _attempts(result: Result, told: NDArray[np.int64]) -> dict[str, dict[str, Attempts]]:
     """Each cell's usable trials that tell something, by context; none of its first one's where it has none."""
-    rows = result.query(_ATTEMPTS)
+    rows = result.columns(_ATTEMPTS)
     places = rows.group_by(["cell", "uut_context"], use_threads=False).aggregate([]).to_pylist()
     cells, contexts = (rows[name].combine_chunks().dictionary_encode() for name in ("cell", "uut_context"))
     place = cells.indices.to_numpy().astype(np.int64) * len(contexts.dictionary) + contexts.indices.to_numpy()

@@ -120,17 +120,17 @@ class TrialTable:
     """The trials of a result that have flows, by their ids: what `flows`, `cpu` and `hops` say of them."""
 
     def __init__(self, result: Result) -> None:
-        flows = result.query(_FLOWS)
+        flows = result.columns(_FLOWS)
         self.ids: NDArray[np.int64] = flows["trial_id"].to_numpy()
         self._values = {name: _floats(flows[name]) for name in flows.schema.names if name != "trial_id"}
         self._sampled: dict[Account, Column] = {}
         self._counted: dict[Account, Column] = {}
         self._waits: dict[Account, Column] = {}
         self._totals: dict[str, Column] = {}
-        self._read_cpu(result.query(_CPU))
+        self._read_cpu(result.columns(_CPU))
         self._dropped: dict[str, Column] = {}
         self._reasons: dict[str, NDArray[np.object_]] = {}
-        hops = result.query(_HOPS)
+        hops = result.columns(_HOPS)
         for named, rows in _parts(hops, ["hop"]):
             hop = text(named["hop"])
             self._dropped[hop] = self._column(rows, "share")
