@@ -32,6 +32,10 @@ from vtax.results.whole import read_whole
 SHARED_OUT_ROWS = 122_880
 """What DuckDB gives to a thread at a time; where no table has more, further threads only cost time."""
 
+KEPT_ROWS = 10_000
+KEPT_BYTES = 1 << 20
+"""Of an answer that is kept for who asks the same again."""
+
 Settings = dict[str, str | bool | int | float | list[str]]
 
 CLOSED_WORLD: Settings = {
@@ -142,21 +146,24 @@ class Result:
 
     def columns(self, sql: str) -> pa.Table:
         """Return the rows of a SELECT of vtax's own by column, for what computes with many at once."""
-        known = self._tables_found.get(sql)
-        if known is None:
-            executed = self._execute(sql)
-            with catch_warnings(action="ignore", category=UserWarning):
-                # It warns of a copy. What spares that, a relation, plans the query twice, which takes longer.
-                known = self._tables_found[sql] = executed.to_arrow_table()
-        return known
+        if sql in self._tables_found:
+            return self._tables_found[sql]
+        executed = self._execute(sql)
+        with catch_warnings(action="ignore", category=UserWarning):
+            # It warns of a copy. What spares that, a relation, plans the query twice, which takes longer.
+            found = executed.to_arrow_table()
+        if found.nbytes <= KEPT_BYTES:
+            self._tables_found[sql] = found
+        return found
 
     def _fetch(self, sql: str) -> Rows:
-        known = self._rows_found.get(sql)
-        if known is None:
-            found = self._execute(sql)
-            names = tuple(column[0] for column in found.description)
-            known = self._rows_found[sql] = names, found.fetchall()
-        return known
+        if sql in self._rows_found:
+            return self._rows_found[sql]
+        executed = self._execute(sql)
+        found = tuple(column[0] for column in executed.description), executed.fetchall()
+        if len(found[1]) <= KEPT_ROWS:
+            self._rows_found[sql] = found
+        return found
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Execute a query of vtax's own. ValueError where the result's values or names do not allow it."""
@@ -165,7 +172,8 @@ class Result:
         except duckdb.Error as error:
             raise ValueError(f"query: {error}") from error
 
-    # Views ask the same of a result several times, and planning a query takes longer than carrying it out.
+    # Views ask the same of a result several times. Of a small one, planning a query takes longer than its answer does;
+    # of a large one, answers that are kept would take its memory.
     @cached_property
     def _rows_found(self) -> dict[str, Rows]:
         return {}
