@@ -96,7 +96,7 @@ class Resumed:
     @cached_property
     def reasons(self) -> dict[str, str]:
         """Why trials of it are invalid, by the cell."""
-        return {row["cell"]: row["reason"] for row in self.result.columns(_INVALID).to_pylist()}
+        return {row["cell"]: row["reason"] for row in self.result.query(_INVALID).to_pylist()}
 
     @property
     def is_whole(self) -> bool:

@@ -158,4 +158,4 @@ def _whole(trials: list[Trial]) -> list[Trial]:
 
 def state_of(result: Result) -> CampaignState:
     """Return the state that the committed trials of a result make up."""
-    return CampaignState(Trial.read(row) for row in result.columns(_TRIALS).to_pylist())
+    return CampaignState(Trial.read(row) for row in result.query(_TRIALS).to_pylist())

@@ -122,7 +122,7 @@ def _bid_farewell(client: Client, campaign_id: str) -> None:
 
 def _unusable(scenario: Scenario, result: Result) -> list[tuple[str, str]]:
     """The cells that no testbed has a usable trial of, with the reason."""
-    found = {row["cell"].rpartition(" ")[0]: row for row in result.columns(_CELLS).to_pylist()}
+    found = {row["cell"].rpartition(" ")[0]: row for row in result.query(_CELLS).to_pylist()}
     platforms = result.stored.get("platforms") or {}
     unusable = []
     for cell in scenario.cells():

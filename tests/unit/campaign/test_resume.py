@@ -9,14 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import vtax.campaign
 from tests.helpers.results.recorded import unpack
 from vtax.campaign import Outcome, Resumed
 from vtax.campaign.needs import require_grants
+from vtax.campaign.state import state_of
 from vtax.cli import main
-from vtax.inputs import trust
+from vtax.inputs import InputError, trust
 from vtax.inputs.needs import Consent, NeedKind
 from vtax.platforms import PlatformUnusable
 from vtax.results import Result, ResultWriter, TrialRecord
@@ -253,6 +255,16 @@ class TestHands:
         make(out / "trials/block-0009.parquet")
         assert main(["run", str(scenario), "--resume", str(out)]) == 2
         assert "a result has only files and directories; remove it" in capsys.readouterr().err
+
+    def test_frames_that_no_campaign_can_have_sent_are_refused(self, tmp_path: Path) -> None:
+        unpack("forwarding", tmp_path)
+        told = Result.open(tmp_path / "forwarding")
+        flows = told.tables["flows"]
+        place, most = flows.schema.get_field_index("frames_sent"), pa.array([2**63 - 1] * len(flows))
+        flows = flows.set_column(place, flows.schema.field(place), most)
+        forged = replace(told, tables={**told.tables, "flows": pa.concat_tables([flows, flows])})
+        with pytest.raises(InputError, match=r"query: .* out of range"):
+            state_of(forged)
 
     def test_a_link_to_a_result_is_followed_once(self, out: Path, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(out)
