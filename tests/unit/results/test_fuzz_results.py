@@ -6,6 +6,8 @@ VTAX_FUZZ_INPUTS is their number, VTAX_FUZZ_SEED what they are drawn from.
 import json
 import os
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
@@ -138,13 +140,19 @@ PATHS = {
     **dict.fromkeys(("os.rename", "os.link", "os.symlink"), 2),
 }
 """Of the events that change something, how many of their arguments are paths."""
+STACK_FRAMES = 8
+"""As many as tell who did it."""
 _places: list[tuple[Path, ...]] = []
+_others: set[threading.Thread] = set()
+"""Threads that tests before have left, which are busy with their own."""
 _elsewhere: list[str] = []
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
     """Note what is opened to be written, made, removed or renamed, but for these places."""
     if not _places or event not in PATHS or (event == "open" and not int(str(arguments[2])) & WRITES):
+        return
+    if threading.current_thread() in _others:
         return
     for path in arguments[: PATHS[event]]:
         if isinstance(path, str | bytes | Path):
@@ -154,7 +162,8 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
                 else Path(os.fsdecode(path)).parent.resolve()
             )
             if not any(real.is_relative_to(place) for place in (*_places[-1], Path("/dev"))):
-                _elsewhere.append(f"{event} {path!r}")
+                stack = traceback.format_list(traceback.extract_stack()[-STACK_FRAMES:])
+                _elsewhere.append(f"{event} {path!r}\n{''.join(stack)}")
 
 
 sys.addaudithook(_watch)  # once, as there is no way to take it back
@@ -164,12 +173,14 @@ sys.addaudithook(_watch)  # once, as there is no way to take it back
 def written_only_in(*places: Path) -> Iterator[None]:
     """Fail where Python opens a file elsewhere to write, or changes names elsewhere."""
     _elsewhere.clear()
+    _others.update({*threading.enumerate()} - {threading.current_thread()})
     _places.append(places)
     try:
         yield
     finally:
         _places.pop()
-    assert _elsewhere == []
+        _others.clear()
+    assert not _elsewhere, "\n".join(_elsewhere)
 
 
 def test_what_is_written_elsewhere_is_seen(tmp_path: Path) -> None:
@@ -178,9 +189,29 @@ def test_what_is_written_elsewhere_is_seen(tmp_path: Path) -> None:
         (tmp_path / "in/file").write_text("")
     (tmp_path / "in/link").symlink_to(tmp_path / "out")
     for act in (lambda: (tmp_path / "in/link").write_text(""), (tmp_path / "out").unlink):
-        with pytest.raises(AssertionError), written_only_in(tmp_path / "in"):
+        with (
+            pytest.raises(AssertionError, match=r"(open|os\.remove) .*/(link|out)"),
+            written_only_in(tmp_path / "in"),
+        ):
             act()
-        _elsewhere.clear()
+
+
+def test_what_a_thread_writes_elsewhere_is_seen_if_it_began_meanwhile(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    begin = threading.Event()
+
+    def write() -> None:
+        assert begin.wait(10)
+        (tmp_path / "out").write_text("")
+
+    before, meanwhile = threading.Thread(target=write), threading.Thread(target=write)
+    before.start()
+    with written_only_in(tmp_path / "in"):
+        begin.set()
+        before.join()
+    with pytest.raises(AssertionError, match=r"open .*/out"), written_only_in(tmp_path / "in"):
+        meanwhile.start()
+        meanwhile.join()
 
 
 @pytest.fixture
