@@ -1,12 +1,14 @@
 """What tests share: that nothing is left, a scenario, a guest's plan, and commands in front of the real ones."""
 
 import contextlib
+import gc
 import os
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import MLRsearch  # noqa: F401 - looks at every module there is as it is imported, of which there are few by now
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -24,6 +26,13 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 # What `make fuzz` runs the tests marked `fuzz` with.
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
 settings.load_profile("default")
+
+
+def pytest_collection_finish() -> None:
+    """Spares Python's search for garbage what was imported and collected, which lives to the end, and makes it rare."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -12,12 +12,14 @@ import os
 import sys
 import traceback
 from enum import StrEnum
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 import vtax
 from vtax.cluster.errors import ClusterError
@@ -221,6 +223,9 @@ app.command()(schema)
 app.command()(certificates)
 app.command()(host)
 
+_whole = cache(partial(get_command, app))
+"""All commands, made of their functions' signatures when they are first asked."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; no expected error ends in a traceback."""
@@ -241,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _carry_out(arguments: list[str]) -> int:
     """Run a command line; what ends it early is said on stderr. OutputError where its output cannot be written."""
     try:
-        status = app(arguments or ["--help"], prog_name="vtax", standalone_mode=False)
+        status = _whole().main(arguments or ["--help"], prog_name="vtax", standalone_mode=False)
         if status != INTERRUPTED:  # else typer has caught the KeyboardInterrupt
             return status or 0
         said = "vtax: interrupted"

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -131,7 +132,14 @@ def scalar(text: str) -> str | int | float | bool | None:
 
 def read_document(path: Path) -> Document:
     """The mapping in the YAML file at `path`; raises InputError for whatever else is there."""
-    node = _compose(path, _read_text(path))
+    document = _parsed(path, _read_text(path))
+    return replace(document, data=copy.deepcopy(document.data))
+
+
+# Presets and scenarios are read for each question about them; there are fewer than are kept.
+@lru_cache(maxsize=128)
+def _parsed(path: Path, text: str) -> Document:
+    node = _compose(path, text)
     if not isinstance(node, yaml.MappingNode):
         line = node.start_mark.line + 1 if node else 1
         raise InputError(f"{path}:{line}: a mapping is expected, lines of the form `key: value`")

@@ -10,6 +10,10 @@ import pyarrow as pa
 
 from vtax.results.blocks import Block, block_numbers, read_block
 from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
+from vtax.results.parts import list_parts
+
+FEW_BLOCKS = 5
+"""So few take half the CPU time one after the other that they take all at once, and hardly longer."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,11 @@ def differences(absent: Iterable[str], unknown: Iterable[str]) -> list[str]:
     return notes
 
 
+def has_many(directory: Path, tables: Iterable[str]) -> bool:
+    """Whether one of the tables has more parts than a few blocks have. InputError where one has too many files."""
+    return max(len(list_parts(directory, name)) for name in tables) > FEW_BLOCKS
+
+
 def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents:
     """Read everything that is committed, also while a campaign writes."""
     problem = None
@@ -83,7 +92,6 @@ def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents
         listed, problem = {}, error
     numbers = sorted({*listed, *block_numbers(directory)})
     with ThreadPoolExecutor(os.cpu_count()) as readers:
-        blocks = readers.map(
-            lambda number: read_block(directory, schemas, number, listed.get(number, [])), numbers
-        )
+        read = readers.map if len(numbers) > FEW_BLOCKS else map
+        blocks = read(lambda number: read_block(directory, schemas, number, listed.get(number, [])), numbers)
         return Contents(directory, dict(zip(numbers, blocks, strict=True)), problem)

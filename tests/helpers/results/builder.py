@@ -136,7 +136,10 @@ def small(trials: Sequence[Trial], paper: str, scenario: str) -> partial[Result]
 
 
 KEPT: dict[str, Result] = {}
-"""Every result that was written in this process, by its content: many tests begin with the same one."""
+"""Every result that was written in this process, by its content: many tests begin with the same one.
+
+Copies of one share what has been asked of it, which no test changes.
+"""
 
 
 def write(directory: Path, campaign: Mapping[str, Any], records: Sequence[TrialRecord]) -> Result:
@@ -150,7 +153,11 @@ def write(directory: Path, campaign: Mapping[str, Any], records: Sequence[TrialR
         KEPT[content] = Result.open(own)
     kept = KEPT[content]
     shutil.copytree(kept.directory, directory, copy_function=shutil.copyfile, dirs_exist_ok=True)
-    return replace(kept, directory=directory, campaign=deepcopy(kept.campaign))
+    copy = replace(kept, directory=directory, campaign=deepcopy(kept.campaign))
+    vars(copy).update(
+        _connection=kept._connection, _rows_found=kept._rows_found, _tables_found=kept._tables_found
+    )
+    return copy
 
 
 class BlockWriter(ResultWriter):

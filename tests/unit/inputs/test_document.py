@@ -35,6 +35,14 @@ def test_every_value_knows_its_line(tmp_path: Path) -> None:
     assert document.where(("missing",)) == f"{document.path}:1"
 
 
+def test_who_reads_again_has_what_the_file_holds_by_then(tmp_path: Path) -> None:
+    """Whatever the reader before did with what it got."""
+    path = write(tmp_path, "a: [1]")
+    read_document(path).data["a"] = 2
+    assert read_document(path).data == {"a": [1]}
+    assert read_document(write(tmp_path, "a: 3")).data == {"a": 3}
+
+
 def test_scalars_are_those_of_yaml_1_2(tmp_path: Path) -> None:
     text = "[on, no, 1e3, 0x10, 1:30, 007, 2020-01-01, .inf, -1.5, true, ~, '5', ]"
     document = read_document(write(tmp_path, f"values: {text}"))

@@ -32,11 +32,16 @@ OF_DOCS = (
     "tests/unit/views/test_claims_files.py::test_docs_hold_the_claims",
 )
 """What docs and papers say of kinds and platforms is prose, which is taken out by hand."""
+FILES = ("damage", "hostile", "journal", "merge", "reader", "writer")
+NUMBERS = ("bounds", "compare_bounds", "compare_conditions", "compare_rules", "data", "diagnosis", "history")
 OF_NEITHER = (
     "tests/unit/statistics",
-    *(f"tests/unit/results/test_{name}.py" for name in ("damage", "hostile", "journal", "merge", "writer")),
+    *(f"tests/unit/results/test_{name}.py" for name in FILES),
+    *(f"tests/unit/views/test_{name}.py" for name in NUMBERS),
 )
 """Tests that take long and are about numbers and files, whatever measured them."""
+TYPES = ".mypy_cache"
+"""What is known of types, which is true of what stays."""
 CODE = (".py", ".rs", ".c", ".h", ".yaml")
 SNAPSHOTS = "tests/unit/snapshots"
 CHECKS = (
@@ -66,6 +71,8 @@ def tree(tmp_path: Path) -> Path:
         if (ROOT / name).is_file():
             (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tmp_path / "tree" / name)
+    if (ROOT / TYPES).is_dir():
+        shutil.copytree(ROOT / TYPES, tmp_path / "tree" / TYPES)
     return tmp_path / "tree"
 
 

@@ -203,6 +203,7 @@ def test_a_campaign_without_trials_has_empty_views(tmp_path: Path) -> None:
     assert "vcpus" in result.tables["trials"].schema.names
 
 
+@pytest.mark.slow
 def test_reading_while_a_campaign_writes_is_consistent(tmp_path: Path) -> None:
     """Every snapshot holds the trials 0 to k, whole, for a k that never falls."""
     written = threading.Event()

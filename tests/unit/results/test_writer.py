@@ -213,6 +213,7 @@ def test_a_campaign_killed_at_any_instant_keeps_what_it_committed(tmp_path: Path
         assert ids(Result.open(directory)) == [*read, len(read)]
 
 
+@pytest.mark.slow
 def test_a_commit_writes_its_block_once_and_no_other(tmp_path: Path) -> None:
     """A campaign of many blocks pays for the trials of one: in bytes, and in as many calls from first to last."""
     noise = np.random.default_rng(1)  # as long as a histogram of 10,000 samples, and harder to compress
